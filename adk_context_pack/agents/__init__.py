@@ -1,0 +1,1 @@
+"""State to state, with no model."""

@@ -1,0 +1,71 @@
+"""The contract of a pass, and the one place where a pass meets ADK."""
+
+from __future__ import annotations
+
+import logging
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.models.llm_request import LlmRequest
+
+from adk_context_pack._settings import one_of
+from adk_context_pack.model_call import ModelCall
+
+logger = logging.getLogger("adk_context_pack")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextPass(ABC):
+    """One rewriting of a request before it goes to the model.
+
+    An instance is an entry for `before_model_callback=[…]`, alone, in any order with other callbacks, or within a
+    `ContextPipeline`. Subclass it, name it verb + object, and write `apply`.
+
+    Args:
+        on_error: "skip" leaves the request as it was when the pass fails, logs the traceback and lets the agent go on;
+            "raise" lets the exception through, for tests.
+    """
+
+    on_error: Literal["skip", "raise"] = "skip"
+
+    def __post_init__(self) -> None:
+        """Checks the settings; a subclass that overrides it calls `super().__post_init__()`."""
+        one_of(self, "on_error", self.on_error, ("skip", "raise"))
+
+    @property
+    def name(self) -> str:
+        """The pass in snake case, as it stands in logs and reports."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    @abstractmethod
+    def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """The request as the model should see it.
+
+        Pure: builds new objects where something changes, and returns `request` itself where nothing does.
+
+        Args:
+            request: what ADK, or the pass before, wants to send. Its parts share objects with the session.
+            call: whose request it is, and the session behind it.
+        """
+
+    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        """ADK's `before_model_callback`; changes `llm_request` at its top level only."""
+        try:
+            adopt(llm_request, self.apply(llm_request, ModelCall.of(callback_context)))
+        except Exception:
+            if self.on_error == "raise":
+                raise
+            logger.exception("pass %s failed and was skipped", self.name)
+
+
+def adopt(target: LlmRequest, source: LlmRequest) -> None:
+    """Makes `target` say what `source` says; ADK ignores a request that a callback returns."""
+    if source is target:
+        return
+    if source.contents is not target.contents:
+        target.contents = source.contents
+    if source.config is not target.config:
+        target.config = source.config

@@ -1,0 +1,41 @@
+"""Every error and warning of this package, in one tree.
+
+* `ContextPackError`: catches everything that this package raises on purpose
+    * `SettingError` (also a `ValueError`): a setting that cannot work, found when the object is built
+* `ContextPackWarning` (a `UserWarning`): the library is used in a way that cannot do what was meant
+    * `UnknownRelayFormatWarning`: ADK relays agents in a format that this release does not know
+
+Trouble at run time (a pass that raises, a store that is away) is no exception for the caller:
+it is logged under `adk_context_pack` and stands in the report, and the agent's run goes on.
+"""
+
+from __future__ import annotations
+
+
+class ContextPackError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class SettingError(ContextPackError, ValueError):
+    """A setting that cannot work, found when the object is built; the message holds the value."""
+
+    @classmethod
+    def of(cls, owner: object, name: str, value: object, expected: str) -> SettingError:
+        """The error for one setting, worded the same everywhere.
+
+        Args:
+            owner: the object being built, or its name.
+            name: the setting.
+            value: what was given.
+            expected: what would have been accepted, as the end of a sentence ("a positive integer").
+        """
+        label = owner if isinstance(owner, str) else type(owner).__name__
+        return cls(f"{label}: {name} must be {expected}, not {value!r}")
+
+
+class ContextPackWarning(UserWarning):
+    """Base of every warning of this package, so that one filter can name them all."""
+
+
+class UnknownRelayFormatWarning(ContextPackWarning):
+    """ADK relays other agents in a format that this release does not know; it is left alone."""

@@ -1,0 +1,1 @@
+"""LlmRequest to LlmRequest: one file, one class, one name."""

@@ -1,0 +1,1 @@
+"""What each pass did: the records that a pipeline keeps."""

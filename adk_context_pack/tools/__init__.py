@@ -1,0 +1,1 @@
+"""Tool result to smaller result, and the way back."""
