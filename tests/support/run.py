@@ -132,6 +132,9 @@ def said(event: Event) -> str:
 async def session_service(kind: str, folder: Path) -> AsyncIterator[BaseSessionService]:
     """A real session service of one of `SERVICES`, closed at the end.
 
+    A second one over the same `folder` sees the same data. Skips the test where the installed release has no such
+    service or its driver is not installed.
+
     A second one over the same `folder` sees the same data. Skips the test where the installed release has no such service or its driver is not installed.
     """
     service = _service(kind, folder)
