@@ -1,1 +1,26 @@
 """Keeps the prompts of multi-agent systems on Google ADK small, exact and cacheable."""
+
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.errors import ContextPackError, ContextPackWarning, SettingError, UnknownRelayFormatWarning
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.pass_report import PassReport
+from adk_context_pack.tokens import estimate_tokens
+
+__all__ = [
+    "CallReport",
+    "CastNarrative",
+    "ContextPackError",
+    "ContextPackWarning",
+    "ContextPass",
+    "ContextPipeline",
+    "ModelCall",
+    "PassReport",
+    "SettingError",
+    "StripForContext",
+    "UnknownRelayFormatWarning",
+    "estimate_tokens",
+]

@@ -1,0 +1,92 @@
+"""What came of a tool call, in a few words: status, error text, counts and shapes instead of bodies."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+_ERROR_KEYS = ("error", "errors", "error_message", "errorMessage", "exception")
+_MESSAGE_KEYS = ("message", "reason", "detail", "details", "result", "content")
+_FAILED = frozenset({"error", "failed", "failure", "fail", "denied", "rejected", "exception"})
+_ERROR_TEXT = re.compile(r"\W*(error|exception|traceback|fail)", re.IGNORECASE)
+_SHORT = 60
+_KEYS = 8
+
+
+def to_json(value: Any) -> str:
+    """`value` as compact JSON, or as Python shows it where JSON cannot hold it."""
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
+def cut(text: str, limit: int) -> str:
+    """`text`, or its first `limit` characters with a mark that says how many are missing."""
+    return text if len(text) <= limit else f"{text[:limit]}… [+{len(text) - limit} characters]"
+
+
+def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
+    """What came of a call.
+
+    Args:
+        response: the tool's response as the session holds it (ADK makes it a dict).
+        max_chars: the longest description, in characters.
+        max_error_chars: the longest error text, in characters.
+    """
+    if isinstance(response, Mapping):
+        if (error := _error(response)) is not None:
+            return f"error: {cut(error, max_error_chars)}"
+        if len(response) == 1:
+            # ADK wraps what is no dict as {"result": …}; the key says nothing.
+            ((key, value),) = response.items()
+            return cut(_shape(value) if key in ("result", "output") else f"{{{_entry(key, value)}}}", max_chars)
+        return cut("{" + ", ".join(_entry(key, value) for key, value in response.items()) + "}", max_chars)
+    return cut(_shape(response), max_chars)
+
+
+def _entry(key: object, value: Any) -> str:
+    return f"{cut(str(key), _SHORT)}: {_shape(value)}"
+
+
+def _error(response: Mapping[Any, Any]) -> str | None:
+    for key in _ERROR_KEYS:
+        if value := response.get(key):
+            return _message(value)
+    status = response.get("status")
+    failed = response.get("isError") is True or (isinstance(status, str) and status.lower() in _FAILED)
+    if failed:
+        found = next((response[key] for key in _MESSAGE_KEYS if response.get(key)), status or "failed")
+        return _message(found)
+    text = response.get("result") if len(response) == 1 else None
+    return text if isinstance(text, str) and _ERROR_TEXT.match(text) else None
+
+
+def _message(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and isinstance(value.get("message"), str):
+        return str(value["message"])
+    return to_json(value)
+
+
+def _shape(value: Any) -> str:
+    if isinstance(value, str):
+        return to_json(value) if len(value) <= _SHORT else f"text of {len(value)} characters"
+    if isinstance(value, Mapping):
+        return _keys(value)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        first = value[0] if value else None
+        return f"list of {len(value)}" + (f" {_keys(first)}" if isinstance(first, Mapping) else "")
+    if value is None or isinstance(value, (bool, int, float)):
+        return to_json(value)
+    return cut(str(value), _SHORT)
+
+
+def _keys(value: Mapping[Any, Any]) -> str:
+    shown = ", ".join(cut(str(key), _SHORT) for _, key in zip(range(_KEYS), value, strict=False))
+    more = f", +{len(value) - _KEYS}" if len(value) > _KEYS else ""
+    return f"{{{shown}{more}}}"

@@ -1,0 +1,29 @@
+"""Text of contents: comparing it and measuring it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from google.genai import types
+
+Texts = tuple[str | None, ...]
+
+
+def texts_of(content: types.Content) -> Texts:
+    """The text of each part, None for parts of another kind."""
+    return tuple(part.text for part in content.parts or ())
+
+
+def same_texts(one: types.Content, other: types.Content) -> bool:
+    """Whether two contents hold the same texts in the same order; ADK copies contents, so identity tells nothing."""
+    return one is other or (len(one.parts or ()) == len(other.parts or ()) and texts_of(one) == texts_of(other))
+
+
+def text_length(content: types.Content) -> int:
+    """Characters of all texts in a content."""
+    return sum(len(part.text or "") for part in content.parts or ())
+
+
+def texts_length(contents: Sequence[types.Content]) -> int:
+    """Characters of all texts in some contents."""
+    return sum(map(text_length, contents))

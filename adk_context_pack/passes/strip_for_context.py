@@ -1,0 +1,120 @@
+"""The For-context stripper: other agents' tool logs leave the request, what they said stays."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack._adk import QUOTE_BEGIN, QUOTE_END, is_isolated
+from adk_context_pack._relay import RelayedBlock, RelayedPart, find_relayed
+from adk_context_pack._settings import names
+from adk_context_pack._texts import same_texts, text_length
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.model_call import ModelCall
+
+NOTE = f"{QUOTE_BEGIN}\n(work of other agents left out)\n{QUOTE_END}"
+"""What stands where a removed block kept two turns apart. Always the same text: a note that told how much was removed
+would change when the next event arrives, and with it the prefix that the provider has cached."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StripForContext(ContextPass):
+    """Removes the tool calls and tool results of other agents that ADK relays to this one; keeps what they said.
+
+    Blobs, files, code and its results stay, and so does the fence (and ADK's preamble) around everything that stays.
+    A block with nothing left goes entirely; where it kept a model turn from standing first, last, or right before
+    another one, a short fenced note (`NOTE`) takes its place, since providers refuse such an order. A block that would
+    be smaller than the note stays as it is. Where an agent with `include_contents='none'` would be left with nothing
+    that a user said, the invocation's user message stands where the first removed block stood.
+
+    Only what the session's events prove to be a relay is touched: never what a user typed, a compaction summary, or a
+    dynamic instruction.
+
+    Args:
+        keep_agents: agents whose blocks stay whole.
+        keep_tools: tools whose calls and results stay, whichever agent used them.
+        keep_said: False removes what the others said, attached and thought as well.
+
+    Cost to the prompt cache: none. What is removed depends on each block alone, so the part already sent stays as it
+    was when the session grows.
+    """
+
+    keep_agents: Collection[str] = field(default=())
+    keep_tools: Collection[str] = field(default=())
+    keep_said: bool = True
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        super().__post_init__()
+        object.__setattr__(self, "keep_agents", names(self, "keep_agents", self.keep_agents))
+        object.__setattr__(self, "keep_tools", names(self, "keep_tools", self.keep_tools))
+
+    def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """`request` without other agents' tool logs; the same object where there are none."""
+        blocks = find_relayed(request.contents, call.events, call.agent_name)
+        kept = {block.index: parts for block in blocks if len(parts := self._kept(block)) < len(block.parts)}
+        if not kept:
+            return request
+        lonely = all(block.index in kept and not kept[block.index] for block in blocks)
+        message = _missing_message(request.contents, kept, call) if lonely else None
+        contents = _rebuild(request.contents, kept, message)
+        if len(contents) == len(request.contents) and all(map(operator.is_, contents, request.contents)):
+            return request
+        removed = sum(len(block.parts) - len(kept[block.index]) for block in blocks if block.index in kept)
+        call.note(f"removed {removed} relayed parts in {len(kept)} blocks")
+        return request.model_copy(update={"contents": contents})
+
+    def _kept(self, block: RelayedBlock) -> list[RelayedPart]:
+        if block.event.author in self.keep_agents:
+            return list(block.parts)
+        return [part for part in block.parts if self._stays(part)]
+
+    def _stays(self, part: RelayedPart) -> bool:
+        if part.kind in ("call", "result"):
+            used = part.source.function_call or part.source.function_response
+            return used is not None and used.name in self.keep_tools
+        return self.keep_said
+
+
+def _rebuild(
+    contents: Sequence[types.Content], kept: dict[int, list[RelayedPart]], message: types.Content | None
+) -> list[types.Content]:
+    rebuilt: list[types.Content] = []
+    for index, content in enumerate(contents):
+        if index not in kept:
+            rebuilt.append(content)
+        elif kept[index]:
+            parts = [(content.parts or [])[0], *(part.part for part in kept[index])]
+            rebuilt.append(content.model_copy(update={"parts": parts}))
+        elif message is not None:
+            rebuilt.append(message)
+            message = None
+        elif not rebuilt or rebuilt[-1].role == "model":
+            # Depends on what stands before it alone, so that the next event moves nothing.
+            rebuilt.append(content if text_length(content) <= len(NOTE) else _note())
+    return rebuilt
+
+
+def _missing_message(
+    contents: Sequence[types.Content], removed: Collection[int], call: ModelCall
+) -> types.Content | None:
+    """The invocation's user message where nothing that a user said is in the request, else None.
+
+    A dynamic instruction has the user role as well, but nobody said it; a task's input stands for the user's message.
+    """
+    message = call.user_content
+    if message is None or not message.parts or is_isolated(call.context):
+        return None
+    said = [message, *(event.content for event in call.events if event.author == "user" and event.content)]
+    for index, content in enumerate(contents):
+        if content.role == "user" and index not in removed and any(same_texts(content, text) for text in said):
+            return None
+    return types.Content(role="user", parts=[part.model_copy() for part in message.parts])
+
+
+def _note() -> types.Content:
+    return types.Content(role="user", parts=[types.Part(text=NOTE)])
