@@ -2,6 +2,8 @@
 
 * `ContextPackError`: catches everything that this package raises on purpose
     * `SettingError` (also a `ValueError`): a setting that cannot work, found when the object is built
+    * `StoreError`: a result could not be kept, or a store could not be read; the original result stays in place
+        * `HandleError`: no result behind a handle (unknown in this session, expired, replaced, damaged)
 * `ContextPackWarning` (a `UserWarning`): the library is used in a way that cannot do what was meant
     * `UnknownRelayFormatWarning`: ADK relays agents in a format that this release does not know
 
@@ -31,6 +33,14 @@ class SettingError(ContextPackError, ValueError):
         """
         label = owner if isinstance(owner, str) else type(owner).__name__
         return cls(f"{label}: {name} must be {expected}, not {value!r}")
+
+
+class StoreError(ContextPackError):
+    """A result could not be kept, or the store could not be read; the message names no payload."""
+
+
+class HandleError(StoreError):
+    """No result behind a handle: unknown in this session, expired, replaced or damaged; the message is for a model."""
 
 
 class ContextPackWarning(UserWarning):

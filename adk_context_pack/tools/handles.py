@@ -1,0 +1,120 @@
+"""Handles: short names of stored results, and the session state in which they are looked up."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from adk_context_pack.errors import HandleError
+from adk_context_pack.tools.pointers import EXPIRED
+from adk_context_pack.tools.stored_result import StoredResult
+
+Kind = Literal["rows", "payload"]
+KINDS: tuple[Kind, ...] = ("rows", "payload")
+"""What is stored: a result with tables, or anything else. The first word of the state key."""
+
+# Crockford's base 32: no letter that reads like a digit, one case. https://www.crockford.com/base32.html
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PREFIXES = tuple(f"{kind}:" for kind in KINDS)
+_EPOCH = 1_704_067_200
+_TIME_LENGTH = 6
+_RANDOM_LENGTH = 5
+_HANDLE_LENGTH = _TIME_LENGTH + _RANDOM_LENGTH
+_MAX_LISTED = 10
+
+
+def new_handle(now: float) -> str:
+    """A handle of 11 letters and digits: six for the second it was made in, five at random.
+
+    It says nothing of the call it belongs to, since call ids may hold any characters and be 1.5 KB long; the time in
+    it lets results be ordered and expire without an index that parallel calls would overwrite.
+
+    Args:
+        now: seconds since 1970, UTC.
+    """
+    seconds = max(0, int(now) - _EPOCH)
+    stamp = "".join(_ALPHABET[seconds >> shift & 31] for shift in range(5 * (_TIME_LENGTH - 1), -1, -5))
+    return stamp + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
+
+
+def made_at(handle: str) -> int:
+    """The second since 1970 in which a handle was made."""
+    seconds = 0
+    for letter in handle[:_TIME_LENGTH]:
+        seconds = seconds * 32 + _ALPHABET.index(letter)
+    return seconds + _EPOCH
+
+
+def is_handle(text: str) -> bool:
+    """Whether `text` has the form of a handle."""
+    return len(text) == _HANDLE_LENGTH and all(letter in _ALPHABET for letter in text)
+
+
+def state_key(kind: Kind, tool_name: str, handle: str) -> str:
+    """The state key of one stored result."""
+    return f"{kind}:{tool_name}:{handle}"
+
+
+def expiry_key(handle: str) -> str:
+    """The state key that holds the second since 1970 after which a result has expired, where it has a limit."""
+    return f"stored_until:{handle}"
+
+
+def is_result_key(key: object) -> bool:
+    """Whether a state key is that of a stored result."""
+    return _parse(key) is not None
+
+
+def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) -> list[StoredResult]:
+    """The results that a session holds, oldest first, expired ones left out.
+
+    Args:
+        state: the session's state.
+        tool_name: only those of this tool.
+    """
+    found = [result for key in state if (result := _parse(key)) and not is_expired(state, key)]
+    if tool_name is not None:
+        found = [result for result in found if result.tool_name == tool_name]
+    # Within one second the order of the state counts, which is the order of writing.
+    return sorted(found, key=lambda result: result.handle[:_TIME_LENGTH])
+
+
+def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
+    """The stored result behind a handle, looked up in this session's own state and nowhere else.
+
+    Raises:
+        HandleError: unknown in this session, or expired; the message names the handles that there are.
+    """
+    wanted = str(handle).strip().lower()
+    for key in state if is_handle(wanted) else ():
+        if key.endswith(wanted) and (result := _parse(key)):
+            if is_expired(state, key):
+                raise HandleError(f"The stored result {wanted} has expired. {_advice(state)}")
+            return result
+    raise HandleError(f"This session has no stored result {str(handle)[:40]!r}. {_advice(state)}")
+
+
+def is_expired(state: Mapping[str, Any], key: str) -> bool:
+    """Whether the result under a state key is past its time, or gone already; ADK cannot remove a state key."""
+    limit = state.get(expiry_key(key[-_HANDLE_LENGTH:]))
+    return state[key] == EXPIRED or (isinstance(limit, int | float) and time.time() > limit)
+
+
+def _advice(state: Mapping[str, Any]) -> str:
+    there = stored_results(state)[-_MAX_LISTED:]
+    if not there:
+        return "There are no stored results; call the tool again to get one."
+    names = ", ".join(f"{result.handle} ({result.tool_name})" for result in reversed(there))
+    return f"Stored results, newest first: {names}. For another one, call its tool again."
+
+
+def _parse(key: object) -> StoredResult | None:
+    if not isinstance(key, str) or not key.startswith(_PREFIXES):
+        return None
+    head, colon, handle = key.rpartition(":")
+    kind, _, tool_name = head.partition(":")
+    if not colon or not is_handle(handle):
+        return None
+    return StoredResult(handle=handle, kind=kind, tool_name=tool_name, key=key)
