@@ -9,9 +9,11 @@ from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.pass_report import PassReport
 from adk_context_pack.tokens import estimate_tokens
+from adk_context_pack.tools.cap_rows import CapRows, cap_rows
 
 __all__ = [
     "CallReport",
+    "CapRows",
     "CastNarrative",
     "ContextPackError",
     "ContextPackWarning",
@@ -22,5 +24,6 @@ __all__ = [
     "SettingError",
     "StripForContext",
     "UnknownRelayFormatWarning",
+    "cap_rows",
     "estimate_tokens",
 ]

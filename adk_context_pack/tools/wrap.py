@@ -1,0 +1,95 @@
+"""Wraps whatever `LlmAgent(tools=[…])` takes, so that a result can be made smaller where it is made."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+
+from adk_context_pack.errors import SettingError
+from adk_context_pack.tools.wrapped_toolset import WrappedToolset
+
+Reduce = Callable[[BaseTool, dict[str, Any], ToolContext, Any], Awaitable[Any]]
+"""From the tool, its arguments, its context and its result to the result that the model gets."""
+
+
+def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
+    """`tool` with `reduce` behind it; the tool's own object is never changed.
+
+    Args:
+        tool: a function (sync or async), bound method, callable object, partial, `BaseTool` or `BaseToolset`.
+        reduce: called with every result; what it returns is what ADK makes the function response from.
+
+    Returns:
+        A tool of the same class, or a toolset; declaration, confirmation, auth and long-running behaviour are the same.
+
+    Raises:
+        SettingError: `tool` is none of these.
+    """
+    if isinstance(tool, BaseToolset):
+        return WrappedToolset(tool, lambda inner: _wrapped(inner, reduce))
+    if isinstance(tool, BaseTool):
+        return _wrapped(tool, reduce)
+    if callable(tool):
+        return _wrapped(_function_tool(tool), reduce)
+    raise SettingError.of("cap_rows", "tool", tool, "a function, a tool or a toolset")
+
+
+def _function_tool(function: Callable[..., Any]) -> FunctionTool:
+    # ADK's own FunctionTool reads name, docstring and signature. A wrapping function would change what it reads:
+    # functools.wraps alters the declaration of callable objects and partials.
+    tool = FunctionTool(func=function)
+    if hasattr(function, "__name__") or _is_callable_by_name(tool):
+        return tool
+    return FunctionTool(func=_named(function, tool.name))
+
+
+def _is_callable_by_name(tool: FunctionTool) -> bool:
+    # 1.x declares a tool by `__name__`, which partials and callable objects have not, and fails on it at each model
+    # call; 2.0 declares it under a name that it does not find again. Without us such a tool does not work there.
+    try:
+        declaration = tool._get_declaration()  # noqa: SLF001 - the one way to see whether this release can declare it
+    except AttributeError:
+        return False
+    return declaration is not None and declaration.name == tool.name
+
+
+def _named(function: Callable[..., Any], name: str) -> functools.partial[Any]:
+    if isinstance(function, functools.partial):
+        inner = function.func
+        named = functools.partial(inner, *function.args, **function.keywords)
+        named.__name__ = getattr(inner, "__name__", name)  # type: ignore[attr-defined]
+        named.__doc__ = inner.__doc__
+        return named
+    named = functools.partial(function.__call__)  # type: ignore[operator]
+    named.__name__ = name  # type: ignore[attr-defined]
+    named.__doc__ = function.__doc__
+    return named
+
+
+def _wrapped(tool: BaseTool, reduce: Reduce) -> BaseTool:
+    # A shallow copy keeps class, declaration, confirmation, auth and long-running behaviour of every kind of tool.
+    wrapped = copy.copy(tool)
+    wrapped.run_async = _ReducedRun(wrapped, wrapped.run_async, reduce).run_async  # type: ignore[method-assign]
+    return wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class _ReducedRun:
+    """The `run_async` of a wrapped tool; an object and no closure, so that `copy.deepcopy` of an agent follows it."""
+
+    tool: BaseTool
+    run: Callable[..., Awaitable[Any]]
+    reduce: Reduce
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Runs the tool as it would have run and reduces what it returned; its exceptions pass."""
+        result = await self.run(args=args, tool_context=tool_context)
+        return await self.reduce(self.tool, args, tool_context, result)

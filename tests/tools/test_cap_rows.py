@@ -1,0 +1,425 @@
+"""Capping a tool's rows where they are made: what the model gets, what is kept, what stays as it was."""
+
+import asyncio
+import functools
+import json
+import logging
+from datetime import date
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from adk_context_pack.errors import SettingError
+from adk_context_pack.tools.cap_rows import CapRows, cap_rows
+from tests.support.run import run_agent, session_service
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+ROWS = [{"id": n, "name": f"campaign {n}", "clicks": n * 3} for n in range(250)]
+
+
+def fetch(account: str = "a") -> dict:
+    """Fetches the rows of an account."""
+    return {"status": "ok", "rows": list(ROWS), "account": account}
+
+
+async def fetch_async(account: str = "a", tool_context: ToolContext = None) -> dict:
+    """Fetches the rows of an account."""
+    tool_context.state["seen"] = account
+    return {"status": "ok", "rows": list(ROWS), "account": account}
+
+
+class Fetcher:
+    """Fetches the rows of an account."""
+
+    def by_method(self, account: str = "a") -> dict:
+        """Fetches the rows of an account."""
+        return fetch(account)
+
+    def __call__(self, account: str = "a") -> dict:
+        return fetch(account)
+
+
+KINDS = {
+    "function": fetch,
+    "async with context": fetch_async,
+    "bound method": Fetcher().by_method,
+    "callable object": Fetcher(),
+    "partial": functools.partial(fetch, account="p"),
+    "function tool": FunctionTool(fetch),
+    "long running": LongRunningFunctionTool(fetch),
+}
+
+
+NAMES_WITHOUT_ADK = {"partial": "fetch", "callable object": "Fetcher"}
+
+
+def agent_with(*tools, calls=None, **settings):
+    """An agent that makes `calls` at once (by default one to the first tool offered) and then stops."""
+
+    def answer(request):
+        if results_in(request):
+            return "done"
+        offered = [f.name for tool in request.config.tools for f in tool.function_declarations]
+        return [call(name, **args) for name, args in (calls or [(offered[0], {})])]
+
+    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=list(tools), **settings)
+
+
+def shown(run, index=0):
+    """What the model was shown as the result of its calls."""
+    return results_in(run.requests[-1])[index].response
+
+
+def kept(run, prefix="rows:"):
+    """The full results in the session's state."""
+    return {key: value for key, value in run.session.state.items() if key.startswith(prefix)}
+
+
+def declared(tool):
+    """What the model is told of a tool."""
+    tool = tool if isinstance(tool, BaseTool) else FunctionTool(func=tool)
+    return tool._get_declaration()
+
+
+def adk_declares(tool):
+    """Whether this ADK can offer a tool and find it again; 1.x and 2.0 cannot where it has no `__name__`."""
+    try:
+        return declared(tool).name == FunctionTool(func=tool).name
+    except AttributeError:
+        return False
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_every_kind_of_tool_is_capped_and_its_rows_kept(kind):
+    """Whatever form a tool has, the model gets the first rows and state the whole result."""
+    run = await run_agent(agent_with(cap_rows(KINDS[kind], max_rows=10)), "go")
+    response = shown(run)
+    assert response["rows"] == ROWS[:10]
+    assert response["_row_limits"] == {"rows": {"shown": 10, "total": 250}}
+    assert response["status"] == "ok"
+    assert [value["rows"] for value in kept(run).values()] == [ROWS]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_model_is_told_the_same_about_a_capped_tool(kind):
+    """The declaration is equal to that of the tool itself, and the tool itself is not touched."""
+    tool = KINDS[kind]
+    before = dict(vars(tool)) if isinstance(tool, BaseTool) else None
+    if kind in NAMES_WITHOUT_ADK and not adk_declares(tool):
+        assert declared(cap_rows(tool)).name == NAMES_WITHOUT_ADK[kind]
+        return
+    assert declared(cap_rows(tool)) == declared(tool)
+    if before is not None:
+        assert vars(tool) == before
+        assert type(cap_rows(tool)) is type(tool)
+
+
+async def test_a_bare_list_is_capped_where_adk_puts_it():
+    """ADK hands a list to the model as `result`, so that is the key of its limits."""
+
+    def fetch_list() -> list:
+        """Fetches."""
+        return list(ROWS)
+
+    run = await run_agent(agent_with(cap_rows(fetch_list, max_rows=5)), "go")
+    assert shown(run)["result"] == ROWS[:5]
+    assert shown(run)["_row_limits"] == {"result": {"shown": 5, "total": 250}}
+    assert list(kept(run).values()) == [ROWS]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"rows": ROWS[:10]},
+        ROWS[:10],
+        {"error": "quota", "rows": ROWS},
+        {"status": "error", "error_message": "no such table", "rows": ROWS},
+        {"isError": True, "content": [{"type": "text", "text": "bad"}] * 20},
+        "text",
+        "",
+        7,
+        None,
+        {},
+        [],
+        types.Part(text="a part"),
+    ],
+)
+async def test_what_needs_no_capping_is_the_same_object(result):
+    """Small results, errors and results that are no rows pass as they are, and nothing is kept."""
+    context = FakeContext()
+    tool = cap_rows(tool_returning(result), max_rows=10)
+    assert await tool.run_async(args={}, tool_context=context) is result
+    assert context.state == {}
+
+
+class FakeContext:
+    """As much of a tool context as a wrapped plain tool sees."""
+
+    def __init__(self):
+        self.state = {}
+        self.session = _Session(self.state)
+        self.actions = _Actions()
+        self.function_call_id = "c"
+        self.invocation_id = "i"
+        self.tool_confirmation = None
+
+
+class _Session:
+    def __init__(self, state):
+        self.state = state
+        self.id = "s"
+
+
+class _Actions:
+    requested_auth_configs = ()
+    requested_tool_confirmations = ()
+
+
+def tool_returning(result):
+    """A BaseTool that returns exactly `result`."""
+
+    class Returning(BaseTool):
+        async def run_async(self, *, args, tool_context):
+            return result
+
+    return Returning(name="returning", description="returns")
+
+
+async def test_the_rows_are_not_copied_and_the_result_is_not_changed():
+    """The shown rows are the tool's own row objects, and the result that is kept is the one it returned."""
+    result = {"rows": [{"n": n} for n in range(20)], "other": {"deep": [1, 2]}}
+    context = FakeContext()
+    capped = await cap_rows(tool_returning(result), max_rows=3).run_async(args={}, tool_context=context)
+    assert all(new is old for new, old in zip(capped["rows"], result["rows"], strict=False))
+    assert capped["other"] is result["other"]
+    assert len(result["rows"]) == 20
+    assert "_row_limits" not in result
+    assert next(value for key, value in context.state.items() if key.startswith("rows:")) is result
+
+
+async def test_nested_lists_are_capped_under_their_path():
+    """Rows may be deep in a result; what is beside them stays the same object."""
+    beside = {"x": [1]}
+    result = {"data": {"rows": [{"n": n} for n in range(20)], "beside": beside}, "batches": [{"results": ROWS[:30]}]}
+    capped = await cap_rows(tool_returning(result), max_rows=3).run_async(args={}, tool_context=FakeContext())
+    assert capped["_row_limits"] == {
+        "data.rows": {"shown": 3, "total": 20},
+        "batches.0.results": {"shown": 3, "total": 30},
+    }
+    assert capped["data"]["beside"] is beside
+    assert capped["batches"][0]["results"] == ROWS[:3]
+
+
+async def test_parallel_calls_keep_every_result():
+    """Each of forty calls at once has a key of its own."""
+
+    async def fetch_slowly(number: int) -> dict:
+        """Fetches."""
+        await asyncio.sleep(0.001 * (number % 3))
+        return {"rows": [{"call": number, "n": n} for n in range(20)]}
+
+    calls = [("fetch_slowly", {"number": n}) for n in range(40)]
+    run = await run_agent(agent_with(cap_rows(fetch_slowly, max_rows=2), calls=calls), "go")
+    assert sorted(value["rows"][0]["call"] for value in kept(run).values()) == list(range(40))
+
+
+async def test_a_state_key_is_filled_from_the_call():
+    """The full result stands under the key that the template and the arguments give."""
+
+    def run_query(query_id: str) -> dict:
+        """Runs a query."""
+        return {"query_id": query_id, "rows": list(ROWS)}
+
+    tool = cap_rows(run_query, max_rows=2, state_key="gaql_execution_results:{query_id}")
+    calls = [("run_query", {"query_id": "q1"}), ("run_query", {"query_id": "q2"})]
+    run = await run_agent(agent_with(tool, calls=calls), "go")
+    assert run.session.state["gaql_execution_results:q1"] == {"query_id": "q1", "rows": ROWS}
+    assert run.session.state["gaql_execution_results:q2"]["query_id"] == "q2"
+
+
+@pytest.mark.parametrize(
+    ("settings", "value"),
+    [
+        ({"max_rows": 0}, "0"),
+        ({"max_rows": True}, "True"),
+        ({"max_rows": "5"}, "'5'"),
+        ({"state_key": ""}, "''"),
+        ({"state_key": "a{"}, "'a{'"),
+        ({"state_key": "{query.id}"}, "query.id"),
+        ({"state_key": "{}"}, "{}"),
+    ],
+)
+def test_settings_that_cannot_work_fail_when_built(settings, value):
+    """The error names the offending value, in the wrapper as in the settings object."""
+    for build in (lambda: cap_rows(fetch, **settings), lambda: CapRows(**settings)):
+        with pytest.raises(SettingError) as caught:
+            build()
+        assert value in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [None, 7, "fetch", object()])
+def test_what_is_no_tool_is_refused(value):
+    """Something that LlmAgent would not take as a tool fails when wrapped."""
+    with pytest.raises(SettingError, match="tool must be"):
+        cap_rows(value)
+
+
+async def test_agent_tool_is_capped_and_its_agent_runs():
+    """An agent behind AgentTool whose structured answer has many rows is capped like any tool."""
+    text = json.dumps([{"n": n} for n in range(50)])
+    inner = LlmAgent(name="inner", description="d", model=ScriptedModel(answer=lambda r: text))
+    tool = AgentTool(inner)
+    wrapped = cap_rows(tool, max_rows=5)
+    assert isinstance(wrapped, AgentTool)
+    assert wrapped._get_declaration() == tool._get_declaration()
+    run = await run_agent(agent_with(wrapped, calls=[("inner", {"request": "rows"})]), "go")
+    assert len(run.requests) == 3
+
+
+async def test_a_pending_long_running_call_stays_pending():
+    """None of a long-running tool gives no response at all, as without the wrapper."""
+
+    def approve() -> None:
+        """Asks for approval."""
+
+    run = await run_agent(agent_with(cap_rows(LongRunningFunctionTool(approve))), "go")
+    assert run.events[0].long_running_tool_ids
+    assert not any(event.get_function_responses() for event in run.events)
+    assert kept(run) == {}
+
+
+async def test_confirmation_is_asked_for_and_then_the_result_is_capped():
+    """The wrapper does not come between ADK and a confirmation; the confirmed call's rows are capped."""
+    tool = cap_rows(FunctionTool(fetch, require_confirmation=True), max_rows=4)
+    first = await run_agent(agent_with(tool), "go")
+    asked = [c for event in first.events for c in event.get_function_calls() if c.name.startswith("adk_request_conf")]
+    assert len(asked) == 1
+    assert kept(first) == {}
+    reply = types.Part(
+        function_response=types.FunctionResponse(name=asked[0].name, id=asked[0].id, response={"confirmed": True})
+    )
+    service = first.session_service
+    second = await run_agent(agent_with(tool), reply, session_service=service)
+    results = [r for event in second.events for r in event.get_function_responses() if r.name == "fetch"]
+    assert results[-1].response["_row_limits"] == {"rows": {"shown": 4, "total": 250}}
+    assert len(kept(second)) == 1
+
+
+class Rows(BaseToolset):
+    """Two tools under a prefix, with everything that ADK may ask a toolset for."""
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+        self.tools = [FunctionTool(fetch), FunctionTool(fetch_async)]
+        self.closed = self.processed = 0
+
+    async def get_tools(self, readonly_context=None):
+        return [tool for tool in self.tools if self._is_tool_selected(tool, readonly_context)]
+
+    async def process_llm_request(self, *, tool_context, llm_request):
+        self.processed += 1
+
+    def get_auth_config(self):
+        return None
+
+    async def close(self):
+        self.closed += 1
+
+
+async def test_a_toolset_is_wrapped_with_prefix_filter_and_close():
+    """The wrapped toolset offers the same names and declarations, is processed, and closes the one within."""
+    inner = Rows(tool_filter=["fetch"], tool_name_prefix="ads")
+    wrapped = cap_rows(inner, max_rows=3)
+    assert isinstance(wrapped, BaseToolset)
+    assert [t.name for t in await wrapped.get_tools_with_prefix()] == ["ads_fetch"]
+    assert [t.name for t in await wrapped.get_tools()] == ["fetch"]
+    assert wrapped.tool_name_prefix == "ads"
+    assert wrapped.tool_filter == ["fetch"]
+    declared_inner = [t._get_declaration() for t in await inner.get_tools_with_prefix()]
+    assert [t._get_declaration() for t in await wrapped.get_tools_with_prefix()] == declared_inner
+    run = await run_agent(agent_with(wrapped), "go")
+    assert run.requests[0].tool_names == ["ads_fetch"]
+    assert shown(run)["_row_limits"] == {"rows": {"shown": 3, "total": 250}}
+    assert next(iter(kept(run))).startswith("rows:ads_fetch:")
+    assert inner.processed == 2
+    await wrapped.close()
+    assert inner.closed == 1
+    assert all("run_async" not in vars(tool) for tool in inner.tools)
+
+
+async def test_a_tool_of_a_toolset_stays_the_same_copy():
+    """A tool may keep something on itself between two steps, so its copy lives as long as it does."""
+    wrapped = cap_rows(Rows())
+    first, second = await wrapped.get_tools(), await wrapped.get_tools()
+    assert all(a is b for a, b in zip(first, second, strict=True))
+
+
+async def test_as_after_tool_callback_the_settings_object_does_the_same():
+    """An instance in `after_tool_callback` caps what any tool of the agent returned."""
+    run = await run_agent(agent_with(fetch, after_tool_callback=[CapRows(max_rows=7)]), "go")
+    assert shown(run)["rows"] == ROWS[:7]
+    assert len(kept(run)) == 1
+
+
+async def test_a_result_is_capped_once():
+    """A capped tool under a capping callback keeps the true total and one copy."""
+    agent = agent_with(cap_rows(fetch, max_rows=20), after_tool_callback=[CapRows(max_rows=5)])
+    run = await run_agent(agent, "go")
+    assert shown(run)["_row_limits"] == {"rows": {"shown": 20, "total": 250}}
+    assert len(kept(run)) == 1
+
+
+async def test_a_tool_that_raises_raises_as_before():
+    """The wrapper adds nothing to a failing tool."""
+
+    def broken() -> dict:
+        """Breaks."""
+        raise ZeroDivisionError("by the tool")
+
+    with pytest.raises(ZeroDivisionError, match="by the tool"):
+        await run_agent(agent_with(cap_rows(broken)), "go")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "database"])
+async def test_rows_that_json_cannot_hold_do_not_break_a_persistent_session(kind, tmp_path):
+    """Dates and NaN in rows are kept and the run ends well, where a session service would refuse them in state."""
+
+    def odd() -> dict:
+        """Fetches."""
+        return {"rows": [{"day": date(2026, 1, 1), "value": float("nan")} for _ in range(30)]}
+
+    async with session_service(kind, tmp_path) as service:
+        run = await run_agent(agent_with(cap_rows(odd, max_rows=2)), "go", session_service=service)
+    assert run.answer == "done"
+    assert shown(run)["_row_limits"]["rows"]["total"] == 30
+    assert len(kept(run)) == 1
+
+
+async def test_what_cannot_be_kept_reaches_the_model_whole(caplog):
+    """A result that has no JSON form is not capped, since its rows would be lost; the log has no payload."""
+    result = {"rows": [{"secret": object()} for _ in range(30)]}
+    context = FakeContext()
+    with caplog.at_level(logging.WARNING, "adk_context_pack"):
+        assert await cap_rows(tool_returning(result), max_rows=2).run_async(args={}, tool_context=context) is result
+    assert "returning" in caplog.text
+    assert "secret" not in caplog.text
+    assert context.state == {}
+
+
+async def test_media_in_a_result_stays():
+    """A part beside the rows reaches the model as before and does not go to the store."""
+    chart = types.Part.from_bytes(data=b"png", mime_type="image/png")
+    result = {"rows": list(ROWS), "chart": chart}
+    context = FakeContext()
+    capped = await cap_rows(tool_returning(result), max_rows=2).run_async(args={}, tool_context=context)
+    assert capped["chart"] is chart
+    assert [value.keys() for key, value in context.state.items()] == [{"rows"}]
+    parts = [chart] * 200
+    assert await cap_rows(tool_returning(parts), max_rows=2).run_async(args={}, tool_context=context) is parts
