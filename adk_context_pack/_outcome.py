@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
+from json.encoder import encode_basestring as _quote
 from typing import Any
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
@@ -14,6 +16,8 @@ _FAILED = frozenset({"error", "failed", "failure", "fail", "denied", "rejected",
 _ERROR_TEXT = re.compile(r"\W*(error|exception|traceback|fail)", re.IGNORECASE)
 _SHORT = 60
 _KEYS = 8
+_SCALARS = {None: "null", True: "true", False: "false"}
+_ENTRIES = 20
 
 
 def to_json(value: Any) -> str:
@@ -44,12 +48,20 @@ def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
             # ADK wraps what is no dict as {"result": …}; the key says nothing.
             ((key, value),) = response.items()
             return cut(_shape(value) if key in ("result", "output") else f"{{{_entry(key, value)}}}", max_chars)
-        return cut("{" + ", ".join(_entry(key, value) for key, value in response.items()) + "}", max_chars)
+        entries = [_entry(key, value) for key, value in islice(response.items(), _ENTRIES)]
+        more = f", +{len(response) - _ENTRIES}" if len(response) > _ENTRIES else ""
+        return cut(f"{{{', '.join(entries)}{more}}}", max_chars)
     return cut(_shape(response), max_chars)
 
 
 def _entry(key: object, value: Any) -> str:
-    return f"{cut(str(key), _SHORT)}: {_shape(value)}"
+    if isinstance(value, str) and isinstance(key, str) and len(value) <= _SHORT and len(key) <= _SHORT:
+        return f"{key}: {_quote(value)}"
+    return f"{_key(key)}: {_shape(value)}"
+
+
+def _key(key: object) -> str:
+    return cut(key if isinstance(key, str) else str(key), _SHORT)
 
 
 def _error(response: Mapping[Any, Any]) -> str | None:
@@ -74,19 +86,19 @@ def _message(value: Any) -> str:
 
 
 def _shape(value: Any) -> str:
+    if value is None or isinstance(value, (bool, int, float)):
+        return _SCALARS[value] if value is None or isinstance(value, bool) else str(value)
     if isinstance(value, str):
-        return to_json(value) if len(value) <= _SHORT else f"text of {len(value)} characters"
+        return _quote(value) if len(value) <= _SHORT else f"text of {len(value)} characters"
     if isinstance(value, Mapping):
         return _keys(value)
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         first = value[0] if value else None
         return f"list of {len(value)}" + (f" {_keys(first)}" if isinstance(first, Mapping) else "")
-    if value is None or isinstance(value, (bool, int, float)):
-        return to_json(value)
     return cut(str(value), _SHORT)
 
 
 def _keys(value: Mapping[Any, Any]) -> str:
-    shown = ", ".join(cut(str(key), _SHORT) for _, key in zip(range(_KEYS), value, strict=False))
+    shown = ", ".join([_key(key) for key in islice(value, _KEYS)])
     more = f", +{len(value) - _KEYS}" if len(value) > _KEYS else ""
     return f"{{{shown}{more}}}"

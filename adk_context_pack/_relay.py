@@ -7,9 +7,9 @@ by a callback, or is a compaction summary, and is nobody's to remove.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Literal, NamedTuple
 
 from google.adk.events.event import Event
 from google.genai import types
@@ -17,11 +17,12 @@ from google.genai import types
 from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END, is_foreign
 from adk_context_pack._relay_format import warn_of_unknown_format
 from adk_context_pack._texts import Texts, texts_of
+from adk_context_pack.model_call import ModelCall
 
 PartKind = Literal["said", "thought", "call", "result", "native"]
 
-_FENCED_BY_PREAMBLE = {PLAIN_PREAMBLE: False, FENCED_PREAMBLE: True}
-_TAIL = f"\n{QUOTE_END}"
+_PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
+_Render = Callable[[str, str], str]
 
 
 class RelayedPart(NamedTuple):
@@ -32,8 +33,7 @@ class RelayedPart(NamedTuple):
     source: types.Part
 
 
-@dataclass(frozen=True, slots=True)
-class RelayedBlock:
+class RelayedBlock(NamedTuple):
     """One content of a request that ADK made from another agent's event.
 
     Attributes:
@@ -46,39 +46,57 @@ class RelayedBlock:
     index: int
     content: types.Content
     event: Event
-    parts: tuple[RelayedPart, ...]
+    parts: list[RelayedPart]
 
 
-def find_relayed(
-    contents: Sequence[types.Content] | None, events: Sequence[Event], agent_name: str
-) -> list[RelayedBlock]:
+def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> list[RelayedBlock]:
     """The relayed blocks among `contents`, in order.
 
     Args:
         contents: a request's contents as ADK built them, or as other passes left them.
-        events: the session's events, oldest first.
-        agent_name: the agent whose request it is; its own events are no relays.
+        call: whose request it is; its session tells what is a relay.
     """
     candidates = list(_candidates(contents or ()))
     if not candidates:
         return []
-    foreign = [event for event in events if is_foreign(event, agent_name)]
-    if not foreign:
+    session = _session_of(call)
+    if not session.foreign:
         return []
-    typed = _typed_blocks(events)
     known: list[tuple[int, types.Content]] = []
     doubtful: dict[Texts, list[tuple[int, types.Content]]] = {}
     for index, content, text in candidates:
-        if typed and (texts := texts_of(content)) in typed:
+        if session.typed and (texts := texts_of(content)) in session.typed:
             doubtful.setdefault(texts, []).append((index, content))
-        elif text in _FENCED_BY_PREAMBLE:
+        elif text in _PREAMBLES:
             known.append((index, content))
         else:
             warn_of_unknown_format(text)
-    blocks = _tie(known, foreign)
+    blocks = _tie(known, session)
     for texts, group in doubtful.items():
-        blocks += _tie_doubtful(texts, group, events, foreign)
+        blocks += _tie_doubtful(texts, group, call.events, session.foreign)
     return sorted(blocks, key=lambda block: block.index) if doubtful else blocks
+
+
+class _Session(NamedTuple):
+    """What the session says about relays, found once for all passes of one model call.
+
+    Attributes:
+        foreign: events of others, oldest first.
+        typed: what users typed that starts as a relay does.
+        tied: for a content tied before, by its identity: itself, its event's place in `foreign`, its parts.
+    """
+
+    foreign: list[Event]
+    typed: set[Texts]
+    tied: dict[int, tuple[types.Content, int, list[RelayedPart]]]
+
+
+def _session_of(call: ModelCall) -> _Session:
+    found = call.memo.get("relay")
+    if not isinstance(found, _Session):
+        foreign = [event for event in call.events if is_foreign(event, call.agent_name)]
+        found = call.memo["relay"] = _Session(foreign, _typed_blocks(call.events), {})
+    return found
 
 
 def elide(text: str) -> str:
@@ -96,20 +114,36 @@ def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.
                 yield index, content, text
 
 
-def _tie(candidates: Sequence[tuple[int, types.Content]], foreign: Sequence[Event]) -> list[RelayedBlock]:
+def _tie(candidates: Sequence[tuple[int, types.Content]], session: _Session) -> list[RelayedBlock]:
+    foreign, memo = session.foreign, session.tied
     blocks = []
     cursor = 0
     used: set[int] = set()
     for index, content in candidates:
-        # Blocks stand in the order of their events, save where compaction sorted them by time: so the search starts
-        # behind the last event found, and wraps round once.
-        for position in _from(cursor, len(foreign)):
-            if position not in used and (tied := _match(content, foreign[position])):
-                blocks.append(RelayedBlock(index, content, foreign[position], tied))
-                used.add(position)
-                cursor = position + 1
-                break
+        found = memo.get(id(content))
+        if found is None:
+            position, tied = _search(content, foreign, cursor, used)
+            if not tied:
+                continue
+            memo[id(content)] = (content, position, tied)
+        else:
+            _, position, tied = found
+        blocks.append(RelayedBlock(index, content, foreign[position], tied))
+        used.add(position)
+        cursor = position + 1
     return blocks
+
+
+def _search(
+    content: types.Content, foreign: Sequence[Event], cursor: int, used: set[int]
+) -> tuple[int, list[RelayedPart]]:
+    """The place of the event behind a content, and its parts; no parts where there is none."""
+    # Blocks stand in the order of their events, save where compaction sorted them by time: so the search starts
+    # behind the last event found, and wraps round once.
+    for position in chain(range(cursor, len(foreign)), range(cursor)):
+        if position not in used and (tied := _match(content, foreign[position])):
+            return position, tied
+    return 0, []
 
 
 def _tie_doubtful(
@@ -129,67 +163,62 @@ def _tie_doubtful(
                 yield RelayedBlock(index, content, event, relays[id(event)])
 
 
-def _from(start: int, length: int) -> Iterator[int]:
-    yield from range(start, length)
-    yield from range(min(start, length))
-
-
-def _match(content: types.Content, event: Event) -> tuple[RelayedPart, ...]:
+def _match(content: types.Content, event: Event) -> list[RelayedPart]:
     """Every part after the preamble as a part of `event`, in order, or nothing.
 
     Some of the event's parts may be missing, since a pass before this one may have taken them away.
     """
     parts = content.parts or []
-    fenced = _FENCED_BY_PREAMBLE.get(parts[0].text or "", False)
+    render = _render_fenced if parts[0].text == FENCED_PREAMBLE else _render_plain
     sources = iter((event.content.parts if event.content else None) or ())
-    tied = []
+    head = f"[{event.author}] "
+    tied: list[RelayedPart] = []
     for part in parts[1:]:
         for source in sources:
-            if kind := _kind(part, source, event.author, fenced=fenced):
+            if kind := _kind(part, source, head, render):
                 tied.append(RelayedPart(kind, part, source))
                 break
         else:
-            return ()
-    return tuple(tied)
+            return []
+    return tied
 
 
-def _kind(part: types.Part, source: types.Part, author: str, *, fenced: bool) -> PartKind | None:
+def _kind(part: types.Part, source: types.Part, head: str, render: _Render) -> PartKind | None:
     text = part.text
     if text is None:
         return "native" if part is source or part == source else None
-    if source.text is not None:
+    if not text.startswith(head):
+        return None
+    if (said := source.text) is not None:
         verb: PartKind = "thought" if source.thought else "said"
-        return verb if _is_rendered(text, f"[{author}] {verb}:", source.text, fenced=fenced) else None
-    if (call := source.function_call) is not None:
-        head = f"[{author}] called tool `{_name(call.name, fenced=fenced)}` with parameters:"
-        return "call" if text.startswith(head) and _is_call(text, head, call.args, fenced=fenced) else None
+        return verb if text == render(f"{head}{verb}:", said) else None
     if (response := source.function_response) is not None:
-        head = f"[{author}] `{_name(response.name, fenced=fenced)}` tool returned result:"
-        rendered = text.startswith(head) and _is_rendered(text, head, str(response.response), fenced=fenced)
-        return "result" if rendered else None
+        tool = f"{head}`{_name(response.name)}` tool returned result:"
+        return "result" if text.startswith(tool) and text == render(tool, str(response.response)) else None
+    if (call := source.function_call) is not None:
+        tool = f"{head}called tool `{_name(call.name)}` with parameters:"
+        return "call" if text.startswith(tool) and _is_call(text, tool, call.args, render) else None
     return None
 
 
-def _name(name: str | None, *, fenced: bool) -> str:
-    return elide(str(name)) if fenced else str(name)
+def _name(name: str | None) -> str:
+    # Only the fenced format elides markers in a name, but no plain release ever met one: the markers came later.
+    return elide(name) if name else str(name)
 
 
-def _is_call(text: str, head: str, args: object, *, fenced: bool) -> bool:
-    # The fenced releases sort the arguments; a release that sorts in the plain format would be met as well.
-    if isinstance(args, dict) and len(args) > 1:
-        try:
-            ordered = dict(sorted(args.items()))
-        except TypeError:
-            ordered = args
-        if _is_rendered(text, head, str(ordered), fenced=fenced):
-            return True
-    return _is_rendered(text, head, str(args), fenced=fenced)
+def _is_call(text: str, head: str, args: dict[str, Any] | None, render: _Render) -> bool:
+    if args and render is _render_fenced:
+        # The fenced releases sort the arguments of a call, and no more than those.
+        args = dict(sorted(args.items()))
+    return text == render(head, str(args))
 
 
-def _is_rendered(text: str, head: str, payload: str, *, fenced: bool) -> bool:
-    if not fenced:
-        return text == f"{head} {payload}"
-    return text.startswith(head) and text == f"{head}\n{QUOTE_BEGIN}\n{elide(payload)}{_TAIL}"
+def _render_plain(head: str, payload: str) -> str:
+    return f"{head} {payload}"
+
+
+def _render_fenced(head: str, payload: str) -> str:
+    return f"{head}\n{QUOTE_BEGIN}\n{elide(payload)}\n{QUOTE_END}"
 
 
 def _is_typed(event: Event, texts: Texts) -> bool:

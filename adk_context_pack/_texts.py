@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 from google.genai import types
+
+# Copying a prototype takes a quarter of the time of validating a new one, and there is nothing to check.
+_PART = types.Part(text="")
+_CONTENT = types.Content(role="user", parts=[])
 
 Texts = tuple[str | None, ...]
 
@@ -21,9 +26,23 @@ def same_texts(one: types.Content, other: types.Content) -> bool:
 
 def text_length(content: types.Content) -> int:
     """Characters of all texts in a content."""
-    return sum(len(part.text or "") for part in content.parts or ())
+    return sum([len(part.text or "") for part in content.parts or ()])
 
 
 def texts_length(contents: Sequence[types.Content]) -> int:
     """Characters of all texts in some contents."""
     return sum(map(text_length, contents))
+
+
+def text_part(text: str) -> types.Part:
+    """A part of text alone."""
+    part = copy(_PART)
+    part.__dict__["text"] = text
+    return part
+
+
+def user_content(parts: list[types.Part]) -> types.Content:
+    """A content of the user role."""
+    content = copy(_CONTENT)
+    content.__dict__["parts"] = parts
+    return content

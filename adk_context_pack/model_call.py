@@ -25,6 +25,7 @@ class ModelCall:
         events: the session's events, oldest first.
         state: the session's state as it stands at this very call (`app:`, `user:` and `temp:` keys included).
         context: ADK's callback context, for what the fields above do not cover; None in a test of a pure pass.
+        memo: what passes of one call share so as not to find it out twice; a pass names its entry.
         notes: what the running pass wants in the report, one short sentence each; see `note`.
     """
 
@@ -35,6 +36,7 @@ class ModelCall:
     events: Sequence[Event] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     context: CallbackContext | None = None
+    memo: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @classmethod

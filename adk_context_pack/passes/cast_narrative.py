@@ -48,7 +48,7 @@ class CastNarrative(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """`request` with runs of relayed blocks retold; the same object where there are none."""
-        blocks = find_relayed(request.contents, call.events, call.agent_name)
+        blocks = find_relayed(request.contents, call)
         limits = Limits(self.max_said_chars, self.max_args_chars, self.max_result_chars, self.max_error_chars)
         casts = [cast for run in _runs(blocks) for cast in _casts(run, limits)]
         if not casts:

@@ -12,13 +12,15 @@ from google.genai import types
 from adk_context_pack._adk import QUOTE_BEGIN, QUOTE_END, is_isolated
 from adk_context_pack._relay import RelayedBlock, RelayedPart, find_relayed
 from adk_context_pack._settings import names
-from adk_context_pack._texts import same_texts, text_length
+from adk_context_pack._texts import same_texts, text_length, text_part, user_content
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.model_call import ModelCall
 
 NOTE = f"{QUOTE_BEGIN}\n(work of other agents left out)\n{QUOTE_END}"
 """What stands where a removed block kept two turns apart. Always the same text: a note that told how much was removed
 would change when the next event arrives, and with it the prefix that the provider has cached."""
+
+_LOGS = ("call", "result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +57,7 @@ class StripForContext(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """`request` without other agents' tool logs; the same object where there are none."""
-        blocks = find_relayed(request.contents, call.events, call.agent_name)
+        blocks = find_relayed(request.contents, call)
         kept = {block.index: parts for block in blocks if len(parts := self._kept(block)) < len(block.parts)}
         if not kept:
             return request
@@ -71,10 +73,12 @@ class StripForContext(ContextPass):
     def _kept(self, block: RelayedBlock) -> list[RelayedPart]:
         if block.event.author in self.keep_agents:
             return list(block.parts)
+        if self.keep_said and not self.keep_tools:
+            return [part for part in block.parts if part.kind not in _LOGS]
         return [part for part in block.parts if self._stays(part)]
 
     def _stays(self, part: RelayedPart) -> bool:
-        if part.kind in ("call", "result"):
+        if part.kind in _LOGS:
             used = part.source.function_call or part.source.function_response
             return used is not None and used.name in self.keep_tools
         return self.keep_said
@@ -113,8 +117,8 @@ def _missing_message(
     for index, content in enumerate(contents):
         if content.role == "user" and index not in removed and any(same_texts(content, text) for text in said):
             return None
-    return types.Content(role="user", parts=[part.model_copy() for part in message.parts])
+    return user_content([part.model_copy() for part in message.parts])
 
 
 def _note() -> types.Content:
-    return types.Content(role="user", parts=[types.Part(text=NOTE)])
+    return user_content([text_part(NOTE)])
