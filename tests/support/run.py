@@ -134,8 +134,6 @@ async def session_service(kind: str, folder: Path) -> AsyncIterator[BaseSessionS
 
     A second one over the same `folder` sees the same data. Skips the test where the installed release has no such
     service or its driver is not installed.
-
-    A second one over the same `folder` sees the same data. Skips the test where the installed release has no such service or its driver is not installed.
     """
     service = _service(kind, folder)
     try:
