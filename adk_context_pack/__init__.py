@@ -4,6 +4,7 @@ from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.errors import ContextPackError, ContextPackWarning, SettingError, UnknownRelayFormatWarning
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.compact_state import CompactState
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.call_report import CallReport
@@ -15,6 +16,7 @@ __all__ = [
     "CallReport",
     "CapRows",
     "CastNarrative",
+    "CompactState",
     "ContextPackError",
     "ContextPackWarning",
     "ContextPass",

@@ -1,0 +1,139 @@
+"""Fills one view into the instructions of a request, and into nothing else.
+
+The exact way: ADK's own code fills the template in once more, cut at the slots, and the result is found in the
+request where ADK put it; so text that came in through `{some_state}` is known to be no slot. Where it is not there
+(the state or the instruction changed in between, or an instruction is a function), `_loose` reads what can still be
+read for certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+
+from adk_context_pack._adk_instruction import (
+    LABEL_BEGIN,
+    LABEL_END,
+    elide,
+    global_instructions,
+    identity_of,
+    inject,
+    static_texts,
+)
+from adk_context_pack._loose import Region, loose_spans
+from adk_context_pack._template import Block, Piece, Slot, Span, find_block, match_at, my_slots, parse
+from adk_context_pack._view import View
+from adk_context_pack.model_call import ModelCall
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One instruction as the app declared it.
+
+    Attributes:
+        pieces: the template cut at its slots; None for a function, whose text is known only from the request.
+        follower: what ADK writes after it, where that is known.
+        literal: ADK fills nothing into it.
+    """
+
+    pieces: tuple[Piece, ...] | None
+    follower: str = ""
+    literal: bool = False
+
+    @property
+    def may_have_slots(self) -> bool:
+        """Whether there is something to fill in, as far as it can be known beforehand."""
+        return self.pieces is None or bool(my_slots(self.pieces))
+
+
+def declare(source: Any, view: View, follower: str = "") -> Declared | None:
+    """What the app declared as one instruction, or None for nothing."""
+    if isinstance(source, str):
+        return Declared(parse(source, view.key, view.output_key), follower) if source else None
+    return Declared(None, follower) if callable(source) else None
+
+
+def declare_system(context: CallbackContext, agent: Any, view: View) -> list[Declared]:
+    """The instructions that ADK puts into the system instruction, in their order."""
+    found = [declare(source, view) for source in global_instructions(context, agent)]
+    if getattr(agent, "static_instruction", None):
+        found += [Declared((text,), literal=True) for text in static_texts(agent)]
+    else:
+        found.append(declare(getattr(agent, "instruction", None), view, identity_of(agent)))
+    return [entry for entry in found if entry is not None]
+
+
+def fill_system(text: str, entries: Iterable[Declared], view: View, call: ModelCall, identity: str) -> str:
+    """A system instruction with the view in its slots.
+
+    Args:
+        text: the system instruction, or one text of it.
+        entries: what the app declared, in order; tools and planners add their own texts after it.
+        view: what to fill in.
+        call: the model call.
+        identity: the line that ADK puts after the last instruction.
+    """
+    spans: list[Span] = []
+    known: list[Block] = []
+    unknown: list[Declared] = []
+    cursor = 0
+    for entry in entries:
+        pieces = _as_sent(entry, call)
+        found = pieces and find_block(text, pieces, stale=view.stale, cursor=cursor, follower=entry.follower)
+        if not found:
+            unknown.append(entry)
+            continue
+        known.append(found)
+        spans += (span for span in found.spans if span.slot.mine)
+        cursor = min(found.end + 2, len(text))
+    end = text.find(identity, cursor)
+    region = Region(text, 0, len(text) if end < 0 else end, tuple(known))
+    for entry in unknown:
+        spans += loose_spans(region, entry.pieces, view, call)
+    return _filled(text, spans, view)
+
+
+def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall) -> str | None:
+    """The instruction that ADK put among the contents, with the view in its slots; None if `text` is not it."""
+    pieces = _as_sent(entry, call)
+    if pieces is None or not is_labelled(text):
+        return None
+    whole = (LABEL_BEGIN, *(elide(piece) if isinstance(piece, str) else piece for piece in pieces), LABEL_END)
+    found = match_at(text, 0, whole, stale=elide(view.stale), end=len(text))
+    return found and _filled(text, [span for span in found.spans if span.slot.mine], view.elided())
+
+
+def fill_dynamic_loosely(text: str, entry: Declared, view: View, call: ModelCall) -> str:
+    """Like `fill_dynamic`, for an instruction whose exact text is not known."""
+    region = Region(text, len(LABEL_BEGIN), len(text) - len(LABEL_END), ())
+    return _filled(text, loose_spans(region, entry.pieces, view, call), view.elided())
+
+
+def is_labelled(text: str) -> bool:
+    """Whether a text stands within what ADK writes around a dynamic instruction; true where it writes nothing."""
+    return text.startswith(LABEL_BEGIN) and text.endswith(LABEL_END)
+
+
+def _as_sent(entry: Declared, call: ModelCall) -> tuple[Piece, ...] | None:
+    if entry.pieces is None or entry.literal or call.context is None:
+        return entry.pieces
+    filled: list[Piece] = []
+    for piece in entry.pieces:
+        sent = piece if isinstance(piece, Slot) else inject(piece, call.context)
+        if sent is None:
+            return None
+        filled.append(sent)
+    return tuple(piece for piece in filled if piece != "")
+
+
+def _filled(text: str, spans: Iterable[Span], view: View) -> str:
+    pieces: list[str] = []
+    done = 0
+    for span in sorted(set(spans), key=lambda span: span.start):
+        if span.start >= done:
+            pieces += (text[done : span.start], view.of(span.slot))
+            done = span.end
+    return "".join((*pieces, text[done:]))

@@ -1,0 +1,102 @@
+"""Reads the slots of an instruction whose exact text is not known.
+
+State or instruction were changed after ADK had filled the template in, or the instruction is a function. Of a template,
+the plain text around each slot must stand in the instruction exactly as often as in the template, else the slots are
+left alone with a line in the log. Of a function, each placeholder is a slot that did not come in with a text from the
+state or the user's message. (Such a text that is the bare placeholder and nothing else cannot be told apart there.)
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from adk_context_pack._template import PREFIX, Block, Piece, Span, my_slots, occurrences, placeholders
+from adk_context_pack._view import View
+from adk_context_pack.model_call import ModelCall
+
+logger = logging.getLogger("adk_context_pack")
+
+
+class Region(NamedTuple):
+    """The part of a text in which an instruction must stand, and what in it is known to be something else."""
+
+    text: str
+    start: int
+    end: int
+    known: tuple[Block, ...]
+
+    def places(self, part: str) -> list[int]:
+        """Where `part` stands within the region."""
+        found = occurrences(self.text, part, self.start)
+        return [at for at in found if at + len(part) <= self.end and self.is_open(at, at + len(part))]
+
+    def is_open(self, start: int, end: int) -> bool:
+        """Whether nothing between `start` and `end` is known to be something else."""
+        return all(end <= block.start or start >= block.end for block in self.known)
+
+
+def loose_spans(region: Region, pieces: tuple[Piece, ...] | None, view: View, call: ModelCall) -> list[Span]:
+    """The slots to fill in, of a template's pieces or, for None, of a function's text."""
+    if pieces is None:
+        return _in_function_text(region, view, call)
+    spans: list[Span] = []
+    for slot, expected in Counter(my_slots(pieces)).items():
+        filled = view.stale if slot.stored else slot.text
+        places = region.places(slot.before + filled + slot.after) if filled else []
+        if len(places) == expected:
+            starts = (at + len(slot.before) for at in places)
+            spans += (Span(at, at + len(filled), slot) for at in starts)
+        elif len(region.places(slot.before + view.of(slot) + slot.after)) < expected:
+            warn_once(
+                f"{call.agent_name}: {slot.text} was not found in the instruction, or not only there; left as it is"
+            )
+    return spans
+
+
+def _in_function_text(region: Region, view: View, call: ModelCall) -> list[Span]:
+    found = placeholders(region.text, view.key, region.start, region.end)
+    spans = [span for span in found if region.is_open(span.start, span.end)]
+    if not spans:
+        return []
+    foreign = {part for text in _foreign_texts(call, PREFIX + view.key) for part in _forms(text)} | {view.text}
+    hidden = [(at, at + len(part)) for part in foreign if PREFIX + view.key in part for at in region.places(part)]
+    return [span for span in spans if not any(start <= span.start < end for start, end in hidden)]
+
+
+def _forms(text: str) -> Iterator[str]:
+    """A text of the state as an instruction may show it: as it is, or within JSON."""
+    bare = text.startswith("{") and text.endswith("}") and text.count("{") == 1
+    if not bare:
+        yield text
+    yield json.dumps(text, ensure_ascii=False)[0 if bare else 1 : None if bare else -1]
+    yield repr(text)
+
+
+def _foreign_texts(call: ModelCall, needle: str) -> Iterator[str]:
+    for part in (call.user_content.parts if call.user_content else None) or ():
+        if part.text and needle in part.text:
+            yield part.text
+    stack: list[tuple[Any, int]] = [(value, 0) for value in call.state.values()]
+    while stack:
+        value, depth = stack.pop()
+        if isinstance(value, str):
+            if needle in value:
+                yield value
+        elif depth < _MAX_DEPTH:
+            members = value.values() if isinstance(value, Mapping) else value
+            if isinstance(value, Mapping | list | tuple):
+                stack += ((member, depth + 1) for member in members)
+
+
+_MAX_DEPTH = 20
+
+
+@lru_cache(maxsize=256)
+def warn_once(text: str) -> None:
+    """Logs a line about how the app is built, once; it would come again at every call."""
+    logger.warning(text)

@@ -1,0 +1,167 @@
+"""A `select` checked and made a function from a state value to its view; its forms are told in `state_view`."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import json
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from adk_context_pack.errors import SettingError
+
+Fields = Collection[str] | Mapping[str, str | Callable[[Any], Any]]
+"""Field names, or new names for them."""
+
+Select = Callable[[Any], Any] | Fields | Mapping[str, Mapping[Any, Fields]]
+"""Which part of a state value an agent needs; see the module's text."""
+
+_EXPECTED = (
+    'a function of the value, field names such as ("id", "title"), new names such as {"rows": "row_count"}, '
+    'or fields for each value of a deciding field such as {"status": {"failed": ("id", "query"), None: ("id",)}}'
+)
+_MISSING = object()
+_Getter = Callable[[Any], Any]
+_Pick = Callable[[Any], Any]
+
+
+def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
+    """`select` checked once and made a function from the state value to the view.
+
+    Args:
+        owner: whose setting it is, for the error.
+        select: see `adk_context_pack.state_view`.
+
+    Raises:
+        SettingError: `select` is neither a function nor one of the forms above.
+    """
+    if select is None:
+        return _whole
+    if inspect.iscoroutinefunction(select):
+        raise SettingError.of(owner, "select", select, "a function that is not async")
+    if callable(select):
+        return select
+    if isinstance(select, Mapping) and any(isinstance(fields, Mapping) for fields in select.values()):
+        return _by_value(owner, select)
+    getters = _getters(owner, select)
+    return lambda value: _each(value, lambda item: _pick(item, getters), frozenset(_roots(select)))
+
+
+def _whole(value: Any) -> Any:
+    return value
+
+
+def _by_value(owner: object, select: Mapping[str, Any]) -> Callable[[Any], Any]:
+    ((field, cases), *others) = select.items()
+    if others or not isinstance(field, str) or not isinstance(cases, Mapping):
+        raise SettingError.of(owner, "select", select, _EXPECTED)
+    decide = _getter(owner, field)
+    picks: dict[Any, dict[str, _Getter]] = {}
+    for values, fields in cases.items():
+        getters = _getters(owner, fields)
+        picks.update((value, getters) for value in (values if isinstance(values, tuple) else (values,)))
+    otherwise = picks.get(None)
+
+    def pick(item: Any) -> Any:
+        decided = decide(item)
+        getters = picks.get(_plain(decided), otherwise)
+        return _MISSING if getters is None else _pick(item, getters)
+
+    return lambda value: _each(value, pick, frozenset({field.partition(".")[0]}))
+
+
+def _plain(value: Any) -> Any:
+    """A deciding value as it can be looked up: an enum by its value, anything unhashable as no value at all."""
+    if isinstance(value, enum.Enum):
+        value = value.value
+    return value if value is not _MISSING and isinstance(value, str | int | float | bool) else None
+
+
+def _getters(owner: object, fields: Any) -> dict[str, _Getter]:
+    if isinstance(fields, Mapping):
+        pairs = tuple(fields.items())
+    elif isinstance(fields, str) or not isinstance(fields, Collection):
+        raise SettingError.of(owner, "select", fields, _EXPECTED)
+    else:
+        # A set has no order of its own that lasts from one process to the next, and a prompt must not move.
+        pairs = tuple((name, name) for name in (sorted(fields) if isinstance(fields, set | frozenset) else fields))
+    if not all(isinstance(name, str) and name for name, _ in pairs):
+        raise SettingError.of(owner, "select", fields, _EXPECTED)
+    return {name: _getter(owner, source) for name, source in pairs}
+
+
+def _getter(owner: object, source: Any) -> _Getter:
+    if callable(source):
+        return source  # type: ignore[no-any-return]
+    if not isinstance(source, str) or not source:
+        raise SettingError.of(owner, "select", source, _EXPECTED)
+    head, dot, rest = source.partition(".")
+    if not dot:
+        return lambda item: _field(item, source)
+
+    def get(item: Any) -> Any:
+        found = _field(item, source)
+        return _path(item, source.split(".")) if found is _MISSING else found
+
+    return get if head and rest else (lambda item: _field(item, source))
+
+
+def _path(item: Any, names: list[str]) -> Any:
+    for name in names:
+        item = _field(item, name)
+    return item
+
+
+def _field(item: Any, name: str) -> Any:
+    if isinstance(item, Mapping):
+        return item.get(name, _MISSING)
+    if isinstance(item, BaseModel) or dataclasses.is_dataclass(item):
+        return getattr(item, name, _MISSING)
+    return _MISSING
+
+
+def _roots(fields: Any) -> list[str]:
+    sources = fields.values() if isinstance(fields, Mapping) else fields
+    return [source.partition(".")[0] for source in sources if isinstance(source, str)]
+
+
+def _is_item(value: Any) -> bool:
+    return isinstance(value, Mapping | BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+
+
+def _pick(item: Any, getters: Mapping[str, _Getter]) -> Any:
+    if not _is_item(item):
+        return item
+    found = ((name, get(item)) for name, get in getters.items())
+    return {name: value for name, value in found if value is not _MISSING}
+
+
+def _each(value: Any, pick: _Pick, roots: frozenset[str]) -> Any:
+    value = _parsed(value)
+    if isinstance(value, list | tuple):
+        return [found for found in (pick(item) if _is_item(item) else item for item in value) if found is not _MISSING]
+    if _is_by_id(value, roots):
+        found_by_id = ((key, pick(item) if _is_item(item) else item) for key, item in value.items())
+        return {key: found for key, found in found_by_id if found is not _MISSING}
+    found = pick(value) if _is_item(value) else value
+    return None if found is _MISSING else found
+
+
+def _is_by_id(value: Any, roots: frozenset[str]) -> bool:
+    """Whether a dict holds items by id, rather than being one item: it has none of the fields asked for."""
+    if not isinstance(value, Mapping) or not value or not roots.isdisjoint(value):
+        return False
+    items = [item for item in value.values() if item is not None]
+    return bool(items) and all(map(_is_item, items))
+
+
+def _parsed(value: Any) -> Any:
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value

@@ -1,0 +1,92 @@
+"""The view of a state value that an agent needs, declared as a function or as data.
+
+A `select` is one of:
+
+* `None`: the whole value.
+* a function: gets the whole value (never one item), returns any value that JSON can hold.
+* field names, `("id", "title")`: these fields, in this order. A dot goes into a nested value (`"result.row_count"`).
+* new names, `{"id": "query_id", "rows": "result.row_count", "n": lambda item: len(item["rows"])}`: a field under
+  another name, or a function of the item.
+* a deciding field, with fields for each of its values; a tuple of values shares its fields, `None` is for all others:
+
+      {"status": {
+          "success": ("id", "title", "status", "row_count"),
+          ("failed", "error"): ("id", "title", "status", "error_message", "query"),
+          None: ("id", "title", "status", "depends_on"),
+      }}
+
+  An item whose value is not listed is left out where there is no `None`.
+
+Fields are taken from a dict, a pydantic model or a dataclass; from each of them in a list (or tuple), and from each in
+a dict of them by id, which keeps its ids. A field that an item has not got is left out; an item that has no fields
+(a string in the list) stays as it is. Text that holds a JSON object or list, as an agent's `output_key` stores it,
+is read as such.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from adk_context_pack._compact_json import compact_json
+from adk_context_pack._select import Select, view_of
+from adk_context_pack.errors import SettingError
+
+logger = logging.getLogger("adk_context_pack")
+
+
+def render_view(value: Any, select: Select | None = None) -> str:
+    """The view of `value` as compact JSON.
+
+    Args:
+        value: a state value; it is read, never changed.
+        select: what the agent needs of it.
+
+    Raises:
+        SettingError: `select` is neither a function nor one of the forms above.
+        Exception: whatever a function in `select` raises.
+    """
+    return compact_json(view_of("render_view", select)(value))
+
+
+class StateView:
+    """The view of one state key, checked once and rendered at every call.
+
+    Args:
+        owner: whose settings these are, for the errors.
+        key: the state key.
+        select: what is needed of the value; see the module's text.
+        output_key: the state key that keeps the view, or None.
+
+    Raises:
+        SettingError: a key that no placeholder can name, or a `select` that is of none of the forms.
+    """
+
+    def __init__(self, *, owner: str, key: str, select: Select | None = None, output_key: str | None = None) -> None:
+        self.key = _checked_key(owner, "key", key)
+        if output_key is not None and _checked_key(owner, "output_key", output_key) == key:
+            raise SettingError.of(owner, "output_key", output_key, "another name than key")
+        self._view = view_of(owner, select)
+
+    def render(self, state: Mapping[str, Any], *, strict: bool = False) -> str:
+        """The view as JSON text: `null` where the state has no such value.
+
+        Args:
+            state: a session's state; it is read, never changed.
+            strict: an exception of a function in `select` goes through. Otherwise it is logged, and the text is a JSON
+                object that says so, so that a model does not take a missing view for an empty value.
+        """
+        try:
+            return compact_json(self._view(state[self.key])) if self.key in state else "null"
+        except Exception as exception:
+            if strict:
+                raise
+            logger.exception("the view of state key %s could not be made", self.key)
+            return compact_json({"error": f"no view of {self.key}: {type(exception).__name__}"})
+
+
+def _checked_key(owner: str, name: str, key: object) -> str:
+    if not isinstance(key, str) or not key or key != key.strip() or key.endswith("?") or set(key) & {"{", "}"}:
+        raise SettingError.of(owner, name, key, 'a state key such as "gaql_queries"')
+    return key
