@@ -4,6 +4,7 @@
     * `SettingError` (also a `ValueError`): a setting that cannot work, found when the object is built
     * `StoreError`: a result could not be kept, or a store could not be read; the original result stays in place
         * `HandleError`: no result behind a handle (unknown in this session, expired, replaced, damaged)
+    * `QueryError`: a query over stored rows that cannot be answered
 * `ContextPackWarning` (a `UserWarning`): the library is used in a way that cannot do what was meant
     * `UnknownRelayFormatWarning`: ADK relays agents in a format that this release does not know
 
@@ -41,6 +42,10 @@ class StoreError(ContextPackError):
 
 class HandleError(StoreError):
     """No result behind a handle: unknown in this session, expired, replaced or damaged; the message is for a model."""
+
+
+class QueryError(ContextPackError):
+    """A query over stored rows that cannot be answered; the message is for a model."""
 
 
 class ContextPackWarning(UserWarning):
