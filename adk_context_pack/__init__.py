@@ -1,5 +1,6 @@
 """Keeps the prompts of multi-agent systems on Google ADK small, exact and cacheable."""
 
+from adk_context_pack.agents.compact_state_step import CompactStateStep
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.errors import ContextPackError, ContextPackWarning, SettingError, UnknownRelayFormatWarning
 from adk_context_pack.model_call import ModelCall
@@ -17,6 +18,7 @@ __all__ = [
     "CapRows",
     "CastNarrative",
     "CompactState",
+    "CompactStateStep",
     "ContextPackError",
     "ContextPackWarning",
     "ContextPass",

@@ -1,0 +1,84 @@
+"""A step of a pipeline that keeps the view of a state value in state, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from pydantic import PrivateAttr
+
+from adk_context_pack._select import Select
+from adk_context_pack.state_view import StateView
+
+
+class CompactStateStep(BaseAgent):
+    """Writes the compact JSON view of the state value `key` to state, under `output_key`, and says nothing.
+
+        SequentialAgent(sub_agents=[
+            generator,
+            CompactStateStep(name="compact_queries", key="gaql_queries", select=("id", "title", "status")),
+            LlmAgent(name="reviewer", instruction="Review: {gaql_queries_compact}", ...),
+        ])
+
+    The view is of the state as it stands when the step runs; put it right before the agents that read it. What their
+    own tools change later in the same turn is not in it: for that, give the agent a `CompactState` pass with the same
+    settings, which is exact at every model call.
+
+    The view is written by an event with a state delta, so that every session service stores it, and only where it
+    changed; otherwise the step adds nothing to the session. As a node of a 2.x `Workflow` its output is the view, as
+    text.
+
+    Cost to the cache: as for every state value in an instruction, see `CompactState`.
+
+    Args:
+        name: the agent's name.
+        key: the state key, `app:`, `user:` or `temp:` included.
+        select: what an agent needs of the value: a function of the whole value, field names, or fields for each value
+            of a deciding field; see `adk_context_pack.state_view`.
+        output_key: the state key of the view; by default the key with `_compact` after it.
+
+    Raises:
+        SettingError: a key that no placeholder can name, or a `select` that is neither function nor data of that form.
+    """
+
+    key: str
+    select: Any = None
+    output_key: str
+    _view: StateView = PrivateAttr()
+
+    def __init__(
+        self, *, name: str, key: str, select: Select | None = None, output_key: str | None = None, **settings: Any
+    ) -> None:
+        # Checked before pydantic, which would wrap the error in one of its own.
+        output_key = f"{key}_compact" if output_key is None else output_key
+        view = StateView(owner=type(self).__name__, key=key, select=select, output_key=output_key)
+        own: dict[str, Any] = {"key": key, "select": select, "output_key": output_key}
+        super().__init__(name=name, **own, **settings)
+        self._view = view
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        # The raw state, since reading through a context copies the value.
+        state = ctx.session.state
+        text = self._view.render(state)
+        if state.get(self.output_key) != text:
+            actions = EventActions(state_delta={self.output_key: text})
+            yield self._event(text, invocation_id=ctx.invocation_id, branch=ctx.branch, actions=actions)
+
+    async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
+        """Runs the step as a node of a `Workflow` (2.x), which hands the node's output to the next one."""
+        silent = True
+        async for event in super()._run_impl(ctx=ctx, node_input=node_input):
+            silent = False
+            yield event
+        if silent:
+            # Nothing changed, but without an output the next node would be sent the user's message instead.
+            ctx.event_author = self.name
+            yield self._event(self._view.render(ctx.session.state))
+
+    def _event(self, text: str, **settings: Any) -> Event:
+        output = {"output": text} if "output" in Event.model_fields else {}
+        return Event(author=self.name, **output, **settings)
