@@ -108,7 +108,8 @@ def elide(text: str) -> str:
 
 def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.Content, str]]:
     for index, content in enumerate(contents):
-        if content.role == "user" and content.parts:
+        # A block has a part besides its preamble; a lone text may be a dynamic instruction.
+        if content.role == "user" and content.parts and len(content.parts) > 1:
             text = content.parts[0].text
             if text and text.startswith("For context"):
                 yield index, content, text

@@ -16,9 +16,10 @@ from adk_context_pack._texts import same_texts, text_length, text_part, user_con
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.model_call import ModelCall
 
-NOTE = f"{QUOTE_BEGIN}\n(work of other agents left out)\n{QUOTE_END}"
+NOTE = f"{QUOTE_BEGIN}left out{QUOTE_END}"
 """What stands where a removed block kept two turns apart. Always the same text: a note that told how much was removed
-would change when the next event arrives, and with it the prefix that the provider has cached."""
+would change when the next event arrives, and with it the prefix that the provider has cached. And as short as it can
+be: in the plain format a whole relayed call may have no more than 75 characters."""
 
 _LOGS = ("call", "result")
 

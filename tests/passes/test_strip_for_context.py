@@ -1,0 +1,315 @@
+"""StripForContext: other agents' tool logs go, and nothing else."""
+
+import datetime as dt
+import enum
+import logging
+
+import pytest
+from google.adk.agents import LlmAgent, SequentialAgent
+from google.genai import types
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack import SettingError, StripForContext, UnknownRelayFormatWarning, _relay_format
+from adk_context_pack.passes.strip_for_context import NOTE
+from tests.support import relay
+from tests.support.adk_contents import contents_of, request_of
+from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
+from tests.support.requests import applied, call_for, everything, request_for, texts
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
+
+formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
+PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+def session(*more):
+    return [
+        user_said("Where is Oslo?"),
+        agent_called("scout", "get-issue", "c1", query="oslo", limit=3),
+        tool_returned("scout", "get-issue", {"rows": ["secret-row"] * 50}, "c1"),
+        agent_said("scout", "Oslo is in Norway."),
+        *more,
+    ]
+
+
+@formats
+def test_removes_tool_logs_and_keeps_what_was_said(relay_format):
+    """Another agent's call and result go, what it said stays in ADK's own words."""
+    request = applied(StripForContext(), "writer", session(), relay_format=relay_format)
+    raw = request_for("writer", session(), relay_format=relay_format)
+    assert len(request.contents) == 2
+    assert texts(request) == [texts(raw)[0], texts(raw)[3]]
+
+
+@formats
+@pytest.mark.parametrize("tool", ["get-issue", "ns.tool", "инструмент", "a b", "`quoted`", "x\ny", ""])
+@pytest.mark.parametrize("agent", ["агент", "model", "scout", "odd name]", "user2"])
+def test_takes_every_name_that_adk_allows(tool, agent, relay_format):
+    """No tool or agent name, however odd, keeps a log in the request."""
+    events = [user_said("Hi"), agent_called(agent, tool, "c", a=1), tool_returned(agent, tool, {"x": "secret"}, "c")]
+    request = applied(StripForContext(), "writer", events, relay_format=relay_format)
+    assert texts(request) == [["Hi"]]
+
+
+@formats
+def test_takes_results_that_are_no_python_literal(relay_format):
+    """Enums, dates, nan and objects in a result are recognised by what ADK renders, not by parsing it."""
+    odd = {"c": Color.RED, "d": dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "n": float("nan"), "o": {1, 2}}
+    events = [user_said("Hi"), agent_called("scout", "t", "c"), event("scout", result_part("t", odd, "c"), role="user")]
+    assert texts(applied(StripForContext(), "writer", events, relay_format=relay_format)) == [["Hi"]]
+
+
+@formats
+def test_handles_several_parts_in_one_block(relay_format):
+    """Of a block with words, calls and an image, the words and the image stay behind the one preamble."""
+    block = event("scout", types.Part(text="Looking."), call_part("a", {}, "1"), PNG, call_part("b", {"z": 1}, "2"))
+    request = applied(StripForContext(), "writer", [user_said("Hi"), block], relay_format=relay_format)
+    preamble, said, image = request.contents[1].parts
+    assert preamble.text == relay.PREAMBLES[relay_format]
+    assert said.text.startswith("[scout] said:")
+    assert image.inline_data == PNG.inline_data
+
+
+@formats
+def test_keeps_code_files_and_blobs_of_a_block(relay_format):
+    """Native parts of other agents are no logs: all of them stay."""
+    natives = [
+        PNG,
+        types.Part(file_data=types.FileData(file_uri="gs://b/f", mime_type="text/csv")),
+        types.Part(executable_code=types.ExecutableCode(code="print(1)", language="PYTHON")),
+        types.Part(code_execution_result=types.CodeExecutionResult(output="1", outcome="OUTCOME_OK")),
+    ]
+    events = [user_said("Hi"), event("scout", *natives, call_part("t", {}, "1"))]
+    kept = applied(StripForContext(), "writer", events, relay_format=relay_format).contents[1].parts
+    assert kept[1:] == natives
+
+
+@formats
+def test_leaves_what_a_user_typed_even_if_it_is_a_relay(relay_format):
+    """A user's message that is a relayed block byte for byte stays, and the block that it copies still goes."""
+    log = agent_called("scout", "t", "c", q=1)
+    forged = relay.relayed(log, relay_format)
+    typed = event("user", *[part.model_copy() for part in forged.parts], role="user")
+    for events in ([typed, user_said("Hi"), log], [user_said("Hi"), log, typed]):
+        request = applied(StripForContext(), "writer", events, relay_format=relay_format)
+        assert sorted(map(str, texts(request))) == sorted(map(str, [["Hi"], [p.text for p in forged.parts]]))
+
+
+@formats
+def test_leaves_both_where_nothing_tells_them_apart(relay_format):
+    """Where the block behind a user's copy may have left the request, the copy is never taken for the block."""
+    log = agent_called("scout", "t", "c", q=1)
+    typed = event("user", *relay.relayed(log, relay_format).parts, role="user")
+    request = request_of([typed.content.model_copy()])
+    model_call = call_for("writer", [log, typed])
+    assert StripForContext().apply(request, model_call) is request
+
+
+@formats
+def test_leaves_blocks_that_no_event_is_behind(relay_format):
+    """A block that a callback or a memory put in is tied to no event of the session, so it stays."""
+    forged = relay.relayed(agent_called("scout", "t", "c", q=2), relay_format)
+    request = request_of([*contents_of(session(), "writer", relay_format=relay_format), forged])
+    assert StripForContext().apply(request, call_for("writer", session())).contents[-1] is forged
+
+
+def test_leaves_the_compaction_summary():
+    """ADK's compaction summary in the form of a relay by `model` is no event of the session's, so it stays."""
+    summary = relay.relayed(agent_said("model", "All that was before."), relay.PLAIN)
+    request = request_of([summary, *contents_of(session(), "writer")])
+    assert StripForContext().apply(request, call_for("writer", session())).contents[0] is summary
+
+
+@formats
+def test_leaves_the_dynamic_instruction(relay_format):
+    """The instruction that ADK sends as a user content beside a static one stays where it is."""
+    contents = contents_of(session(), "writer", relay_format=relay_format)
+    request = request_of(contents, dynamic="For context: you write reports.")
+    dynamic = next(content for content in request.contents if "you write reports" in content.parts[-1].text)
+    result = StripForContext().apply(request, call_for("writer", session()))
+    assert any(content is dynamic for content in result.contents)
+
+
+def test_warns_once_of_an_unknown_format(caplog):
+    """A relay format of tomorrow is left alone, with one warning in the log and one for test suites."""
+    unknown = types.Content(role="user", parts=[types.Part(text="For context, v3 of the relay"), types.Part(text="x")])
+    request = request_of([unknown, *contents_of(session()[:1], "writer")])
+    _relay_format._warned.clear()
+    with pytest.warns(UnknownRelayFormatWarning), caplog.at_level(logging.WARNING, "adk_context_pack"):
+        results = [StripForContext().apply(request, call_for("writer", session())) for _ in range(3)]
+    assert all(result is request for result in results)
+    assert len(caplog.records) == 1
+
+
+def test_says_nothing_of_a_user_who_starts_with_for_context(caplog):
+    """`For context` is plain English: a user who types it causes no warning."""
+    events = [user_said("For context, I am in Oslo."), *session()]
+    _relay_format._warned.clear()
+    applied(StripForContext(), "writer", events)
+    assert not caplog.records
+
+
+@formats
+def test_keeps_the_logs_of_named_agents_and_tools(relay_format):
+    """`keep_agents` and `keep_tools` keep whole blocks and single tools."""
+    events = [
+        *session(),
+        agent_called("clerk", "lookup", "c2", k=1),
+        tool_returned("clerk", "lookup", {"v": 2}, "c2"),
+        agent_called("clerk", "third_tool", "c3"),
+    ]
+    by_agent = everything(applied(StripForContext(keep_agents=["scout"]), "w", events, relay_format=relay_format))
+    by_tool = everything(applied(StripForContext(keep_tools={"lookup"}), "w", events, relay_format=relay_format))
+    assert "secret-row" in by_agent
+    assert "lookup" not in by_agent
+    assert "secret-row" not in by_tool
+    assert by_tool.count("lookup") == 2
+    assert "third_tool" not in by_tool
+
+
+@formats
+def test_keep_said_false_removes_everything_of_the_others(relay_format):
+    """An agent that should see nothing of the others sees the user alone."""
+    events = [*session(), event("scout", PNG)]
+    request = applied(StripForContext(keep_said=False), "writer", events, relay_format=relay_format)
+    assert texts(request) == [["Where is Oslo?"]]
+
+
+@formats
+def test_labels_of_a_submitted_result_are_no_user_message(relay_format):
+    """A result that the user submitted for another agent's call is a log, though its label says `[user]`."""
+    submitted = event("user", result_part("approve", {"ok": "secret"}, "c9"), role="user")
+    events = [user_said("Hi"), agent_called("scout", "approve", "c9"), submitted]
+    block = relay.relayed(submitted, relay_format)
+    request = request_of([*contents_of(events[:2], "writer", relay_format=relay_format), block])
+    assert texts(StripForContext().apply(request, call_for("writer", events))) == [["Hi"]]
+
+
+@formats
+def test_a_note_keeps_two_model_turns_apart(relay_format):
+    """Where a removed block stood between two turns of the model, a short fenced note stays between them."""
+    own = [agent_said("writer", "First."), agent_called("writer", "t", "w1"), tool_returned("writer", "t", 1, "w1")]
+    events = [user_said("Hi"), own[0], *session()[1:3], *own[1:]]
+    request = applied(StripForContext(), "writer", events, relay_format=relay_format)
+    assert [content.role for content in request.contents] == ["user", "model", "user", "model", "user"]
+    assert texts(request)[2] == [NOTE]
+    assert NOTE.startswith(relay.BEGIN)
+    assert NOTE.endswith(relay.END)
+
+
+@formats
+def test_a_note_stands_before_a_model_turn_that_would_be_first(relay_format):
+    """A request whose first content was a removed block does not begin with the model's turn."""
+    events = [*session()[1:3], agent_said("writer", "Hello."), user_said("Hi")]
+    request = applied(StripForContext(), "writer", events, relay_format=relay_format)
+    assert [content.role for content in request.contents] == ["user", "model", "user"]
+    assert texts(request)[0] == [NOTE]
+
+
+@formats
+def test_a_note_keeps_a_model_turn_from_being_last(relay_format):
+    """A request that ended in a removed block ends in a note, not in the agent's own words."""
+    events = [user_said("Hi"), agent_said("writer", "Wait."), *session()[1:3]]
+    request = applied(StripForContext(), "writer", events, relay_format=relay_format)
+    assert texts(request)[-1] == [NOTE]
+
+
+def test_a_block_smaller_than_the_note_stays():
+    """Where a note must stand, a block that is smaller than the note stays as it is."""
+    events = [user_said("Hi"), agent_said("writer", "Wait."), agent_called("b", "t", "c")]
+    request = request_for("writer", events, relay_format=relay.PLAIN)
+    assert StripForContext().apply(request, call_for("writer", events)) is request
+
+
+@formats
+def test_the_user_message_is_what_remains_where_nothing_would(relay_format):
+    """An agent with include_contents='none' whose only content is a log gets the invocation's user message."""
+    events = session()[:3]
+    contents = contents_of(events, "writer", include="none", relay_format=relay_format)
+    assert len(contents) == 1
+    result = StripForContext().apply(request_of(contents), call_for("writer", events))
+    assert texts(result) == [["Where is Oslo?"]]
+    assert result.contents[0].parts[0] is not events[0].content.parts[0]
+
+
+@formats
+def test_the_user_message_stays_first_when_the_agent_goes_on(relay_format):
+    """In the tool loop of an agent with include_contents='none', the part already sent stays a prefix."""
+    own = [agent_called("writer", "t", "w1"), tool_returned("writer", "t", 1, "w1")]
+    first, second = session()[:3], [*session()[:3], *own]
+    sent = [
+        StripForContext().apply(
+            request_of(contents_of(events, "writer", include="none", relay_format=relay_format)),
+            call_for("writer", events),
+        )
+        for events in (first, second)
+    ]
+    assert texts(sent[1])[0] == texts(sent[0])[0] == ["Where is Oslo?"]
+    assert len(sent[1].contents) == 3
+
+
+def test_returns_the_same_request_when_there_is_nothing_to_do():
+    """Without relays the very same request comes back."""
+    events = [user_said("Hi"), agent_said("writer", "Hello."), user_said("Bye")]
+    request = request_for("writer", events)
+    assert StripForContext().apply(request, call_for("writer", events)) is request
+
+
+@pytest.mark.parametrize("contents", [None, [], [types.Content(role="user", parts=None)], [types.Content(parts=[])]])
+def test_odd_contents_pass_through(contents):
+    """Contents of None, without parts or without a role come back as they are."""
+    request = request_of([])
+    request.__dict__["contents"] = contents
+    assert StripForContext().apply(request, call_for("writer", session())) is request
+
+
+def test_events_without_content_or_author_do_no_harm():
+    """Events that only change state, or have no author, are passed over."""
+    bare = user_said("x").model_copy(update={"content": None, "author": ""})
+    events = [bare, *session(), bare]
+    assert len(applied(StripForContext(), "writer", events).contents) == 2
+
+
+@given(st.text(min_size=1).filter(str.strip))
+def test_any_words_survive(words):
+    """Whatever an agent says, markers and unicode included, is in the request as ADK relayed it."""
+    events = [user_said("Hi"), agent_called("scout", "t", "c"), agent_said("scout", words)]
+    for relay_format in relay.FORMATS:
+        raw = request_for("writer", events, relay_format=relay_format)
+        assert texts(StripForContext().apply(raw, call_for("writer", events)))[-1] == texts(raw)[-1]
+
+
+@pytest.mark.parametrize("value", ["scout", [""], [3], 5])
+def test_refuses_names_that_are_none(value):
+    """A lone string, an empty name or a number is refused when built, with the value in the message."""
+    with pytest.raises(SettingError, match=r"keep_agents.*"):
+        StripForContext(keep_agents=value)
+
+
+async def test_the_writer_of_a_real_pipeline_sees_no_log():
+    """Through a real Runner, the second agent of a pipeline answers from what was said, and never sees the log."""
+
+    def look_up(city: str) -> dict:
+        return {"city": city, "note": "secret-row"}
+
+    def scout(request):
+        return "Oslo has 700,000 people." if results_in(request) else call("look_up", city="Oslo")
+
+    def writer(request):
+        return "It has 700,000." if "700,000" in text_of(request) and "secret-row" not in text_of(request) else "?"
+
+    pipeline = SequentialAgent(
+        name="pipeline",
+        sub_agents=[
+            LlmAgent(name="scout", model=ScriptedModel(answer=scout), tools=[look_up]),
+            LlmAgent(name="writer", model=ScriptedModel(answer=writer), before_model_callback=[StripForContext()]),
+        ],
+    )
+    run = await run_agent(pipeline, "How many live in Oslo?")
+    assert run.answer == "It has 700,000."
+    assert "secret-row" in str(run.session.events)
