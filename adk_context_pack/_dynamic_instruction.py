@@ -39,9 +39,11 @@ def _exact(request: LlmRequest, entry: Declared, view: View, call: ModelCall) ->
 
 
 def _loose(request: LlmRequest, entry: Declared, view: View, call: ModelCall) -> tuple[int, str] | None:
+    texts = [_lone_text(content) for content in request.contents]
     for index in _standing(request):
-        text = _lone_text(request.contents[index])
-        if text and is_labelled(text) and not _is_users(text, call):
+        text = texts[index]
+        # The first one is ADK's even where a user has written the same; a lone one may be the user's.
+        if text and is_labelled(text) and (texts.count(text) > 1 or not _is_users(text, call)):
             return index, fill_dynamic_loosely(text, entry, view, call)
     return None
 

@@ -8,7 +8,7 @@ read for certain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,34 +66,46 @@ def declare_system(context: CallbackContext, agent: Any, view: View) -> list[Dec
     return [entry for entry in found if entry is not None]
 
 
-def fill_system(text: str, entries: Iterable[Declared], view: View, call: ModelCall, identity: str) -> str:
-    """A system instruction with the view in its slots.
+def fill_system(
+    texts: Sequence[str], entries: Sequence[Declared], view: View, call: ModelCall, identity: str
+) -> list[str]:
+    """The texts of a system instruction with the view in their slots.
 
     Args:
-        text: the system instruction, or one text of it.
+        texts: the system instruction; one text, unless a callback has made parts of it.
         entries: what the app declared, in order; tools and planners add their own texts after it.
         view: what to fill in.
         call: the model call.
         identity: the line that ADK puts after the last instruction.
     """
-    spans: list[Span] = []
-    known: list[Block] = []
-    unknown: list[Declared] = []
+    sent = [_as_sent(entry, call) for entry in entries]
+    known = [_known_blocks(text, entries, sent, view) for text in texts]
+    regions = [_region(text, blocks, identity) for text, blocks in zip(texts, known, strict=True)]
+    spans = [[span for block in blocks.values() for span in block.spans if span.slot.mine] for blocks in known]
+    for index, entry in enumerate(entries):
+        if not any(index in blocks for blocks in known):
+            loose = loose_spans(regions, entry.pieces, view, call)
+            spans = [[*found, *more] for found, more in zip(spans, loose, strict=True)]
+    return [_filled(text, found, view) for text, found in zip(texts, spans, strict=True)]
+
+
+def _known_blocks(
+    text: str, entries: Sequence[Declared], sent: Sequence[tuple[Piece, ...] | None], view: View
+) -> dict[int, Block]:
+    blocks: dict[int, Block] = {}
     cursor = 0
-    for entry in entries:
-        pieces = _as_sent(entry, call)
-        found = pieces and find_block(text, pieces, stale=view.stale, cursor=cursor, follower=entry.follower)
-        if not found:
-            unknown.append(entry)
-            continue
-        known.append(found)
-        spans += (span for span in found.spans if span.slot.mine)
-        cursor = min(found.end + 2, len(text))
-    end = text.find(identity, cursor)
-    region = Region(text, 0, len(text) if end < 0 else end, tuple(known))
-    for entry in unknown:
-        spans += loose_spans(region, entry.pieces, view, call)
-    return _filled(text, spans, view)
+    for index, pieces in enumerate(sent):
+        follower = entries[index].follower
+        block = find_block(text, pieces, stale=view.stale, cursor=cursor, follower=follower) if pieces else None
+        if block:
+            blocks[index] = block
+            cursor = min(block.end + 2, len(text))
+    return blocks
+
+
+def _region(text: str, blocks: Mapping[int, Block], identity: str) -> Region:
+    end = text.find(identity, max((block.end for block in blocks.values()), default=0))
+    return Region(text, 0, len(text) if end < 0 else end, tuple(blocks.values()))
 
 
 def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall) -> str | None:
@@ -109,7 +121,8 @@ def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall) -> str
 def fill_dynamic_loosely(text: str, entry: Declared, view: View, call: ModelCall) -> str:
     """Like `fill_dynamic`, for an instruction whose exact text is not known."""
     region = Region(text, len(LABEL_BEGIN), len(text) - len(LABEL_END), ())
-    return _filled(text, loose_spans(region, entry.pieces, view, call), view.elided())
+    (spans,) = loose_spans([region], entry.pieces, view, call)
+    return _filled(text, spans, view.elided())
 
 
 def is_labelled(text: str) -> bool:

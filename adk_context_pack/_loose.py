@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -40,20 +40,22 @@ class Region(NamedTuple):
         return all(end <= block.start or start >= block.end for block in self.known)
 
 
-def loose_spans(region: Region, pieces: tuple[Piece, ...] | None, view: View, call: ModelCall) -> list[Span]:
-    """The slots to fill in, of a template's pieces or, for None, of a function's text."""
+def loose_spans(
+    regions: Sequence[Region], pieces: tuple[Piece, ...] | None, view: View, call: ModelCall
+) -> list[list[Span]]:
+    """For each region the slots to fill in, of a template's pieces or, for None, of a function's text."""
     if pieces is None:
-        return _in_function_text(region, view, call)
-    spans: list[Span] = []
+        return [_in_function_text(region, view, call) for region in regions]
+    spans: list[list[Span]] = [[] for _ in regions]
     for slot, expected in Counter(my_slots(pieces)).items():
         filled = view.stale if slot.stored else slot.text
-        places = region.places(slot.before + filled + slot.after) if filled else []
-        if len(places) == expected:
-            starts = (at + len(slot.before) for at in places)
-            spans += (Span(at, at + len(filled), slot) for at in starts)
-        elif len(region.places(slot.before + view.of(slot) + slot.after)) < expected:
+        places = [region.places(slot.before + filled + slot.after) if filled else [] for region in regions]
+        if sum(map(len, places)) == expected:
+            for found, starts in zip(spans, places, strict=True):
+                found.extend(Span(at, at + len(filled), slot) for at in (start + len(slot.before) for start in starts))
+        elif sum(len(region.places(slot.before + view.of(slot) + slot.after)) for region in regions) < expected:
             warn_once(
-                f"{call.agent_name}: {slot.text} was not found in the instruction, or not only there; left as it is"
+                f"{call.agent_name}: {slot.text} stands in no instruction, or not only there; it is left as it is"
             )
     return spans
 

@@ -70,7 +70,7 @@ class StateView:
         self._view = view_of(owner, select)
 
     def render(self, state: Mapping[str, Any], *, strict: bool = False) -> str:
-        """The view as JSON text: `null` where the state has no such value.
+        """The view as JSON text: `null`, without asking `select`, where the state has no such value or None.
 
         Args:
             state: a session's state; it is read, never changed.
@@ -78,7 +78,8 @@ class StateView:
                 object that says so, so that a model does not take a missing view for an empty value.
         """
         try:
-            return compact_json(self._view(state[self.key])) if self.key in state else "null"
+            value = state.get(self.key)
+            return "null" if value is None else compact_json(self._view(value))
         except Exception as exception:
             if strict:
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,29 +121,34 @@ def _with_system(
     request: LlmRequest, entries: list[Declared], view: View, call: ModelCall
 ) -> types.GenerateContentConfig:
     before = request.config.system_instruction
-    if not before or not any(entry.may_have_slots for entry in entries):
+    texts = list(_texts(before))
+    if not texts or not any(entry.may_have_slots for entry in entries):
         return request.config
-    identity = identity_of(agent_of(call.context))
-    after = _each_text(before, lambda text: fill_system(text, entries, view, call, identity))
-    return request.config if after is before else request.config.model_copy(update={"system_instruction": after})
+    filled = fill_system(texts, entries, view, call, identity_of(agent_of(call.context)))
+    if filled == texts:
+        return request.config
+    return request.config.model_copy(update={"system_instruction": _rebuilt(before, iter(filled))})
 
 
-def _each_text(instruction: Any, change: Callable[[str], str]) -> Any:
-    """An instruction of any of its forms with its texts changed; the same object where none of them is."""
+def _texts(instruction: Any) -> Iterator[str]:
+    """The texts of a system instruction of any of its forms, in order."""
     if isinstance(instruction, str):
-        changed = change(instruction)
-        return instruction if changed == instruction else changed
-    if isinstance(instruction, types.Part) and instruction.text:
-        text = _each_text(instruction.text, change)
-        return instruction if text is instruction.text else instruction.model_copy(update={"text": text})
-    if isinstance(instruction, types.Content) and instruction.parts:
-        parts = _each_text(instruction.parts, change)
-        return instruction if parts is instruction.parts else instruction.model_copy(update={"parts": parts})
-    if isinstance(instruction, list):
-        items = [_each_text(item, change) for item in instruction]
-        return instruction if all(map(_same, items, instruction)) else items
-    return instruction
+        yield instruction
+    elif isinstance(instruction, types.Part):
+        yield from _texts(instruction.text)
+    elif isinstance(instruction, types.Content):
+        yield from _texts(instruction.parts)
+    elif isinstance(instruction, list):
+        for item in instruction:
+            yield from _texts(item)
 
 
-def _same(one: object, other: object) -> bool:
-    return one is other
+def _rebuilt(instruction: Any, texts: Iterator[str]) -> Any:
+    """The instruction in the same form with other texts."""
+    if isinstance(instruction, str):
+        return next(texts)
+    if isinstance(instruction, types.Part):
+        return instruction.model_copy(update={"text": _rebuilt(instruction.text, texts)})
+    if isinstance(instruction, types.Content):
+        return instruction.model_copy(update={"parts": _rebuilt(instruction.parts, texts)})
+    return [_rebuilt(item, texts) for item in instruction] if isinstance(instruction, list) else instruction

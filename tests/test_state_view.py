@@ -1,0 +1,263 @@
+"""The view of a state value: what `select` may be, and what JSON is made of the value."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import json
+import pathlib
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from adk_context_pack import SettingError
+from adk_context_pack.state_view import StateView, render_view
+
+BY_STATUS = {
+    "status": {
+        "success": ("id", "title", "status", "row_count"),
+        ("failed", "error"): ("id", "error_message", "query"),
+        None: ("id", "depends_on"),
+    }
+}
+QUERIES = [
+    {"id": "q1", "title": "Spend", "status": "success", "row_count": 812, "query": "SELECT a", "rows": [1] * 50},
+    {"id": "q2", "title": "Clicks", "status": "failed", "error_message": "bad field", "query": "SELECT b"},
+    {"id": "q3", "title": "Trend", "status": "pending", "depends_on": ["q1"], "query": "SELECT c"},
+    {"id": "q4", "title": "No status", "depends_on": None},
+]
+VIEW = [
+    {"id": "q1", "title": "Spend", "status": "success", "row_count": 812},
+    {"id": "q2", "error_message": "bad field", "query": "SELECT b"},
+    {"id": "q3", "depends_on": ["q1"]},
+    {"id": "q4", "depends_on": None},
+]
+
+
+class Status(enum.Enum):
+    SUCCESS = "success"
+    FAILED = "failed"
+
+
+class Query(BaseModel):
+    id: str
+    status: Status
+    row_count: int = 0
+    query: str = ""
+
+
+@dataclasses.dataclass
+class Plain:
+    id: str
+    n: int
+
+
+def test_fields_by_status_of_a_list():
+    """Each item shows the fields of its status, in the declared order, and what it has not got is left out."""
+    assert render_view(QUERIES, BY_STATUS) == json.dumps(VIEW, separators=(",", ":"))
+
+
+def test_fields_by_status_of_a_dict_by_id():
+    """A dict of items by id keeps its ids."""
+    by_id = {item["id"]: item for item in QUERIES}
+    assert json.loads(render_view(by_id, BY_STATUS)) == {item["id"]: item for item in VIEW}
+
+
+def test_fields_by_status_without_others_leaves_them_out():
+    """An item whose value is not listed is left out where there is no `None`."""
+    only_failed = {"status": {"failed": ("id",)}}
+    assert render_view(QUERIES, only_failed) == '[{"id":"q2"}]'
+    assert render_view({"q1": QUERIES[0], "q2": QUERIES[1]}, only_failed) == '{"q2":{"id":"q2"}}'
+    assert render_view(QUERIES[0], only_failed) == "null"
+
+
+def test_one_dict_is_one_item():
+    """A dict that has a declared field is one item, also where all its values are dicts."""
+    assert render_view({"id": {"n": 1}, "other": {"n": 2}}, ("id",)) == '{"id":{"n":1}}'
+    assert render_view({"id": 1, "other": 2}, ["id", "missing"]) == '{"id":1}'
+    assert render_view({"other": 2}, ["id"]) == "{}"
+    assert render_view({}, ["id"]) == "{}"
+
+
+def test_models_enums_and_dataclasses_are_items():
+    """Pydantic models and dataclasses are read by their fields, and an enum decides by its value."""
+    items = [Query(id="a", status=Status.SUCCESS, row_count=3), Query(id="b", status=Status.FAILED, query="SELECT")]
+    assert render_view(items, BY_STATUS) == (
+        '[{"id":"a","status":"success","row_count":3},{"id":"b","query":"SELECT"}]'
+    )
+    assert render_view(Plain("a", 1), ("n",)) == '{"n":1}'
+    assert render_view({"x": Plain("a", 1)}, ("n",)) == '{"x":{"n":1}}'
+    assert render_view([Plain("a", 1)]) == '[{"id":"a","n":1}]'
+    assert render_view(items[0]) == '{"id":"a","status":"success","row_count":3,"query":""}'
+
+
+def test_new_names_paths_and_functions_of_an_item():
+    """A field can have another name, come from a nested value, or be computed."""
+    select = {"id": "query_id", "rows": "result.row_count", "n": lambda item: len(item["result"]["rows"])}
+    item = {"query_id": "a", "result": {"row_count": 2, "rows": [1, 2]}, "x": 1}
+    assert render_view([item], select) == '[{"id":"a","rows":2,"n":2}]'
+    assert render_view([{"a.b": 1, "a": {"b": 2}}], ("a.b",)) == '[{"a.b":1}]'
+
+
+def test_a_function_gets_the_whole_value():
+    """A function sees the value as it is in the state, not item by item."""
+    assert render_view(QUERIES, lambda value: {"count": len(value)}) == '{"count":4}'
+
+
+def test_items_without_fields_stay():
+    """What has no fields stays as it is, and so does the missing item of a dict by id."""
+    assert render_view(["a", 1, None, {"id": 2, "x": 3}], ("id",)) == '["a",1,null,{"id":2}]'
+    assert render_view({"q1": {"id": 1, "x": 2}, "q2": None}, ("id",)) == '{"q1":{"id":1},"q2":null}'
+    assert render_view("plain text", ("id",)) == '"plain text"'
+
+
+def test_json_text_of_an_output_key_is_read():
+    """Text that holds JSON, as an agent's `output_key` stores it, is read; other text in brackets is text."""
+    assert render_view(json.dumps(QUERIES), BY_STATUS) == render_view(QUERIES, BY_STATUS)
+    assert render_view("[not JSON", ("id",)) == '"[not JSON"'
+
+
+def test_a_set_of_fields_has_one_order():
+    """A set is sorted, since its own order changes from process to process and would move the prompt."""
+    assert render_view([{"b": 1, "a": 2, "c": 3}], {"c", "a", "b"}) == '[{"a":2,"b":1,"c":3}]'
+
+
+def test_odd_values_are_rendered_clearly():
+    """What JSON cannot hold is told so that a reader sees what it was."""
+    circle: list[Any] = [1]
+    circle.append(circle)
+    value = {
+        "at": dt.datetime(2025, 1, 2, 3, 4, tzinfo=dt.UTC),
+        "day": dt.date(2025, 1, 2),
+        "cost": decimal.Decimal("12.30"),
+        "status": Status.FAILED,
+        "set": {"b", "a"},
+        "raw": b"1234",
+        "id": uuid.UUID(int=1),
+        "path": pathlib.PurePosixPath("a/b"),
+        "tuple": (1, "é"),
+        "object": object(),
+    }
+    told = {
+        "at": "2025-01-02T03:04:00+00:00",
+        "day": "2025-01-02",
+        "cost": "12.30",
+        "status": "failed",
+        "set": ["a", "b"],
+        "raw": "<4 bytes>",
+        "id": "00000000-0000-0000-0000-000000000001",
+        "path": "a/b",
+        "tuple": [1, "é"],
+        "object": "<object>",
+    }
+    assert json.loads(render_view(value)) == told
+    odd = {"nan": float("nan"), "inf": float("-inf"), "circle": circle, (1, 2): 3, None: 4, **value}
+    assert json.loads(render_view(odd)) == {
+        "nan": "NaN",
+        "inf": "-Infinity",
+        "circle": [1, "<circular>"],
+        "[1,2]": 3,
+        "null": 4,
+        **told,
+    }
+
+
+def test_deep_and_huge_values_are_cut():
+    """Neither great depth nor an integer that Python refuses to write out fails."""
+    deep: list[Any] = []
+    for _ in range(10_000):
+        deep = [deep]
+    assert "<nested too deeply>" in render_view(deep)
+    assert json.loads(render_view([10**5000])) == ["<integer of 16610 bits>"]
+
+
+def test_lone_surrogates_can_be_sent():
+    """A lone surrogate becomes an escape, since no client can encode it; the JSON still says the same."""
+    text = render_view(["a\ud800b", "é"])
+    assert text.encode() == '["a\\ud800b","é"]'.encode()
+    assert json.loads(text) == ["a\ud800b", "é"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(JSON)
+def test_what_json_can_hold_is_held_exactly(value):
+    """The view of a JSON value without a `select` is that value."""
+    assert json.loads(render_view(value, lambda whole: whole)) == value
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "id",
+        7,
+        b"id",
+        [""],
+        [1],
+        {"a": 3},
+        {"status": {"x": "id"}},
+        {"status": {"x": ("id",)}, "other": ("id",)},
+        {"status": {"x": ("id",)}, "other": {"y": ("id",)}},
+        {1: {"x": ("id",)}},
+        {"id": ""},
+    ],
+)
+def test_a_select_that_cannot_work_fails_when_built(select):
+    """A wrong `select` is refused with the value in the message."""
+    with pytest.raises(SettingError, match="select must be"):
+        StateView(owner="Test", key="q", select=select)
+
+
+def test_an_async_select_is_refused():
+    """A callback that ADK calls synchronously cannot wait for a function."""
+
+    async def later(value):
+        return value
+
+    with pytest.raises(SettingError, match="not async"):
+        StateView(owner="Test", key="q", select=later)
+
+
+@pytest.mark.parametrize("key", ["", " q", "q?", "a{b", "a}b", 7, None])
+def test_a_key_that_no_placeholder_can_name_is_refused(key):
+    """A wrong key is refused with the value in the message."""
+    with pytest.raises(SettingError, match=f"key must be a state key.*not {key!r}".replace("?", "\\?")):
+        StateView(owner="Test", key=key)
+
+
+def test_the_output_key_is_another_name():
+    """A view cannot take the place of the value that it is made from."""
+    with pytest.raises(SettingError, match="another name than key"):
+        StateView(owner="Test", key="q", output_key="q")
+
+
+def test_a_missing_value_is_null_and_select_is_not_asked():
+    """A state without the value, or with None, has the view `null`."""
+    view = StateView(owner="Test", key="q", select=len)
+    assert (view.render({}), view.render({"q": None}), view.render({"q": []})) == ("null", "null", "0")
+
+
+def test_a_select_that_raises_is_told_and_logged(caplog):
+    """A failing function leaves an error that a model can read, a line in the log, and no payload in either."""
+    view = StateView(owner="Test", key="q", select=lambda value: value["secret"])
+    assert view.render({"q": []}) == '{"error":"no view of q: TypeError"}'
+    assert "the view of state key q could not be made" in caplog.text
+    with pytest.raises(TypeError):
+        view.render({"q": []}, strict=True)
+
+
+def test_the_state_is_not_changed():
+    """Making a view reads the value and leaves it as it was."""
+    before = json.dumps(QUERIES)
+    render_view(QUERIES, BY_STATUS)
+    assert json.dumps(QUERIES) == before
