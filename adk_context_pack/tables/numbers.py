@@ -1,0 +1,116 @@
+"""Exact arithmetic over what tools return as numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+Number = int | float | Decimal
+
+_INTEGER = re.compile(r"[+-]?[0-9]+").fullmatch
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?").fullmatch
+# A float holds every integer up to here, so that adding integers and floats as floats loses nothing.
+_FLOAT_EXACT = 2**53
+# CPython refuses to read longer integers from text (sys.get_int_max_str_digits), and no measure is that long.
+_MAX_DIGITS = 4000
+# Enough digits for a sum over every exponent that a float has; a Decimal allocates only what it uses.
+_DECIMAL_DIGITS = 5000
+
+
+def number_of(text: str) -> int | Decimal | None:
+    """The number that a text is, exactly: `"12"` as int, `"1.50"` as Decimal, anything else None.
+
+    Only plain notation counts: no blanks, thousands separators, underscores, `nan` or `inf`.
+    """
+    if len(text) > _MAX_DIGITS:
+        return None
+    if _INTEGER(text):
+        return int(text)
+    return Decimal(text) if _DECIMAL(text) else None
+
+
+def exact_sum(numbers: Sequence[Number]) -> Number:
+    """The sum, rounded once at most.
+
+    Integers alone give an exact int, decimals alone an exact Decimal; where floats take part the result is the float
+    nearest to the true sum (`math.fsum`; Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997).
+    """
+    types = set(map(type, numbers))
+    if types <= {int}:
+        return sum(numbers)
+    if types == {float}:
+        return float_sum(numbers)
+    if float not in types:
+        with localcontext() as context:
+            context.prec = _DECIMAL_DIGITS
+            return sum(numbers)
+    if Decimal in types or max(abs(value) for value in numbers if isinstance(value, int)) > _FLOAT_EXACT:
+        return _fraction_sum(numbers)
+    return float_sum(numbers)
+
+
+def float_sum(numbers: Iterable[Number]) -> float:
+    """The float nearest to the true sum of floats, and of integers that are floats too; NaN for opposite infinities."""
+    try:
+        return math.fsum(numbers)
+    except OverflowError:
+        return _fraction_sum(numbers)
+    except ValueError:
+        return math.nan
+
+
+def exact_mean(total: Number, count: int) -> float | None:
+    """The float nearest to `total / count`; None where there is nothing to divide or the float overflows."""
+    if not count or not _is_finite(total):
+        return None
+    return as_float(Fraction(total) / count)
+
+
+def as_float(value: Number | Fraction) -> float | None:
+    """`value` as the nearest float; None where no float is that large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def plain(value: Any) -> Any:
+    """A cell as JSON holds it, with numbers unchanged in value: what cannot be a JSON number is a text."""
+    if value is None or type(value) in (str, int, bool):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else str(value)
+    if isinstance(value, Decimal):
+        return _plain_decimal(value)
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _plain_decimal(value: Decimal) -> int | float | str | None:
+    if not value.is_finite():
+        return None if value.is_nan() else str(value)
+    near = float(value)
+    if Decimal(repr(near)) == value and math.isfinite(near):
+        return near
+    # An integer of more digits than a float has is still a JSON number; `1E+999999` must not be written out.
+    return int(value) if value.adjusted() < _MAX_DIGITS and value == value.to_integral_value() else str(value)
+
+
+def _fraction_sum(numbers: Iterable[Number]) -> float:
+    infinite = [float(value) for value in numbers if not _is_finite(value)]
+    if infinite:
+        return float_sum(infinite)
+    total = sum(map(Fraction, numbers), Fraction(0))
+    near = as_float(total)
+    return near if near is not None else math.copysign(math.inf, total)
+
+
+def _is_finite(value: Number) -> bool:
+    return value.is_finite() if isinstance(value, Decimal) else isinstance(value, int) or math.isfinite(value)

@@ -1,0 +1,116 @@
+"""Facts about a table: what all of its rows say together, small enough to stand in a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adk_context_pack._settings import at_least
+from adk_context_pack.tables.block_facts import block_facts
+from adk_context_pack.tables.column_facts import ColumnFacts, Outlier, column_facts
+from adk_context_pack.tables.columns import as_records, expand, free_name, iter_keys
+from adk_context_pack.tables.numbers import plain
+from adk_context_pack.tables.outliers import RARE_RULE, RULE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableFacts:
+    """Facts computed from all rows of a table.
+
+    Attributes:
+        rows: how many rows there are.
+        columns: the facts of each column, in the order in which the rows have them.
+        outliers: the cells that stand apart, the farthest first, at most one for each row.
+        outlier_count: how many cells stand apart in all columns together.
+    """
+
+    rows: int
+    columns: tuple[ColumnFacts, ...] = ()
+    outliers: tuple[Outlier, ...] = ()
+    outlier_count: int = 0
+
+    @property
+    def extreme_rows(self) -> tuple[int, ...]:
+        """Indexes of the rows that hold a minimum or a maximum, in the order of the columns."""
+        pairs = ((column.max_row, column.min_row) for column in self.columns)
+        return tuple(dict.fromkeys(row for pair in pairs for row in pair if row is not None))
+
+    @property
+    def notable_rows(self) -> tuple[int, ...]:
+        """Indexes of the rows worth showing, best first: those with outliers, then those with extremes."""
+        return tuple(dict.fromkeys((*(outlier.row for outlier in self.outliers), *self.extreme_rows)))
+
+    def column(self, name: str) -> ColumnFacts | None:
+        """The facts of one column; None where there is none of that name."""
+        return next((column for column in self.columns if column.name == name), None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The facts as small JSON for a prompt.
+
+        Returns:
+            `rows`, `columns` (by name; `sum`, `min`, `max`, `mean`, `missing`, `min_row`, `max_row` for numbers,
+            `distinct`, `commonest` and `min`, `max` of dates for the others) and, where there are any, `outliers`
+            with the rule that found them. Row indexes count from 0.
+        """
+        result: dict[str, Any] = {
+            "rows": self.rows,
+            "columns": {column.name: column.as_dict() for column in self.columns},
+        }
+        if self.outliers:
+            result["outliers"] = {
+                "rule": self._rule(),
+                "count": self.outlier_count,
+                "rows": [{"row": cell.row, cell.column: plain(cell.value)} for cell in self.outliers],
+            }
+        return result
+
+    def _rule(self) -> str:
+        found = {bool(cell.distance) for cell in self.outliers}
+        return "; or ".join(rule for rule, used in ((RULE, True in found), (RARE_RULE, False in found)) if used)
+
+
+def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, max_outliers: int = 5) -> TableFacts:
+    """Facts about a table, exact over all of its rows, in one pass over them.
+
+    Costs about as much as copying the rows' cells once; holds none of them but the floats and different texts.
+
+    Args:
+        rows: dicts (nested ones too), pydantic models, lists of values, or scalars, also mixed. They are only read.
+        columns: the names of the columns where rows are lists of values.
+        max_outliers: how many outlier rows are listed, of each column and of the table.
+
+    Raises:
+        SettingError: `max_outliers` is negative.
+    """
+    at_least("table_facts", "max_outliers", max_outliers, 0)
+    records = as_records(rows, columns)
+    found = _columns(records, max_outliers)
+    cells = sorted((cell for column in found for cell in column.outliers), key=lambda cell: -cell.distance)
+    by_row: dict[int, Outlier] = {}
+    for cell in cells:
+        by_row.setdefault(cell.row, cell)
+    return TableFacts(
+        rows=len(rows),
+        columns=found,
+        outliers=tuple(by_row.values())[:max_outliers],
+        outlier_count=sum(column.outlier_count for column in found),
+    )
+
+
+def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:
+    fast = block_facts(records, max_outliers=max_outliers)
+    known = fast if fast is not None else dict.fromkeys(iter_keys(records))
+    found: list[ColumnFacts] = []
+    taken: dict[str, int] = {}
+    for key, facts in known.items():
+        columns = (
+            [facts] if facts else [column_facts(column, max_outliers=max_outliers) for column in expand(records, key)]
+        )
+        found += (_named(column, taken) for column in columns)
+    return tuple(found)
+
+
+def _named(facts: ColumnFacts, taken: dict[str, int]) -> ColumnFacts:
+    name = free_name(facts.name, taken)
+    return facts if name == facts.name else replace(facts, name=name)
