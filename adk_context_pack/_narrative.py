@@ -55,6 +55,11 @@ class Narrative:
         for part in block.parts:
             self._tell_part(name, part)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a call still waits for its result."""
+        return any(self._open.values())
+
     def to_content(self) -> types.Content:
         """The account as one user content: text, and media and code where they came."""
         parts: list[types.Part] = []

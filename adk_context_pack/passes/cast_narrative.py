@@ -75,23 +75,26 @@ def _casts(run: Sequence[RelayedBlock], limits: Limits) -> Iterator[tuple[list[R
     """The parts of a run that are worth retelling, each with its account.
 
     Decided block by block, looking back only: were it decided for the run as a whole, a block already sent as ADK
-    wrote it would be retold when the run grows, and the provider's cached prefix would break.
+    wrote it would be retold when the run grows, and the provider's cached prefix would break. Only a call that still
+    waits for its result is decided together with it.
     """
     told: list[RelayedBlock] = []
     narrative = Narrative(limits)
     size = 0
+    pays = False
     for block in run:
         length = text_length(block.content)
         narrative.tell(block)
-        if told and narrative.length > size + length:
+        if pays and narrative.length > size + length:
             yield told, _retell(told, limits)
             told, size, narrative = [], 0, _retell([block], limits)
-        if told or narrative.length < length:
-            told.append(block)
-            size += length
-        else:
-            narrative = Narrative(limits)
-    if told:
+            pays = False
+        told.append(block)
+        size += length
+        pays = pays or narrative.length < size
+        if not pays and not narrative.is_waiting:
+            told, size, narrative = [], 0, Narrative(limits)
+    if pays:
         yield told, narrative
 
 
