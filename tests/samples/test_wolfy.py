@@ -1,0 +1,208 @@
+"""The Wolfy sample: lean end to end, with the same figures as without the pack and as plain SQL."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.registry import LLMRegistry
+from google.genai import types
+
+from adk_context_pack.tokens import TokenMeter
+from samples.wolfy import measure
+from samples.wolfy.agent import build_pipeline, open_account
+from samples.wolfy.measure import figures_of, run_pipeline
+from samples.wolfy.offline import model as offline
+from samples.wolfy.offline.roles import answer
+from samples.wolfy.techniques import CAP, TECHNIQUES, llm_agents
+
+SUMS = ("impressions", "clicks", "conversions", "conversions_value")
+
+
+@pytest.fixture(scope="module")
+def account():
+    return open_account()
+
+
+@pytest.fixture(scope="module")
+def bare(account):
+    return asyncio.run(run_pipeline(account, without=TECHNIQUES))
+
+
+@pytest.fixture(scope="module")
+def lean(account):
+    return asyncio.run(run_pipeline(account))
+
+
+def plain_sql(account) -> dict[str, float]:
+    """The account's totals and KPIs from one statement over its only table."""
+    columns = ", ".join(f"SUM(metrics_{name})" for name in (*SUMS, "cost_micros"))
+    impressions, clicks, conversions, value, micros = account.sql(f"SELECT {columns} FROM facts")[0]
+    cost = micros / 1_000_000
+    return {
+        "impressions": impressions,
+        "clicks": clicks,
+        "conversions": conversions,
+        "conversions_value": value,
+        "cost": cost,
+        "ctr": clicks / impressions,
+        "cpc": cost / clicks,
+        "cpm": 1000 * cost / impressions,
+        "cvr": conversions / clicks,
+        "cpa": cost / conversions,
+        "roas": value / cost,
+    }
+
+
+def test_the_whole_run_sends_at_most_a_tenth_of_the_tokens(bare, lean):
+    """With the pack a run sends at most 10 % of the input tokens that it sends without."""
+    assert bare.tokens > 500_000
+    assert lean.tokens <= bare.tokens / 10
+
+
+def test_figures_are_the_same_with_and_without_and_equal_plain_sql(account, bare, lean):
+    """What the two reports say is the same, and is what SQL says of the account."""
+    assert lean.figures == bare.figures
+    truth = plain_sql(account)
+    for name in (*SUMS, "cost"):
+        assert lean.figures[name] == truth[name], name
+    for name, value in truth.items():
+        assert lean.figures[name] == pytest.approx(value, abs=5e-7), name
+
+
+def test_wasted_money_in_the_report_equals_plain_sql(account, lean):
+    """A figure of a filtered query, found nowhere else, is right as well."""
+    terms = (
+        "SELECT SUM(metrics_cost_micros) AS micros FROM facts GROUP BY ad_group_id, search_term_view_search_term "
+        "HAVING SUM(metrics_conversions) = 0"
+    )
+
+    assert lean.figures["q5.cost"] == account.sql(f"SELECT SUM(micros) FROM ({terms})")[0][0] / 1_000_000
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+async def test_each_technique_alone_and_left_out_gives_the_same_figures(account, lean, technique):
+    """The runs behind the table of savings do the same work, so that their tokens can be compared."""
+    missing = await run_pipeline(account, without=[technique])
+    alone = await run_pipeline(account, without=[name for name in TECHNIQUES if name != technique])
+
+    assert missing.figures == lean.figures
+    assert alone.figures == lean.figures
+    assert lean.figures
+
+
+def test_failed_queries_are_corrected_over_several_iterations(lean):
+    """Two queries fail, one of them twice, and the loop ends with none left to correct."""
+    analyst = [call for call in lean.calls if call.agent == "query_analyst"]
+
+    assert len(analyst) >= 5
+    assert "did not succeed" not in lean.report
+
+
+def test_all_seven_techniques_are_in_the_pipeline(account):
+    """The sample shows every technique, the stripper on every agent among them."""
+    root = build_pipeline(account)
+    agents = {agent.name: agent for agent in llm_agents(root)}
+    passes = {name: [type(entry).__name__ for entry in agent.before_model_callback] for name, agent in agents.items()}
+
+    assert all("StripForContext" in names for names in passes.values())
+    assert [name for name, agent in agents.items() if agent.include_contents == "none"] == [
+        "query_executor",
+        "query_analyst",
+        "report_writer",
+    ]
+    assert "CompactState" in passes["query_analyst"]
+    assert "{compact:gaql_queries}" in agents["query_analyst"].instruction
+    assert agents["query_generator"].static_instruction == account.field_reference
+    assert agents["query_executor"].output_schema is not None
+    assert "data_summarizer" in [agent.name for agent in root.sub_agents]
+
+
+async def test_requests_are_counted_as_the_model_receives_them(account, monkeypatch):
+    """What the table shows is the size of the very request that reached the model."""
+    received = []
+
+    def counted(request: LlmRequest) -> types.Content:
+        received.append(TokenMeter().request(request))
+        return answer(request)
+
+    monkeypatch.setattr(offline, "answer", counted)
+
+    run = await run_pipeline(account)
+
+    assert [call.tokens for call in run.calls] == received
+
+
+async def test_a_run_is_the_same_every_time(lean):
+    """Offline there is no chance in it: the report and every count repeat."""
+    assert await run_pipeline(open_account()) == lean
+
+
+async def test_a_figure_that_did_not_reach_the_writer_is_not_in_the_report(account, monkeypatch):
+    """With the summary hidden from it, the writer has nothing to say."""
+
+    def blind(request: LlmRequest) -> types.Content:
+        for content in request.contents:
+            for part in content.parts or ():
+                if part.function_response and part.function_response.name == "get_summarized_results":
+                    part.function_response = part.function_response.model_copy(update={"response": {}})
+        return answer(request)
+
+    monkeypatch.setattr(offline, "answer", blind)
+    hidden = await run_pipeline(account)
+
+    assert hidden.figures == {}
+    assert "No figures reached me." in hidden.report
+
+
+def test_without_the_field_reference_no_query_is_written():
+    """The planner knows the account from its request alone."""
+    request = LlmRequest(model=offline.OFFLINE_MODEL)
+    request.config.tools = [types.Tool(function_declarations=[types.FunctionDeclaration(name="save_queries")])]
+    request.contents = [types.Content(role="user", parts=[types.Part(text="How is the account doing?")])]
+
+    assert answer(request).parts[0].text == "I know no fields to query."
+
+
+async def test_capped_rows_alone_do_not_give_the_writer_totals(account, lean, monkeypatch):
+    """The model adds up only rows it can see: five of each result, where nobody pastes the others."""
+    monkeypatch.setattr("samples.wolfy.techniques._without_summarizer", _without_summary)
+    without = [name for name in TECHNIQUES if name != CAP]
+    capped = await run_pipeline(account, without=without)
+
+    assert capped.figures["q4.clicks"] < lean.figures["q4.clicks"]
+
+
+def _without_summary(root, *, paste):
+    root.sub_agents = [agent for agent in root.sub_agents if isinstance(agent, LlmAgent) or agent.sub_agents]
+    for agent in llm_agents(root):
+        if agent.name == "report_writer":
+            agent.tools = []
+
+
+def test_the_offline_model_is_found_by_name():
+    """ADK resolves the model's name, so that `adk run` needs no key."""
+    assert LLMRegistry.resolve(offline.OFFLINE_MODEL) is offline.OfflineModel
+
+
+async def test_a_session_in_sqlite_gives_the_same_run(account, lean, tmp_path):
+    """State deltas of every part survive a database between two events."""
+    sessions = pytest.importorskip("google.adk.sessions.sqlite_session_service")
+    service = sessions.SqliteSessionService(db_path=str(tmp_path / "sessions.db"))
+    stored = await run_pipeline(account, session_service=service)
+
+    assert stored.figures == lean.figures
+    listed = await service.list_sessions(app_name=measure.APP_NAME, user_id="user")
+    again = sessions.SqliteSessionService(db_path=str(tmp_path / "sessions.db"))
+    session = await again.get_session(app_name=measure.APP_NAME, user_id="user", session_id=listed.sessions[0].id)
+    assert session.state["report"] == stored.report
+    assert session.state["summarized_results"]["q1"]["row_count"] == 5
+
+
+def test_figures_are_read_from_the_reports_text():
+    """A figure counts only if a reader of the report could see it; q2's is told from q1's."""
+    report = "# Ads report\n\n## q1: Campaigns\n- cost: 1,234.5\n- note: none\n\n### q2: Days\n* **cost**: $7\n"
+
+    assert figures_of(report) == {"cost": 1234.5, "q2.cost": 7}

@@ -1,0 +1,105 @@
+"""The Wolfy sample as commands: `python -m samples.wolfy`, `adk run` and `adk web`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from samples.wolfy.__main__ import main
+from samples.wolfy.agent import build_pipeline, open_account
+from samples.wolfy.techniques import CAP, STATIC, SUMMARIZER, TECHNIQUES, llm_agents
+
+REPO = Path(__file__).parents[2]
+
+
+def test_json_has_the_promised_keys(capsys):
+    """`--json` prints one object, whose calls add up to its totals."""
+    assert main(["--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+
+    assert {"tokens_without", "tokens_with", "figures_without", "figures_with", "calls"} <= set(found)
+    assert sum(call["tokens_with"] for call in found["calls"]) == found["tokens_with"]
+    assert sum(call["tokens_without"] for call in found["calls"]) == found["tokens_without"]
+    assert {call["agent"] for call in found["calls"]} == {
+        agent.name for agent in llm_agents(build_pipeline(open_account()))
+    }
+    assert [entry["technique"] for entry in found["techniques"]] == list(TECHNIQUES)
+    savings = {entry["technique"]: entry for entry in found["techniques"]}
+    assert savings[CAP]["tokens_saved_in_place"] > 0
+    assert savings[SUMMARIZER]["tokens_saved_in_place"] > 0
+    assert savings[STATIC]["cacheable_share_gained"] > 0
+
+
+def run(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    """Python in a process of its own, with the package and the samples on its path."""
+    paths = [str(REPO), os.environ.get("PYTHONPATH", "")]
+    # Where LiteLLM is installed ADK imports it, and it would look for prices on the network.
+    own = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    return subprocess.run(  # noqa: S603 - commands of the tests' own
+        [sys.executable, *arguments],
+        cwd=REPO,
+        input=typed,
+        env={**os.environ, **own},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_the_command_prints_report_and_tables_and_nothing_else(tmp_path):
+    """Run as a user runs it: no warnings of ADK's between the lines, a report, two tables."""
+    mine = tmp_path / "mine.csv"
+    mine.write_text(
+        "shop,day,clicks\n" + "".join(f"{n % 3},2024-01-{n:02},{n}\n" for n in range(10, 30)), encoding="utf-8"
+    )
+    done = run("-m", "samples.wolfy", "--data", str(mine))
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# Ads report")
+    assert f"- clicks: {sum(range(10, 30))}" in done.stdout
+    assert "without the pack" in done.stdout
+    assert "in place" in done.stdout
+    assert "are the same" in done.stdout
+    assert "Warning" not in done.stdout
+
+
+def test_a_file_that_is_none_gets_one_clear_line(capsys, tmp_path):
+    """Wrong data end the command with the file's name and the reason, not with a traceback."""
+    empty = tmp_path / "empty.csv"
+    empty.write_text("clicks\n", encoding="utf-8")
+
+    assert main(["--data", str(tmp_path / "none.csv")]) == 2
+    assert main(["--data", str(empty)]) == 2
+    assert "no rows under a header line" in capsys.readouterr().err
+
+
+def test_a_real_model_needs_a_key(capsys, monkeypatch):
+    """Without a key `--model` says what is missing."""
+    for key in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"):
+        monkeypatch.delenv(key, raising=False)
+
+    assert main(["--model", "gemini-2.5-flash"]) == 2
+    assert "GOOGLE_API_KEY" in capsys.readouterr().err
+
+
+def test_adk_run_loads_it():
+    """ADK's own command finds `root_agent` in the folder and answers a question with the report."""
+    done = run("-m", "google.adk.cli", "run", "samples/wolfy", typed="How is the account doing?\nexit\n")
+
+    clicks = open_account().sql("SELECT SUM(metrics_clicks) FROM facts")[0][0]
+    assert f"- clicks: {clicks:,}" in done.stdout, done.stderr[-2000:]
+
+
+def test_adk_web_finds_it_beside_other_samples():
+    """The loader behind `adk web samples` lists the folder and loads the agent."""
+    script = (
+        "from google.adk.cli.utils.agent_loader import AgentLoader; loader = AgentLoader('samples'); "
+        "assert 'wolfy' in loader.list_agents(); print(loader.load_agent('wolfy').name)"
+    )
+    done = run("-c", script)
+
+    assert done.stdout.strip().endswith("wolfy"), done.stderr[-2000:]
