@@ -74,10 +74,20 @@ def _named(function: Callable[..., Any], name: str) -> functools.partial[Any]:
     return named
 
 
+def wrap_run(tool: BaseTool, reduce: Reduce) -> BaseTool:
+    """A copy of `tool` whose `run_async` is that of `tool` itself, with `reduce` behind it; for one model call."""
+    return _with_run(copy.copy(tool), tool, reduce)
+
+
 def _wrapped(tool: BaseTool, reduce: Reduce) -> BaseTool:
-    # A shallow copy keeps class, declaration, confirmation, auth and long-running behaviour of every kind of tool.
+    # A shallow copy keeps class, declaration, confirmation, auth and long-running behaviour of every kind of tool. Its
+    # run is its own, since what a tool notes on itself while it processes a request is noted on the copy.
     wrapped = copy.copy(tool)
-    wrapped.run_async = _ReducedRun(wrapped, wrapped.run_async, reduce).run_async  # type: ignore[method-assign]
+    return _with_run(wrapped, wrapped, reduce)
+
+
+def _with_run(wrapped: BaseTool, runner: BaseTool, reduce: Reduce) -> BaseTool:
+    wrapped.run_async = _ReducedRun(runner, runner.run_async, reduce).run_async  # type: ignore[method-assign]
     return wrapped
 
 

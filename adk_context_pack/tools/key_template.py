@@ -1,0 +1,37 @@
+"""State keys that are made from a call's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from string import Formatter
+from typing import Any
+
+from adk_context_pack.errors import SettingError
+
+_EXPECTED = 'a template of plain names such as "results:{query_id}"'
+
+
+def checked_template(owner: object, name: str, template: object) -> str:
+    """`template` if it can be filled from arguments.
+
+    Raises:
+        SettingError: no text, or more in its braces than names: attributes would let arguments reach into objects.
+    """
+    if not isinstance(template, str) or not template:
+        raise SettingError.of(owner, name, template, _EXPECTED)
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(template) if field is not None]
+    except ValueError:
+        raise SettingError.of(owner, name, template, _EXPECTED) from None
+    if not all(field.isidentifier() for field in fields):
+        raise SettingError.of(owner, name, template, _EXPECTED)
+    return template
+
+
+def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None:
+    """The key of one call; None where the call lacks an argument that the template names."""
+    try:
+        return template.format_map({"tool": tool_name, **args})
+    except (KeyError, ValueError):
+        # ValueError: a format such as `{count:>5d}` over an argument of another type.
+        return None

@@ -1,0 +1,74 @@
+"""Rows and facts as text, where JSON would repeat every column's name in every row."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from adk_context_pack.tables.column_facts import ColumnFacts
+from adk_context_pack.tables.columns import iter_columns
+from adk_context_pack.tables.numbers import plain
+from adk_context_pack.tables.table_facts import TableFacts
+
+_NUMBERS = ("column", "sum", "min", "max", "mean", "missing", "min_row", "max_row")
+
+
+def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> str:
+    """Rows as RFC 4180 CSV with a header, lines ending in a line feed; nested columns dotted, missing cells empty.
+
+    About half the tokens of the same rows as JSON. Lists within a row stand as their Python text.
+
+    Args:
+        rows: dicts (nested ones too), pydantic models, lists of values, or scalars.
+        columns: names, where rows are lists of values.
+    """
+    found = list(iter_columns(rows, columns))
+    cells = zip(*(column.values for column in found), strict=True)
+    return _csv([[column.name for column in found], *(map(_cell, row) for row in cells)])
+
+
+def facts_as_text(facts: TableFacts, *, others: bool = True) -> dict[str, Any]:
+    """Facts in the fewest tokens: numbers as CSV with one line for each column, a line for each other column.
+
+    Args:
+        facts: the facts of a table.
+        others: whether columns that are no numbers get their facts, or just their names.
+    """
+    numbers = [column for column in facts.columns if column.kind == "number"]
+    result: dict[str, Any] = {}
+    if numbers:
+        result["numbers"] = _csv([_NUMBERS, *map(_number_line, numbers)])
+    rest = [column for column in facts.columns if column.kind != "number"]
+    if rest:
+        result["others"] = "\n".join(_other_line(c) for c in rest) if others else ", ".join(c.name for c in rest)
+    return result
+
+
+def _number_line(column: ColumnFacts) -> list[Any]:
+    low, high = plain(column.minimum), plain(column.maximum)
+    return [column.name, plain(column.total), low, high, column.mean, column.missing, column.min_row, column.max_row]
+
+
+def _other_line(column: ColumnFacts) -> str:
+    said = column.as_dict()
+    parts = [f"{said['distinct']} distinct"]
+    if "min" in said:
+        parts.append(f"{said['min']} to {said['max']}")
+    if said.get("commonest"):
+        value, count = next(iter(said["commonest"].items()))
+        parts.append(f"mostly {value} ({count})")
+    if column.missing:
+        parts.append(f"{column.missing} missing")
+    return f"{column.name}: {', '.join(parts)}"
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else plain(value)
+
+
+def _csv(lines: Iterable[Iterable[Any]]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(lines)
+    return buffer.getvalue().rstrip("\n")
