@@ -30,7 +30,8 @@ class RowDatabase:
     through: everything else is refused by SQLite's own authorizer.
 
     Args:
-        tables: from a table's name to its columns. A single table is called `rows`, and its own name works as well.
+        tables: from a table's name to its columns.
+        main: the table that is called `rows`, while its own name works as well; by default the only one.
         max_seconds: time for one query.
         max_bytes: by how much the process may grow during one query, see `QueryGuard`.
 
@@ -41,7 +42,12 @@ class RowDatabase:
     """
 
     def __init__(
-        self, tables: Mapping[str, Iterable[Column]], *, max_seconds: float = 5.0, max_bytes: int = 256 * 2**20
+        self,
+        tables: Mapping[str, Iterable[Column]],
+        *,
+        main: str | None = None,
+        max_seconds: float = 5.0,
+        max_bytes: int = 256 * 2**20,
     ) -> None:
         self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         self._connection.text_factory = _text
@@ -50,9 +56,13 @@ class RowDatabase:
         self.tables: dict[str, list[str]] = {}
         self.notes: list[str] = []
         self._longest_row = 0
+        if main is None and len(tables) == 1:
+            main = next(iter(tables))
+        if "rows" in tables:
+            main = "rows"
         for key, columns in tables.items():
-            self._load(_table_name("rows" if len(tables) == 1 else key, self.tables), columns)
-        names = [*self.tables, *self._own_name(tables)]
+            self._load(_table_name("rows" if key == main else key, self.tables), columns)
+        names = [*self.tables, *self._own_name(main)]
         pages, page_bytes = (self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZE)
         self.size_bytes: int = pages * page_bytes
         self._names = [*names, *{column for columns in self.tables.values() for column in columns}]
@@ -144,9 +154,9 @@ class RowDatabase:
         marks = ",".join("?" * len(columns))
         self._connection.executemany(f"INSERT INTO {quote(table)} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
 
-    def _own_name(self, tables: Mapping[str, object]) -> Iterator[str]:
-        """A single table's own key as a second name for it; stubs speak of tables by their keys."""
-        if len(tables) == 1 and (key := _table_name(next(iter(tables)), {})).lower() != "rows":
+    def _own_name(self, main: str | None) -> Iterator[str]:
+        """The main table's own key as a second name for it; stubs speak of tables by their keys."""
+        if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, self.tables):
             self._connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
             yield key
 

@@ -1,0 +1,69 @@
+"""A cache that is bounded by what its values weigh."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from adk_context_pack._settings import positive
+
+T = TypeVar("T")
+
+
+class ByteCache(Generic[T]):
+    """Keeps the values used last, up to a number of bytes; safe to use from several threads.
+
+    Args:
+        max_bytes: what all values together may weigh; a single larger value is handed out and not kept.
+
+    Raises:
+        SettingError: `max_bytes` is no positive integer.
+    """
+
+    def __init__(self, *, max_bytes: int) -> None:
+        self._max_bytes = positive(self, "max_bytes", max_bytes)
+        self._items: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._making: dict[Hashable, threading.Lock] = {}
+
+    def get(self, key: Hashable) -> T | None:
+        """The value kept under `key`, which counts as used now."""
+        with self._lock:
+            if (found := self._items.get(key)) is None:
+                return None
+            self._items.move_to_end(key)
+            return found[0]
+
+    def get_or_make(self, key: Hashable, make: Callable[[], tuple[T, int]]) -> T:
+        """The value kept under `key`, or a new one; of several threads that ask at once, one makes it.
+
+        Args:
+            key: what the value belongs to; a key must name its owner, since all owners share the cache.
+            make: gives the value and its weight in bytes.
+        """
+        with self._lock:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            if (found := self.get(key)) is not None:
+                return found
+            try:
+                value, size = make()
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+            self._put(key, value, size)
+            return value
+
+    def _put(self, key: Hashable, value: T, size: int) -> None:
+        if size > self._max_bytes:
+            return
+        with self._lock:
+            if (former := self._items.pop(key, None)) is not None:
+                self._bytes -= former[1]
+            self._items[key] = (value, size)
+            self._bytes += size
+            while self._bytes > self._max_bytes:
+                self._bytes -= self._items.popitem(last=False)[1][1]
