@@ -1,6 +1,8 @@
 """Keeps the prompts of multi-agent systems on Google ADK small, exact and cacheable."""
 
 from adk_context_pack.agents.compact_state_step import CompactStateStep
+from adk_context_pack.agents.data_summarizer import DataSummarizer
+from adk_context_pack.agents.summarized_results import get_summarized_results, summarized_results_tool
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.errors import ContextPackError, ContextPackWarning, SettingError, UnknownRelayFormatWarning
 from adk_context_pack.model_call import ModelCall
@@ -10,10 +12,13 @@ from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.pass_report import PassReport
+from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
+from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tokens import estimate_tokens
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
 
 __all__ = [
+    "GOOGLE_ADS_KPIS",
     "CallReport",
     "CapRows",
     "CastNarrative",
@@ -23,11 +28,17 @@ __all__ = [
     "ContextPackWarning",
     "ContextPass",
     "ContextPipeline",
+    "DataSummarizer",
+    "Kpi",
     "ModelCall",
     "PassReport",
     "SettingError",
     "StripForContext",
+    "TableFacts",
     "UnknownRelayFormatWarning",
     "cap_rows",
     "estimate_tokens",
+    "get_summarized_results",
+    "summarized_results_tool",
+    "table_facts",
 ]

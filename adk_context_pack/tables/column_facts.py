@@ -144,7 +144,7 @@ def find_outliers(
 
 
 def _number_facts(column: Column, max_outliers: int) -> ColumnFacts:
-    cells = _as_numbers(column)
+    cells = as_numbers(column)
     numbers = [number for number in cells if number is not None]
     low, high = min(numbers), max(numbers)
     missing = sum(map(is_missing, column.values)) if len(numbers) < len(cells) else 0
@@ -166,7 +166,8 @@ def _number_facts(column: Column, max_outliers: int) -> ColumnFacts:
     )
 
 
-def _as_numbers(column: Column) -> list[Number | None]:
+def as_numbers(column: Column) -> list[Number | None]:
+    """The number in each cell of a column, exactly; None where a cell holds none."""
     if column.types == {int}:
         return list(column.values)
     if column.types <= {str, type(None)}:

@@ -1,0 +1,167 @@
+"""An agent without a model that computes what a report needs from the full rows of query results."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from typing import Any
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from pydantic import SkipValidation
+
+from adk_context_pack._settings import at_least
+from adk_context_pack.errors import SettingError
+from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
+from adk_context_pack.tables.results import Result, read_result, read_results
+from adk_context_pack.tables.summarize import SummaryPlan, summarize, without_rows
+from adk_context_pack.tools.handles import is_expired, stored_results
+from adk_context_pack.tools.stores import resolve
+
+logger = logging.getLogger("adk_context_pack")
+
+_KEPT = "rows:"
+
+
+class DataSummarizer(BaseAgent):
+    """Computes totals, key figures, top and bottom rows and groups from state, and writes them back to state.
+
+    It reads what `source` names: the state value itself (a dict of results by query id, a list of results, or a single
+    one), and what `cap_rows` kept under `<source>:<id>` or `rows:<source>:<handle>`, also where that is an artifact.
+    Where there is neither, it reads everything that `cap_rows` kept. Rows are the Google Ads API's own (nested or
+    dotted, snake or camel case, integers as texts) or any others.
+
+    Under `output_key` it writes, by id: `status` ("ok", "failed", "unreadable") and `error`, `row_count`, `totals`
+    (exact; micros and currency units side by side, no identifiers, no ratios), `kpis` (from totals), `ranked_by`,
+    `top`, `bottom`, `groups` (by dimension), and `enriched_rows` (each row with its key figures, micros as currency
+    units). A state value that has not changed is not written again.
+
+    Costs the prompt nothing; let the writer read the result with `get_summarized_results`. Works in any workflow
+    agent; as a node of an ADK 2.x `Workflow` its output is what `get_summarized_results` returns.
+
+    Args:
+        source: the state key, the tool or the prefix under which results are.
+        kpis: the key figures, declared as data.
+        output_key: the state key for the summary.
+        rank_by: the column or key figure for top and bottom, such as `cost` or `ROAS`; None takes the first that
+            there is of cost, spend, clicks, impressions, conversions, revenue and other numbers.
+        max_ranked: how many rows top and bottom have.
+        group_by: dimensions to group by: names of columns, or tuples of them for several together.
+        max_groups: how many groups of each dimension are kept, the largest first.
+        max_rows: how many enriched rows are kept; `_row_limits` says so where there are more.
+
+    Raises:
+        SettingError: a setting that cannot work.
+    """
+
+    source: SkipValidation[str] = "gaql_execution_results"
+    kpis: SkipValidation[tuple[Kpi, ...]] = GOOGLE_ADS_KPIS
+    output_key: SkipValidation[str] = "summarized_results"
+    rank_by: SkipValidation[str | None] = None
+    max_ranked: SkipValidation[int] = 5
+    group_by: SkipValidation[tuple[str | tuple[str, ...], ...]] = ()
+    max_groups: SkipValidation[int] = 50
+    max_rows: SkipValidation[int] = 1000
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Checks the settings."""
+        super().model_post_init(context)
+        for name in ("source", "output_key"):
+            _text(self, name, getattr(self, name))
+        if self.rank_by is not None:
+            _text(self, "rank_by", self.rank_by)
+        for name in ("max_ranked", "max_groups", "max_rows"):
+            at_least(self, name, getattr(self, name), 0)
+        self.kpis = tuple(_kpis(self, self.kpis))
+        self.group_by = tuple(_dimensions(self, self.group_by))
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        summary = await self._summary(ctx)
+        fields: dict[str, Any] = {}
+        if ctx.session.state.get(self.output_key) != summary:
+            # Written into `ctx.session.state` it would be lost after the turn; only an event's delta is stored.
+            fields["actions"] = EventActions(state_delta={self.output_key: summary})
+        if "output" in Event.model_fields and _may_be_node(ctx):
+            fields["output"] = {id_: without_rows(entry) for id_, entry in summary.items()}
+        if fields:
+            yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, **fields)
+
+    async def _summary(self, ctx: InvocationContext) -> dict[str, Any]:
+        plan = SummaryPlan(
+            kpis=self.kpis,
+            rank_by=self.rank_by,
+            max_ranked=self.max_ranked,
+            group_by=tuple((names,) if isinstance(names, str) else names for names in self.group_by),
+            max_groups=self.max_groups,
+            max_rows=self.max_rows,
+        )
+        return {result.id: self._entry(result, plan) for result in await self._results(ctx)}
+
+    def _entry(self, result: Result, plan: SummaryPlan) -> dict[str, Any]:
+        if result.error is not None and not result.failed:
+            logger.warning("%s: a result under %s could not be read as rows", self.name, self.source)
+        try:
+            return summarize(result, plan)
+        except Exception as error:
+            logger.exception("%s: a result under %s could not be summarized", self.name, self.source)
+            unreadable = Result(id=result.id, error=f"could not be summarized ({type(error).__name__})")
+            return summarize(unreadable, plan)
+
+    async def _results(self, ctx: InvocationContext) -> list[Result]:
+        state = ctx.session.state
+        found: dict[str, Result] = {}
+        if self.source in state:
+            found = {result.id: result for result in await self._read(ctx, self.source, self.source, own_id=None)}
+        for key, name in self._kept(state):
+            for result in await self._read(ctx, key, name, own_id=key.startswith(_KEPT)):
+                # What `cap_rows` kept is the whole; what the agent wrote down of it may be a part or a mere account.
+                if result.rows is not None or result.id not in found:
+                    found[result.id] = result
+        return list(found.values())
+
+    def _kept(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        prefixes = (f"{_KEPT}{self.source}:", f"{self.source}:")
+        own = [(key, key[len(prefix) :]) for prefix in prefixes for key in state if key.startswith(prefix)]
+        live = [(key, name) for key, name in own if not is_expired(state, key)]
+        if live or self.source in state:
+            return iter(live)
+        return ((result.key, result.handle) for result in stored_results(state) if result.kind == "rows")
+
+    async def _read(self, ctx: InvocationContext, key: str, name: str, *, own_id: bool | None) -> list[Result]:
+        try:
+            value = await resolve(ctx.session.state[key], ctx)
+            return read_results(value, name=name) if own_id is None else read_result(value, name=name, own_id=own_id)
+        except Exception as error:
+            logger.exception("%s: the result under %s could not be read", self.name, key)
+            return [Result(id=name, error=f"could not be read ({type(error).__name__})")]
+
+
+def _may_be_node(ctx: InvocationContext) -> bool:
+    # 2.8 and later say where in a graph an agent runs; outside of one an output would be stored for nobody.
+    return not hasattr(ctx, "node_path") or ctx.node_path is not None
+
+
+def _text(owner: object, name: str, value: object) -> None:
+    if not isinstance(value, str) or not value:
+        raise SettingError.of(owner, name, value, "a non-empty text")
+
+
+def _kpis(owner: object, kpis: object) -> Iterator[Kpi]:
+    if isinstance(kpis, str) or not isinstance(kpis, Iterable):
+        raise SettingError.of(owner, "kpis", kpis, "a collection of Kpi(...)")
+    for kpi in kpis:
+        if not isinstance(kpi, Kpi):
+            raise SettingError.of(owner, "kpis", kpi, "made of Kpi(...)")
+        yield kpi
+
+
+def _dimensions(owner: object, group_by: object) -> Iterator[str | tuple[str, ...]]:
+    if isinstance(group_by, str) or not isinstance(group_by, Iterable):
+        raise SettingError.of(owner, "group_by", group_by, 'a collection of columns such as ("device",)')
+    for names in group_by:
+        entry = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else ()
+        if not entry or not all(isinstance(name, str) and name for name in entry):
+            raise SettingError.of(owner, "group_by", names, "made of column names, or of tuples of them")
+        yield names if isinstance(names, str) else entry

@@ -1,0 +1,93 @@
+"""Key figures declared as data: ratios of totals, with the sources of their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from adk_context_pack.errors import SettingError
+from adk_context_pack.tables.numbers import as_float
+
+MICROS = 1_000_000
+"""Micros in one unit of the account's currency: 1.23 USD are 1,230,000 micros.
+
+Source: https://developers.google.com/google-ads/api/docs/concepts/api-structure, "micros" as in `metrics.cost_micros`.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kpi:
+    """A ratio of two columns, computed from their totals and never averaged over rows.
+
+    Args:
+        name: its name in the results.
+        numerator: the column above the line, such as `cost` (currency units, also where rows hold `cost_micros`).
+        denominator: the column below the line.
+        scale: what the ratio is multiplied by, 1000 for a price per thousand.
+
+    Raises:
+        SettingError: an empty name, or a scale that is no number or zero.
+    """
+
+    name: str
+    numerator: str
+    denominator: str
+    scale: float = 1
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        for setting in ("name", "numerator", "denominator"):
+            value = getattr(self, setting)
+            if not isinstance(value, str) or not value:
+                raise SettingError.of(self, setting, value, "a non-empty name")
+        # NaN is no usable scale either: it differs from itself, and no order holds for it.
+        usable = isinstance(self.scale, (int, float)) and not isinstance(self.scale, bool)
+        if not usable or not 0 < abs(self.scale) < float("inf"):
+            raise SettingError.of(self, "scale", self.scale, "a finite number other than 0")
+
+    def value(self, column: Callable[[str], Any]) -> float | None:
+        """The figure, as the float nearest to the exact ratio.
+
+        Args:
+            column: from the name of a column to its total (int, float, Decimal or Fraction), or None.
+
+        Returns:
+            None where a column is missing or no number, the denominator is zero, or the ratio is no finite number.
+        """
+        above, below = _fraction(column(self.numerator)), _fraction(column(self.denominator))
+        if above is None or not below:
+            return None
+        # A scale such as 0.001 is meant as one thousandth, which no float is.
+        return as_float(above * Fraction(repr(self.scale)) / below)
+
+
+GOOGLE_ADS_KPIS = (
+    Kpi(name="CTR", numerator="clicks", denominator="impressions"),
+    Kpi(name="CPC", numerator="cost", denominator="clicks"),
+    Kpi(name="CPM", numerator="cost", denominator="impressions", scale=1000),
+    Kpi(name="CVR", numerator="conversions", denominator="clicks"),
+    Kpi(name="CPA", numerator="cost", denominator="conversions"),
+    Kpi(name="ROAS", numerator="conversions_value", denominator="cost"),
+)
+"""The key figures of an Ads account. Shares are fractions (0.05 is 5 %), prices are in the account's currency.
+
+CTR: clicks / impressions (`metrics.ctr`). CPC: cost / clicks (`metrics.average_cpc`). CPM: cost per thousand
+impressions (`metrics.average_cpm`). CVR: conversions / clicks. CPA: cost / conversions (`metrics.cost_per_conversion`).
+ROAS: conversions value / cost.
+
+Source: https://developers.google.com/google-ads/api/fields/latest/metrics, and for ROAS and CVR the Google Ads glossary,
+https://support.google.com/google-ads/topic/3121777.
+"""
+
+
+def _fraction(value: Any) -> Fraction | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
+        return None
+    try:
+        return Fraction(value)
+    except (ValueError, OverflowError):
+        # NaN and infinity.
+        return None

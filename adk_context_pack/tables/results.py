@@ -1,0 +1,206 @@
+"""Query results as agents leave them, one or several by id; each as rows or as a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adk_context_pack.tables.columns import as_record, is_record
+from adk_context_pack.tables.find_tables import Table, find_tables
+from adk_context_pack.tables.text_tables import read_text, to_json
+
+_ID_KEYS = ("query_id", "queryId", "id", "name")
+_ERROR_KEYS = ("error", "error_message", "errorMessage", "errors", "failure")
+_FAILED = frozenset(("error", "failed", "failure", "fail", "exception", "timeout", "cancelled", "canceled"))
+# A dict with one of these says something about one result; any other dict of results has their ids as keys.
+_OWN_KEYS = frozenset(
+    (
+        *("rows", "results", "result", "data", "items", "records", "values", "columns", "content", "structuredContent"),
+        *("status", "success", "ok", "isError", "row_count", "rowCount", "stored", "_row_limits", "fieldMask"),
+        *("query_id", "queryId"),
+        *_ERROR_KEYS,
+    )
+)
+# Lists that describe the rows instead of being some.
+_NO_TABLES = frozenset(("columns", "fields", "schema", "headers", "header", "warnings", "notes", "messages"))
+_MAX_TEXT = 500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """One query's result.
+
+    Attributes:
+        id: the query's id.
+        rows: all of its rows; None where there are none to be had.
+        columns: the names of the columns where rows are lists of values.
+        error: why there are no rows, or only some; None for a query that went well.
+        failed: whether the query itself failed, as opposed to a result that cannot be read.
+        title: what the query is about, where the result says so.
+    """
+
+    id: str
+    rows: Sequence[Any] | None = None
+    columns: Sequence[str] | None = None
+    error: str | None = None
+    failed: bool = False
+    title: str | None = None
+
+
+def read_results(value: Any, *, name: str) -> list[Result]:
+    """The results in a state value.
+
+    Args:
+        value: a dict of results by query id, a list of results that name their ids, or a single result: rows, a dict
+            with rows, a failure, a Google Ads search response or stream, an MCP result, a pydantic model, or JSON of
+            any of these. What is none of them becomes a result with an `error`.
+        name: the id of a single result that names none.
+    """
+    value = _opened(value)
+    if isinstance(value, Mapping):
+        if not _OWN_KEYS & value.keys() and _are_by_id(value):
+            return [result for key, item in value.items() for result in read_result(item, name=str(key), own_id=False)]
+        return read_result(value, name=name)
+    if isinstance(value, (list, tuple)) and _are_results(value):
+        named = (read_result(item, name=f"{name}_{index}") for index, item in enumerate(value, 1))
+        return [result for results in named for result in results]
+    return read_result(value, name=name)
+
+
+def read_result(value: Any, *, name: str, own_id: bool = True) -> list[Result]:
+    """A single result; more than one where it holds several tables, whose keys are added to its id.
+
+    Args:
+        value: as for `read_results`.
+        name: its id.
+        own_id: whether an id that the result itself names goes before `name`.
+    """
+    value = _opened(value)
+    own = value if isinstance(value, Mapping) else {}
+    result = Result(id=(own_id and _id_of(own)) or name, title=_text(own.get("title")))
+    error = _error_of(own)
+    if _is_stream(value):
+        return [replace(result, rows=[row for batch in value for row in batch["results"]])]
+    tables = _tables(value)
+    if not tables:
+        empty = error is None and (value is None or isinstance(value, (list, tuple)) or _says_empty(value))
+        return [
+            replace(
+                result, rows=[] if empty else None, error=None if empty else error or _odd(value), failed=bool(error)
+            )
+        ]
+    several = len(tables) > 1
+    return [
+        replace(
+            result,
+            id=f"{result.id}.{table.key}" if several else result.id,
+            rows=table.rows,
+            columns=table.columns,
+            error=error,
+            failed=error is not None,
+        )
+        for table in tables
+    ]
+
+
+def _opened(value: Any) -> Any:
+    if isinstance(value, str) and (read := read_text(value)):
+        return read.value
+    return dict(as_record(value)) if is_record(type(value)) else value
+
+
+def _tables(value: Any) -> list[Table]:
+    found = [table for table in find_tables(value, min_rows=0) if table.key.rpartition(".")[2] not in _NO_TABLES]
+    filled = [table for table in found if table.rows]
+    # Beside rows, a list of plain values is a remark, such as a field mask; alone it is the result.
+    records = [table for table in filled if _is_row(table.rows[0])]
+    return records or (filled[:1] if not isinstance(value, Mapping) or _OWN_KEYS & value.keys() else []) or found[:1]
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, (Mapping, list, tuple)) or is_record(type(row))
+
+
+def _are_by_id(value: Mapping[Any, Any]) -> bool:
+    if any(map(_is_single, value.values())):
+        return True
+    return bool(value) and all(item is None or isinstance(item, (list, tuple)) for item in value.values())
+
+
+def _is_single(value: Any) -> bool:
+    return isinstance(value, Mapping) or is_record(type(value)) or _is_document(value)
+
+
+def _is_document(value: Any) -> bool:
+    return isinstance(value, str) and value.lstrip()[:1] in {"{", "["}
+
+
+def _are_results(value: Sequence[Any]) -> bool:
+    # Rows may have an `id` and a `status` as well, but neither a query's id nor rows of their own.
+    return bool(value) and all(
+        isinstance(item, Mapping) and _id_of(item) and (_query_id(item) or any(_holds_rows(item))) for item in value
+    )
+
+
+def _query_id(item: Mapping[Any, Any]) -> bool:
+    return "query_id" in item or "queryId" in item
+
+
+def _holds_rows(item: Mapping[Any, Any]) -> Iterator[bool]:
+    for key in ("rows", "results", "result", "data"):
+        yield isinstance(item.get(key), (list, tuple))
+
+
+def _is_stream(value: Any) -> bool:
+    # searchStream answers with a list of batches.
+    # https://developers.google.com/google-ads/api/rest/common/search, "SearchStream"
+    return (
+        isinstance(value, (list, tuple))
+        and bool(value)
+        and all(isinstance(batch, Mapping) and isinstance(batch.get("results"), list) for batch in value)
+    )
+
+
+def _id_of(own: Mapping[Any, Any]) -> str | None:
+    return next((str(own[key]) for key in _ID_KEYS if isinstance(own.get(key), (str, int)) and own[key] != ""), None)
+
+
+def _error_of(own: Mapping[Any, Any]) -> str | None:
+    said = next((own[key] for key in _ERROR_KEYS if own.get(key)), None)
+    if said is not None:
+        return _text(said) or "failed"
+    status = own.get("status")
+    failed = isinstance(status, str) and status.lower() in _FAILED
+    if failed or own.get("success") is False or own.get("ok") is False or own.get("isError") is True:
+        return _text(own.get("message")) or _text_blocks(own) or "failed"
+    return None
+
+
+def _text_blocks(own: Mapping[Any, Any]) -> str | None:
+    blocks = own.get("content")
+    texts = [block.get("text") for block in blocks if isinstance(block, Mapping)] if isinstance(blocks, list) else []
+    return _text(" ".join(text for text in texts if isinstance(text, str)))
+
+
+def _says_empty(own: Any) -> bool:
+    if not isinstance(own, Mapping):
+        return False
+    # The Google Ads API leaves `results` out of a response that has none.
+    none = any(own.get(key) in (0, "0") for key in ("row_count", "rowCount", "totalResultsCount"))
+    return (
+        not own or none or "fieldMask" in own or any(own.get(key, ...) is None for key in ("rows", "results", "result"))
+    )
+
+
+def _text(value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, Mapping) and isinstance(value.get("message"), str):
+        value = value["message"]
+    text = value if isinstance(value, str) else to_json(value)
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+
+
+def _odd(value: Any) -> str:
+    return f"no rows found in a value of type {type(value).__name__}"
