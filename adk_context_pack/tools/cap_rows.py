@@ -18,7 +18,7 @@ from google.genai import types
 from adk_context_pack._settings import one_of, positive
 from adk_context_pack.errors import SettingError, StoreError
 from adk_context_pack.reports.cap_report import CapReport
-from adk_context_pack.tokens import Counter, TokenMeter
+from adk_context_pack.tokens import Counter
 from adk_context_pack.tools.cap_event import cap_event
 from adk_context_pack.tools.cap_settings import CapSettings
 from adk_context_pack.tools.exempt import is_exempt
@@ -176,7 +176,7 @@ class CapRows:
             max_tokens=self.max_tokens,
             facts=self.facts,
             encoding=self.encoding,
-            meter=TokenMeter(counter=self.counter),
+            counter=self.counter,
             can_query="query_rows" in offered or "query_rows" in offered_tools(context),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
-from adk_context_pack.tokens import TokenMeter
+from adk_context_pack.tokens import Counter, TokenMeter, estimate_tokens
 from adk_context_pack.tools.table_text import facts_as_text, rows_as_csv
 
 LIMITS = "_row_limits"
@@ -29,6 +30,10 @@ _NO_HANDLE = "0" * 11
 _MAX_NOTABLE = 6
 # A list is cut to meet a budget if it takes more than a quarter of it.
 _HEAVY = 4
+# What a budget alone has to save before anything is moved; a handle and a note are about as much.
+_MIN_GAIN = 100
+# It remembers contents, of which there are none here.
+_METER = TokenMeter()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,8 +44,18 @@ class StubPlan:
     max_tokens: int | None
     facts: bool
     encoding: Encoding
-    meter: TokenMeter
     can_query: bool
+    counter: Counter | None = None
+
+    def tokens(self, value: Any) -> int:
+        """Tokens of a value, by the counter as JSON with blanks in it, the longest form in which a provider gets it."""
+        if self.counter is None:
+            return _METER.payload(value)
+        return self.counter(json.dumps(value, ensure_ascii=False, default=str))
+
+    def text_tokens(self, text: str) -> int:
+        """Tokens of a text."""
+        return (self.counter or estimate_tokens)(text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +95,7 @@ class _Draft:
         self._memo: Memo = {}
         self._min_rows = plan.max_rows + 1
         self.tables = find_tables(result, min_rows=self._min_rows, memo=self._memo)
-        if not self.tables and plan.max_tokens is not None and plan.meter.payload(result) > plan.max_tokens:
+        if not self.tables and plan.max_tokens is not None and plan.tokens(result) > plan.max_tokens:
             self._min_rows = 2
             self.tables = self._heavy(plan.max_tokens)
         self.most = {table.key: min(plan.max_rows, len(table.rows)) for table in self.tables}
@@ -88,7 +103,7 @@ class _Draft:
     def stub(self, extras: Mapping[str, Any]) -> RowStub | None:
         """The stub with these extras; None where they cost more than is left out or than the budget allows."""
         if self.plan.max_tokens is None:
-            return self._with(extras, self.most) if self._saves(self.plan.meter.payload(extras)) else None
+            return self._with(extras, self.most) if self._saves(self.plan.tokens(extras)) else None
         left = self._left_by(extras, self.plan.max_tokens)
         return self._fitted(extras, left) if left >= 0 else None
 
@@ -99,15 +114,15 @@ class _Draft:
         return self._fitted({}, self._left_by({}, self.plan.max_tokens))
 
     def is_worth_it(self, stub: RowStub) -> bool:
-        """Whether the stub takes the result's place: always above `max_rows`, else where it is smaller."""
+        """Whether the stub takes the result's place: always above `max_rows`, else where it saves enough."""
         if any(len(table.rows) > self.plan.max_rows for table in self.tables):
             return True
-        return self._tokens(stub) < self.plan.meter.payload(self.result)
+        return self._tokens(stub) + _MIN_GAIN <= self.plan.tokens(self.result)
 
     def _heavy(self, max_tokens: int) -> list[Table]:
         # A short list of labels stays beside a table that fills the budget by itself.
         found = find_tables(self.result, min_rows=self._min_rows, memo=self._memo)
-        return [table for table in found if self.plan.meter.payload(table.rows) * _HEAVY > max_tokens]
+        return [table for table in found if self.plan.tokens(table.rows) * _HEAVY > max_tokens]
 
     def _left_by(self, extras: Mapping[str, Any], max_tokens: int) -> int:
         return max_tokens - self._tokens(self._with(extras, dict.fromkeys(self.most, 0)))
@@ -117,7 +132,7 @@ class _Draft:
         rows = {t.key: self._encoded(t, shown[t.key]) for t in self.tables}
         smaller = replace_rows(self.result, rows, min_rows=self._min_rows, memo=self._memo)
         # ADK hands what is no dict to the model under this key.
-        body = {**(smaller if isinstance(smaller, Mapping) else {"result": smaller}), LIMITS: limits, **extras}
+        body = {**(smaller if isinstance(self.result, Mapping) else {"result": smaller}), LIMITS: limits, **extras}
         return RowStub(body=body, rows_shown=sum(shown.values()), rows_total=sum(len(t.rows) for t in self.tables))
 
     def _encoded(self, table: Table, shown: int) -> Any:
@@ -147,21 +162,21 @@ class _Draft:
 
     def _row_tokens(self, table: Table, row: Any) -> int:
         if self.plan.encoding == "csv":
-            return self.plan.meter.text(rows_as_csv([row], table.columns).rpartition("\n")[2]) + 1
-        return self.plan.meter.payload(row) + 1
+            return self.plan.text_tokens(rows_as_csv([row], table.columns).rpartition("\n")[2]) + 1
+        return self.plan.tokens(row) + 1
 
     def _saves(self, cost: int) -> bool:
         # Only as many of the rows left out are counted as it takes, since there may be a hundred thousand.
         saved = 0
         for table in self.tables:
             for row in table.rows[self.most[table.key] :]:
-                saved += self.plan.meter.payload(row)
+                saved += self.plan.tokens(row)
                 if saved > cost:
                     return True
         return False
 
     def _tokens(self, stub: RowStub) -> int:
-        return self.plan.meter.payload(stub.body)
+        return self.plan.tokens(stub.body)
 
 
 def _forms(tables: Sequence[Table], plan: StubPlan) -> Iterator[dict[str, Any]]:

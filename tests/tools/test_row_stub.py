@@ -1,0 +1,184 @@
+"""Stubs: what stands in place of many rows, how exact it is and how much room it takes."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from adk_context_pack.tools import row_stub
+from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE, StubPlan, make_stub
+from tests.support.o200k import o200k
+from tests.support.tables import OUTLIER, transactions
+
+
+def plan(counter=None, **given_settings):
+    """The plan of `CapRows` with its defaults."""
+    defaults = {"max_rows": 100, "max_tokens": None, "facts": True, "encoding": "json", "can_query": False}
+    return StubPlan(**{**defaults, **given_settings}, counter=counter)
+
+
+@pytest.mark.parametrize("counter", [None, o200k])
+@pytest.mark.parametrize("encoding", ["json", "csv"])
+def test_five_hundred_rows_fit_into_six_hundred_tokens_with_every_fact(counter, encoding):
+    """By o200k the stub has at most 600 tokens, and in it are count, totals, extremes and the one odd row."""
+    rows = transactions()
+    assert o200k(rows) > 33_000
+    stub = make_stub({"rows": rows}, plan(counter, max_tokens=600, encoding=encoding))
+    said = json.dumps(stub.with_handle("01abcdefghj"))
+    assert o200k(said) <= 600
+    assert stub.body[LIMITS]["rows"]["total"] == 500
+    for column in ("amount", "quantity", "fee"):
+        values = [row[column] for row in rows]
+        total = sum(values) if column == "quantity" else math.fsum(values)
+        for figure in (total, min(values), max(values)):
+            assert repr(figure) in said
+    assert json.dumps(rows[OUTLIER]) in said
+    assert "01abcdefghj" in said
+    assert stub.rows_shown >= 1
+
+
+def test_a_default_stub_has_facts_as_data():
+    """Without a budget the facts are data by column, exact, with the rows that hold extremes."""
+    rows = transactions()
+    body = make_stub({"rows": rows, "status": "ok"}, plan()).body
+    facts = body[FACTS]["rows"]
+    assert facts["columns"]["quantity"]["sum"] == sum(row["quantity"] for row in rows)
+    assert facts["columns"]["amount"]["max"] == 98_999.99
+    assert facts["columns"]["amount"]["missing"] == 0
+    assert facts["columns"]["country"]["distinct"] == 5
+    assert facts["columns"]["transaction_id"]["distinct"] == 500
+    assert facts["outliers"]["rows"][0]["row"] == OUTLIER
+    assert {"row": OUTLIER, "stands_out": "amount", "values": rows[OUTLIER]} in facts["notable_rows"]
+    assert body["rows"] == rows[:100]
+    assert body["status"] == "ok"
+    assert "sample" in body[NOTE]
+
+
+def test_a_stub_names_query_rows_only_where_the_agent_has_it():
+    """A model is not sent to a tool that it was not given."""
+    result = {"rows": transactions()}
+    assert "query_rows" not in json.dumps(make_stub(result, plan()).body)
+    assert "query_rows" in make_stub(result, plan(can_query=True)).body[NOTE]
+
+
+def test_facts_that_cost_more_than_they_replace_are_left_out():
+    """One tiny row too many: the limit holds, and nothing else is added."""
+    result = {"rows": [{"n": n} for n in range(6)]}
+    assert make_stub(result, plan(max_rows=5)).body == {
+        "rows": result["rows"][:5],
+        LIMITS: {"rows": {"shown": 5, "total": 6}},
+    }
+
+
+def test_a_budget_alone_never_makes_a_result_larger():
+    """A result of 22 tokens, or one that cannot shrink, stays as it is even over its budget."""
+    assert make_stub({"rows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]}, plan(max_tokens=600)) is None
+    assert make_stub({"rows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]}, plan(max_tokens=10)) is None
+    assert make_stub({"text": "word " * 2000}, plan(max_tokens=100)) is None
+
+
+def test_few_wide_rows_are_cut_by_the_budget():
+    """Fifty rows are within `max_rows`, and still too many tokens; a short list beside them stays whole."""
+    result = {"rows": [{"id": n, "text": f"word {n} " * 40} for n in range(50)], "tags": ["a", "b", "c"]}
+    body = make_stub(result, plan(o200k, max_tokens=900)).body
+    assert o200k(body) <= 900
+    assert body[LIMITS]["rows"]["total"] == 50
+    assert 0 < body[LIMITS]["rows"]["shown"] < 50
+    assert body["tags"] == ["a", "b", "c"]
+
+
+def test_several_tables_share_a_budget():
+    """Each table keeps some rows, its own limits and its own facts."""
+    result = {"a": transactions(300), "b": [{"k": n, "v": n * n} for n in range(300)]}
+    body = make_stub(result, plan(max_tokens=1500)).body
+    assert o200k(body) <= 1500
+    assert {key: limit["total"] for key, limit in body[LIMITS].items()} == {"a": 300, "b": 300}
+    assert all(limit["shown"] for limit in body[LIMITS].values())
+    assert str(sum(n * n for n in range(300))) in json.dumps(body[FACTS]["b"])
+
+
+def test_rows_as_csv_are_one_text_with_a_header():
+    """The compact encoding says each column's name once, and takes half the tokens."""
+    result = {"rows": transactions()}
+    body = make_stub(result, plan(encoding="csv", facts=False)).body
+    lines = body["rows"].split("\n")
+    assert lines[0].split(",")[:2] == ["transaction_id", "date"]
+    assert len(lines) == 101
+    assert o200k(body) < 0.6 * o200k(make_stub(result, plan(facts=False)).body)
+
+
+def test_json_in_a_text_keeps_being_json_in_a_text():
+    """A tool that answers with JSON text gets shorter JSON text, and its limits beside it."""
+    text = json.dumps({"account": "a", "rows": transactions(200)})
+    body = make_stub(text, plan(facts=False, max_rows=3)).body
+    assert json.loads(body["result"]) == {"account": "a", "rows": transactions(200)[:3]}
+    assert body[LIMITS] == {"rows": {"shown": 3, "total": 200}}
+
+
+def test_mcp_text_and_structured_content_are_both_reduced():
+    """The same rows stand twice in an MCP result; both are cut, and `isError` is not touched."""
+    data = {"rows": transactions(200)}
+    result = {"content": [{"type": "text", "text": json.dumps(data)}], "structuredContent": data, "isError": False}
+    body = make_stub(result, plan(max_rows=4)).body
+    assert body["structuredContent"]["rows"] == data["rows"][:4]
+    assert json.loads(body["content"][0]["text"])["rows"] == data["rows"][:4]
+    assert body["isError"] is False
+    assert list(body[LIMITS]) == list(body[FACTS]) == ["rows"]
+
+
+class Page(BaseModel):
+    """A page of rows."""
+
+    title: str
+    rows: list[dict]
+
+
+def test_a_pydantic_result_is_capped():
+    """The rows of a model are cut in a dict of its fields; the model stays as it was."""
+    page = Page(title="t", rows=transactions(200))
+    body = make_stub(page, plan(max_rows=2, facts=False)).body
+    assert body["result"]["title"] == "t"
+    assert len(body["result"]["rows"]) == 2
+    assert len(page.rows) == 200
+
+
+def test_facts_that_fail_do_not_keep_rows_from_being_capped(monkeypatch, caplog):
+    """Trouble with facts costs the facts, not the cap; the log says the type only."""
+
+    def broken(rows, **_):
+        raise ValueError("secret cell")
+
+    monkeypatch.setattr(row_stub, "table_facts", broken)
+    body = make_stub({"rows": transactions()}, plan()).body
+    assert FACTS not in body
+    assert HANDLE in body
+    assert "ValueError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+cells = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=30), st.lists(st.integers(), max_size=1)
+)
+tables = st.lists(st.dictionaries(st.text(max_size=8), cells, max_size=6), max_size=60)
+
+
+@settings(max_examples=200, deadline=None)
+@given(rows=tables, max_rows=st.integers(1, 70), max_tokens=st.none() | st.integers(1, 2000), facts=st.booleans())
+def test_any_table_is_within_its_limits_and_untouched(rows, max_rows, max_tokens, facts):
+    """Whatever the rows hold, no more than `max_rows` are shown, they are the first ones, and none is changed."""
+    before = repr(rows)
+    stub = make_stub({"rows": rows, "beside": 1}, plan(max_rows=max_rows, max_tokens=max_tokens, facts=facts))
+    assert repr(rows) == before
+    if stub is None:
+        assert len(rows) <= max_rows
+        return
+    limit = stub.body[LIMITS]["rows"]
+    assert limit["total"] == len(rows)
+    assert limit["shown"] == len(stub.body["rows"]) <= max_rows
+    assert all(shown is row for shown, row in zip(stub.body["rows"], rows, strict=False))
+    assert stub.body["beside"] == 1
