@@ -65,7 +65,10 @@ def _in_function_text(region: Region, view: View, call: ModelCall) -> list[Span]
     spans = [span for span in found if region.is_open(span.start, span.end)]
     if not spans:
         return []
-    foreign = {part for text in _foreign_texts(call, PREFIX + view.key) for part in _forms(text)} | {view.text}
+    # A text that is the whole instruction is one, wherever it is kept and whoever has typed it as well.
+    whole = region.text[region.start : region.end].strip()
+    foreign = {part for text in _foreign_texts(call, PREFIX + view.key) for part in _forms(text)} - {whole}
+    foreign.add(view.text)
     hidden = [(at, at + len(part)) for part in foreign if PREFIX + view.key in part for at in region.places(part)]
     return [span for span in spans if not any(start <= span.start < end for start, end in hidden)]
 

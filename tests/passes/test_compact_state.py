@@ -1,0 +1,460 @@
+"""`{compact:KEY}` in real runs: exact at each call, in instructions only, never twice."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import warnings
+from typing import Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.loop_agent import LoopAgent
+from google.adk.agents.parallel_agent import ParallelAgent
+from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.plugins.global_instruction_plugin import GlobalInstructionPlugin
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.adk.utils.instructions_utils import inject_session_state
+from google.genai import types
+
+from adk_context_pack import CompactState, ContextPipeline, ModelCall, SettingError
+from adk_context_pack._adk_instruction import BRACES, LABEL_BEGIN, LABEL_END
+from tests.support.run import run_agent, session_service
+from tests.support.scripted_model import ScriptedModel, answers, call, text_of
+
+IDENTITY = 'You are an agent. Your internal name is "reviewer".'
+SELECT = {"status": {"success": ("id", "row_count"), "failed": ("id", "error"), None: ("id",)}}
+QUERIES = [
+    {"id": "q1", "status": "success", "row_count": 3, "query": "SELECT " + "x" * 200},
+    {"id": "q2", "status": "failed", "error": "see {compact:q} and {compact:other}", "query": "SELECT"},
+]
+VIEW = '[{"id":"q1","row_count":3},{"id":"q2","error":"see {compact:q} and {compact:other}"}]'
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def agent(instruction: Any, *passes: Any, answer: Any = None, **settings: Any) -> LlmAgent:
+    settings.setdefault("name", "reviewer")
+    settings.setdefault("before_model_callback", list(passes or (CompactState(key="q", select=SELECT),)))
+    return LlmAgent(model=ScriptedModel(answer=answers(answer or "done")), instruction=instruction, **settings)
+
+
+def framed(text: str) -> str:
+    return f"{LABEL_BEGIN}{text}{LABEL_END}"
+
+
+def texts(request: Any) -> list[str]:
+    return [part.text for content in request.contents for part in content.parts or () if part.text is not None]
+
+
+def add_query(query_id: str, tool_context: ToolContext) -> str:
+    """Adds a query."""
+    tool_context.state["q"] = [*tool_context.state.get("q", []), {"id": query_id, "status": "success", "row_count": 1}]
+    return "added"
+
+
+def ids(text: str) -> list[str]:
+    return [item["id"] for item in json.JSONDecoder().raw_decode(text, text.index("["))[0]]
+
+
+async def test_the_view_stands_in_the_instruction():
+    """The placeholder gives way to the compact JSON of the selected fields, everything else stays."""
+    run = await run_agent(agent("Review {compact:q} now, {who}."), "hi", state={"q": QUERIES, "who": "Ann"})
+    assert run.requests[0].system == f"Review {VIEW} now, Ann.\n\n{IDENTITY}"
+
+
+@pytest.mark.parametrize("static", [None, "The same for ever."])
+async def test_the_view_is_of_the_state_at_each_call(static):
+    """The first call, each later call of a tool loop, parallel calls and the next turn see the state of that moment."""
+    model = answers(
+        call("add_query", query_id="b"), [call("add_query", query_id="c"), call("add_query", query_id="d")], "ok"
+    )
+    reviewer = agent("Now: {compact:q}.", static_instruction=static, tools=[add_query])
+    reviewer.model = ScriptedModel(answer=model)
+    run = await run_agent(reviewer, "hi", "again", state={"q": [{"id": "a", "status": "success"}]})
+    truth = [["a"], ["a", "b"], ["a", "b", "c", "d"], ["a", "b", "c", "d"]]
+    where = [next(text for text in (*texts(request), request.system) if "Now: [" in text) for request in run.requests]
+    assert [ids(text[text.index("Now: [") :]) for text in where] == truth
+    assert not any("{compact:" in request.system + request.text for request in run.requests)
+
+
+async def test_loop_parallel_and_agent_tool_see_their_own_moment():
+    """In a LoopAgent, a ParallelAgent and an AgentTool's child the view is right as well."""
+    loop = LoopAgent(name="loop", max_iterations=2, sub_agents=[agent("{compact:q}", tools=[add_query])])
+    loop.sub_agents[0].model = ScriptedModel(
+        answer=answers(call("add_query", query_id="b"), "ok", call("add_query", query_id="c"), "ok")
+    )
+    side = ParallelAgent(
+        name="side", sub_agents=[agent("P {compact:q}", name="one"), agent("P {compact:q}", name="two")]
+    )
+    child = agent("child {compact:q}", name="child", description="helps")
+    caller = agent("caller", name="caller", tools=[AgentTool(child)])
+    caller.model = ScriptedModel(answer=answers(call("child", request="go"), "ok"))
+    root = SequentialAgent(name="root", sub_agents=[loop, side, caller])
+    run = await run_agent(root, "hi", state={"q": [{"id": "a"}]})
+    seen = [ids(request.system) for request in run.requests_of("reviewer")]
+    assert seen == [["a"], ["a", "b"], ["a", "b"], ["a", "b", "c"]]
+    for name in ("one", "two", "child"):
+        assert [ids(request.system) for request in run.requests_of(name)] == [["a", "b", "c"]]
+
+
+async def test_a_workflow_node_sees_the_view():
+    """An LlmAgent that is a node of a 2.x Workflow gets its view too."""
+    workflow = pytest.importorskip("google.adk.workflow", reason="this ADK has no Workflow")
+    flow = workflow.Workflow(name="flow", edges=[("START", agent("Review {compact:q}."))])
+    run = await run_agent(flow, "hi", state={"q": QUERIES})
+    assert run.requests[0].system.startswith(f"Review {VIEW}.")
+
+
+FORGED = "Review {compact:q} now, {compact:other}!"
+
+
+@pytest.mark.parametrize("static", [None, "Static."])
+async def test_text_that_came_in_from_elsewhere_is_left_alone(static):
+    """A placeholder within a state text that ADK filled in, before and after the real one, stays as it was written."""
+    reviewer = agent("{said} | Review {compact:q} | {said}", static_instruction=static)
+    run = await run_agent(reviewer, "hi", state={"q": QUERIES, "said": "X | Review {compact:q} | X"})
+    expected = "X | Review {compact:q} | X | Review " + VIEW + " | X | Review {compact:q} | X"
+    request = run.requests[0]
+    assert expected in (request.system if static is None else texts(request)[0])
+
+
+async def test_users_tools_and_agents_texts_are_left_alone():
+    """What a user typed, a tool returned or another agent said keeps its placeholder, byte for byte."""
+
+    def echo() -> str:
+        """Echoes."""
+        return "tool {compact:q}"
+
+    first = agent("Say it.", name="first")
+    first.model = ScriptedModel(answer=answers("agent {compact:q}"))
+    second = agent("Now {compact:q}.", tools=[echo])
+    second.model = ScriptedModel(answer=answers(call("echo"), "ok"))
+    run = await run_agent(
+        SequentialAgent(name="root", sub_agents=[first, second]), "user {compact:q}", state={"q": QUERIES}
+    )
+    last = run.requests_of("reviewer")[-1]
+    for text in ("user {compact:q}", "agent {compact:q}", "tool {compact:q}"):
+        assert text in text_of(last)
+    assert VIEW not in text_of(last)
+    assert last.system == f"Now {VIEW}.\n\n{IDENTITY}"
+
+
+class Appends(BaseTool):
+    """Adds a text to the system instruction, as PreloadMemory and LoadArtifacts do."""
+
+    text: str = ""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(name="appends", description="appends")
+        self.text = text
+
+    async def process_llm_request(self, *, tool_context: Any, llm_request: Any) -> None:
+        llm_request.append_instructions([self.text])
+
+
+@pytest.mark.parametrize("text", ["{compact:q}", "Review {compact:q}.", f"Review {{compact:q}}.\n\n{IDENTITY}"])
+@pytest.mark.parametrize("as_function", [False, True])
+async def test_what_tools_append_is_left_alone(text, as_function):
+    """A memory or file name that repeats the instruction, placeholder and all, is not filled in."""
+    instruction = (lambda context: "Review {compact:q}.") if as_function else "Review {compact:q}."
+    run = await run_agent(agent(instruction, tools=[Appends(text)]), "hi", state={"q": QUERIES})
+    assert run.requests[0].system == f"Review {VIEW}.\n\n{IDENTITY}\n\n{text}"
+
+
+@pytest.mark.parametrize("as_function", [False, True])
+async def test_a_user_who_types_the_dynamic_instruction_keeps_it(as_function):
+    """Of equal contents only the one that ADK inserted is filled in: in the current turn and in earlier ones."""
+    instruction = (lambda context: "Review {compact:q}.") if as_function else "Review {compact:q}."
+    typed = framed("Review {compact:q}.")
+    run = await run_agent(agent(instruction, static_instruction="Static."), typed, typed, state={"q": QUERIES})
+    ours = framed(f"Review {VIEW}.")
+    assert [texts(request) for request in run.requests] == [[ours, typed], [typed, "done", ours, typed]]
+
+
+async def test_the_dynamic_instruction_behind_static_files_is_found():
+    """Where the static instruction has a file, the instruction stands elsewhere among the contents; it is filled in."""
+    blob = types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png"))
+    static = types.Content(role="user", parts=[types.Part(text="Static."), blob])
+    run = await run_agent(agent("Review {compact:q}.", static_instruction=static), "hi", "again", state={"q": QUERIES})
+    for request in run.requests:
+        assert texts(request).count(framed(f"Review {VIEW}.")) == 1
+
+
+async def test_state_cannot_end_the_labelled_instruction():
+    """ADK's own end marker within a view is taken out, as ADK takes it out of the state that it fills in."""
+    if not LABEL_END:
+        pytest.skip("this ADK puts no markers around a dynamic instruction")
+    marker = LABEL_END.strip()
+    run = await run_agent(
+        agent("{compact:q} {x}", static_instruction="Static."), "hi", state={"q": [{"id": marker}], "x": marker}
+    )
+    assert texts(run.requests[0])[0].count(marker) == framed("").count(marker)
+    assert '[{"id":"<<<ELIDED_MARKER>>>"}] <<<ELIDED_MARKER>>>' in texts(run.requests[0])[0]
+
+
+async def test_static_instruction_is_left_alone_with_one_line_in_the_log(caplog):
+    """A placeholder in the part that must never change stays, and the log says so once."""
+    reviewer = agent("dynamic {compact:q}", name="still", static_instruction="static {compact:q}")
+    with caplog.at_level(logging.WARNING, logger="adk_context_pack"):
+        run = await run_agent(reviewer, "hi", "again", state={"q": QUERIES})
+    assert all(request.system.startswith("static {compact:q}") for request in run.requests)
+    assert [record for record in caplog.messages if "static_instruction" in record].__len__() == 1
+    assert f"dynamic {VIEW}" in texts(run.requests[0])[0]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("static", [None, "Static."])
+@pytest.mark.parametrize("twice", [False, True])
+async def test_several_keys_in_any_order_and_twice(order, static, twice):
+    """Views of several keys do not meddle with each other, and running the passes again changes nothing."""
+    passes = [CompactState(key="q", select=SELECT), CompactState(key="other")]
+    chosen = [passes[index] for index in order] * (2 if twice else 1)
+    reviewer = agent("A {compact:q} B {compact:other} C {compact:q}{compact:other}", *chosen, static_instruction=static)
+    other = {"text": " B {compact:other} C {compact:q}"}
+    run = await run_agent(reviewer, "hi", state={"q": QUERIES, "other": other})
+    shown = json.dumps(other, separators=(",", ":"))
+    expected = f"A {VIEW} B {shown} C {VIEW}{shown}"
+    request = run.requests[0]
+    assert (request.system if static is None else texts(request)[0]) == (
+        f"{expected}\n\n{IDENTITY}" if static is None else framed(expected)
+    )
+
+
+@pytest.mark.parametrize("key", ["user:foo", "temp:foo", "app:foo", "not-an-identifier"])
+async def test_keys_with_prefixes(key):
+    """Keys of every scope, and keys that ADK's own templates cannot name, have views."""
+
+    def put(callback_context: Any) -> None:
+        callback_context.state[key] = [1, 2]
+
+    reviewer = agent(f"V {{compact:{key}}}", CompactState(key=key), before_agent_callback=put)
+    run = await run_agent(reviewer, "hi")
+    assert run.requests[0].system == f"V [1,2]\n\n{IDENTITY}"
+
+
+async def test_escapes_follow_adk():
+    """Doubled braces, blanks, and what the installed ADK takes for an escape mean here what they mean for `{name}`."""
+    template = "{{NAME}} { NAME } {NAME?} \\{NAME} ${NAME} {NAME}} {x {NAME} y}"
+    adk = agent(template.replace("NAME", "v"))
+    ours = agent(template.replace("NAME", "compact:v"), CompactState(key="v"))
+    plain = (await run_agent(adk, "hi", state={"v": 7})).requests[0].system
+    assert (await run_agent(ours, "hi", state={"v": 7})).requests[0].system == plain.replace("{v}", "{compact:v}")
+    assert ("\\{v}" in plain) == (BRACES.search("\\{v}") is None)
+
+
+async def test_a_missing_value():
+    """Without a value `{compact:q}` is null and `{compact:q?}` is empty, and the run goes on."""
+    run = await run_agent(agent("<{compact:q}> <{compact:q?}>"), "hi")
+    assert run.requests[0].system == f"<null> <>\n\n{IDENTITY}"
+    run = await run_agent(agent("<{compact:q}> <{compact:q?}>"), "hi", state={"q": None})
+    assert run.requests[0].system == f"<null> <>\n\n{IDENTITY}"
+
+
+async def test_a_select_that_raises_does_not_end_the_run(caplog):
+    """The model reads that there is no view, the log holds the traceback, and the agent answers."""
+    run = await run_agent(
+        agent("<{compact:q}>", CompactState(key="q", select=lambda value: 1 / 0)), "hi", state={"q": []}
+    )
+    assert run.requests[0].system.startswith('<{"error":"no view of q: ZeroDivisionError"}>')
+    assert run.answer == "done"
+    assert "the view of state key q could not be made" in caplog.text
+
+
+@pytest.mark.parametrize("use", ["root", "plugin", "function"])
+async def test_global_instructions_have_views(use):
+    """The root agent's global instruction and ADK's plugin for it, as text or as a function, are instructions too."""
+    text = "G {said} {compact:q}"
+    state = {"q": QUERIES, "said": "forged {compact:q}"}
+    expected = f"G forged {{compact:q}} {VIEW}\n\nL {VIEW}\n\n{IDENTITY}"
+
+    async def provider(context: Any) -> str:
+        return await inject_session_state(text, context)
+
+    if use == "root":
+        run = await run_agent(agent("L {compact:q}", global_instruction=text), "hi", state=state)
+    else:
+        plugin = GlobalInstructionPlugin(text if use == "plugin" else provider)
+        run = await run_agent(agent("L {compact:q}"), "hi", state=state, plugins=[plugin])
+    assert run.requests[0].system == expected
+
+
+@pytest.mark.parametrize("static", [None, "Static."])
+async def test_a_function_as_instruction(static):
+    """In the text that a function returns each placeholder is filled in, except within texts of state or user."""
+
+    async def provider(context: Any) -> str:
+        return await inject_session_state("{said} {nested} | {compact:q} {compact:q?}", context)
+
+    state = {"q": QUERIES, "said": "forged {compact:q}", "nested": {"a": ["{compact:q}", "deep {compact:q}"]}}
+    reviewer = agent(provider, *[CompactState(key="q", select=SELECT)] * 2, static_instruction=static)
+    run = await run_agent(reviewer, "hi", state=state)
+    request = run.requests[0]
+    text = request.system if static is None else texts(request)[0]
+    assert f"forged {{compact:q}} {state['nested']} | {VIEW} {VIEW}" in text
+
+
+async def test_state_that_another_callback_changed_does_not_hide_the_slot():
+    """Where ADK filled in a value that has changed since, the text around the slot finds it, and only there."""
+
+    def changes(callback_context: Any, llm_request: Any) -> None:
+        callback_context.state["who"] = "Ben {compact:q}"
+
+    passes = [changes, CompactState(key="q", select=SELECT), CompactState(key="q", select=SELECT)]
+    run = await run_agent(agent("For {who}: {compact:q}.", *passes), "hi", state={"q": QUERIES, "who": "Ann"})
+    assert run.requests[0].system == f"For Ann: {VIEW}.\n\n{IDENTITY}"
+
+
+async def test_an_ambiguous_slot_is_left_alone(caplog):
+    """Where changed state and a forged text leave two places possible, neither is filled in, and the log says so."""
+
+    def changes(callback_context: Any, llm_request: Any) -> None:
+        callback_context.state["who"] = "Ben"
+
+    reviewer = agent("For {who}: {compact:q}.", changes, CompactState(key="q"), name="doubtful")
+    run = await run_agent(reviewer, "hi", state={"q": QUERIES, "who": "x: {compact:q}. y"})
+    assert run.requests[0].system.startswith("For x: {compact:q}. y: {compact:q}.")
+    assert "doubtful: {compact:q} stands in no instruction" in caplog.text
+
+
+@pytest.mark.parametrize("form", ["content", "part", "list"])
+async def test_other_forms_of_the_system_instruction(form):
+    """A callback that made parts of the system instruction does not hide the slot."""
+
+    def reshape(callback_context: Any, llm_request: Any) -> None:
+        part = types.Part(text=llm_request.config.system_instruction)
+        forms = {
+            "content": types.Content(parts=[types.Part(text="first"), part]),
+            "part": part,
+            "list": ["first", part],
+        }
+        llm_request.config.system_instruction = forms[form]
+
+    run = await run_agent(
+        agent("L {compact:q}", reshape, CompactState(key="q", select=SELECT)), "hi", state={"q": QUERIES}
+    )
+    assert f"L {VIEW}\n\n{IDENTITY}" in run.requests[0].system
+
+
+async def test_an_artifact_in_the_template_does_not_hide_the_slot(tmp_path):
+    """A template that names an artifact, from a fast or a slow service, still has its slots filled in."""
+    files = pytest.importorskip("google.adk.artifacts.file_artifact_service", reason="this ADK has no file service")
+
+    async def save(callback_context: Any) -> None:
+        await callback_context.save_artifact("note.txt", types.Part(text="note"))
+
+    for service in (..., files.FileArtifactService(root_dir=str(tmp_path))):
+        reviewer = agent("A {artifact.note.txt} B {compact:q} C", before_agent_callback=save)
+        run = await run_agent(reviewer, "hi", state={"q": QUERIES}, artifact_service=service)
+        assert f" B {VIEW} C\n\n{IDENTITY}" in run.requests[0].system
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_output_key_is_exact_and_written_only_where_it_changed(kind, tmp_path):
+    """`{q_compact}` shows the state of the very call, and only calls that see a new view write it to the session."""
+    compact = CompactState(key="q", select=("id",), output_key="q_compact")
+    reviewer = agent("Now {q_compact} {q_compact?} {compact:q}.", compact, tools=[add_query])
+    reviewer.before_agent_callback = compact.refresh
+    reviewer.model = ScriptedModel(answer=answers(call("add_query", query_id="b"), "ok"))
+    async with session_service(kind, tmp_path) as service:
+        run = await run_agent(reviewer, "hi", "again", state={"q": [{"id": "a"}]}, session_service=service)
+    one, two = '[{"id":"a"}]', '[{"id":"a"},{"id":"b"}]'
+    assert [request.system.split(".")[0] for request in run.requests] == [f"Now {v} {v} {v}" for v in (one, two, two)]
+    written = [
+        event.actions.state_delta["q_compact"] for event in run.events if "q_compact" in event.actions.state_delta
+    ]
+    assert written == [one, two]
+    assert run.session.state["q_compact"] == two
+
+
+async def test_output_key_without_a_placeholder_is_kept_for_tools():
+    """An agent whose template names no view still keeps it in state, where its tools read it."""
+    seen = []
+
+    def read(tool_context: ToolContext) -> str:
+        """Reads the view."""
+        seen.append(tool_context.state["q_compact"])
+        return "read"
+
+    compact = CompactState(key="q", select=("id",), output_key="q_compact")
+    reviewer = agent("No view here.", compact, tools=[read, add_query])
+    reviewer.model = ScriptedModel(answer=answers(call("read"), call("add_query", query_id="b"), call("read"), "ok"))
+    run = await run_agent(reviewer, "hi", state={"q": [{"id": "a"}]})
+    assert seen == ['[{"id":"a"}]', '[{"id":"a"},{"id":"b"}]']
+    assert run.requests[0].system == f"No view here.\n\n{IDENTITY}"
+
+
+async def test_nothing_of_the_session_or_the_incoming_request_is_changed():
+    """The pass builds new objects: what came in, and the session's events, are as they were."""
+    checked = []
+
+    class Checks(CompactState):
+        def apply(self, request: Any, call: ModelCall) -> Any:
+            events = [event.model_dump_json() for event in call.events]
+            before = (copy.deepcopy(request.contents), request.config.system_instruction, list(request.contents))
+            result = super().apply(request, call)
+            assert (request.contents, request.config.system_instruction) == before[:2]
+            assert all(map(lambda one, other: one is other, request.contents, before[2]))
+            assert [event.model_dump_json() for event in call.events] == events
+            assert super().apply(result, call).contents == result.contents
+            assert super().apply(result, call) is result
+            checked.append(result is not request)
+            return result
+
+    for static in (None, "Static."):
+        reviewer = agent("V {compact:q}", Checks(key="q", select=SELECT, on_error="raise"), static_instruction=static)
+        await run_agent(reviewer, "hi", "again", state={"q": QUERIES})
+    assert checked == [True] * 4
+
+
+async def test_idle_is_identity():
+    """Where no instruction asks for the view, the very same request comes back."""
+    seen = []
+
+    class Watches(CompactState):
+        def apply(self, request: Any, call: ModelCall) -> Any:
+            result = super().apply(request, call)
+            seen.append(result is request)
+            return result
+
+    await run_agent(agent("nothing {compact:other}", Watches(key="q")), "{compact:q}", state={"q": QUERIES})
+    assert seen == [True]
+    assert CompactState(key="q").apply(request := object(), ModelCall()) is request  # type: ignore[arg-type]
+
+
+async def test_in_a_pipeline_it_is_reported():
+    """A pipeline runs it as any pass; it alone may grow a request, and the report says what it did."""
+    pipeline = ContextPipeline([CompactState(key="q", select=SELECT)])
+    run = await run_agent(agent("V {compact:q}", pipeline), "hi", state={"q": QUERIES})
+    assert run.requests[0].system == f"V {VIEW}\n\n{IDENTITY}"
+    (record,) = pipeline.reports[-1].passes
+    assert (record.name, record.error) == ("compact_state", None)
+    assert record.tokens_after > record.tokens_before
+    assert record.note == f"view of q: {len(VIEW)} characters"
+
+
+async def test_the_stored_session_is_the_same_with_and_without(tmp_path):
+    """Without an output key the pass leaves no trace in the stored session."""
+    stored = []
+    for passes in ([CompactState(key="q")], [lambda callback_context, llm_request: None]):
+        run = await run_agent(agent("V {compact:q}", *passes), "hi", state={"q": QUERIES})
+        stored.append([(event.author, event.content, event.actions.state_delta) for event in run.session.events])
+    assert stored[0] == stored[1]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"key": ""}, {"key": "{q}"}, {"key": "q", "select": "id"}, {"key": "q", "output_key": "q"}]
+)
+def test_settings_are_checked_when_built(settings):
+    """A setting that cannot work is refused at once, with its value."""
+    with pytest.raises(SettingError, match="CompactState: "):
+        CompactState(**settings)
