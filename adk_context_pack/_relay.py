@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from google.adk.events.event import Event
 from google.genai import types
@@ -23,6 +23,8 @@ PartKind = Literal["said", "thought", "call", "result", "native"]
 
 _PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
 _Render = Callable[[str, str], str]
+_proved: set[tuple[str, int]] = set()
+_MAX_PROVED = 50_000
 
 
 class RelayedPart(NamedTuple):
@@ -176,7 +178,7 @@ def _match(content: types.Content, event: Event) -> list[RelayedPart]:
     tied: list[RelayedPart] = []
     for part in parts[1:]:
         for source in sources:
-            if kind := _kind(part, source, head, render):
+            if kind := _kind(part, source, head, render, event.id):
                 tied.append(RelayedPart(kind, part, source))
                 break
         else:
@@ -184,7 +186,7 @@ def _match(content: types.Content, event: Event) -> list[RelayedPart]:
     return tied
 
 
-def _kind(part: types.Part, source: types.Part, head: str, render: _Render) -> PartKind | None:
+def _kind(part: types.Part, source: types.Part, head: str, render: _Render, event_id: str) -> PartKind | None:
     text = part.text
     if text is None:
         return "native" if part is source or part == source else None
@@ -195,23 +197,39 @@ def _kind(part: types.Part, source: types.Part, head: str, render: _Render) -> P
         return verb if text == render(f"{head}{verb}:", said) else None
     if (response := source.function_response) is not None:
         tool = f"{head}`{_name(response.name)}` tool returned result:"
-        return "result" if text.startswith(tool) and text == render(tool, str(response.response)) else None
+        return "result" if _is_log(text, tool, response.response, render, event_id) else None
     if (call := source.function_call) is not None:
         tool = f"{head}called tool `{_name(call.name)}` with parameters:"
-        return "call" if text.startswith(tool) and _is_call(text, tool, call.args, render) else None
+        args = call.args
+        if args and render is _render_fenced:
+            # The fenced releases sort the arguments of a call, and no more than those.
+            args = dict(sorted(args.items()))
+        return "call" if _is_log(text, tool, args, render, event_id) else None
     return None
+
+
+def _is_log(text: str, head: str, payload: object, render: _Render, event_id: str) -> bool:
+    """Whether `text` is what ADK renders for a call's arguments or a result.
+
+    Rendering a large payload costs as much here as it costs ADK, and an event never changes. So what was proved for an
+    event once is known by its hash, for as long as the process lives.
+    """
+    if not text.startswith(head):
+        return False
+    proof = (event_id, hash(text))
+    if event_id and proof in _proved:
+        return True
+    if text != render(head, str(payload)):
+        return False
+    if len(_proved) >= _MAX_PROVED:
+        _proved.clear()
+    _proved.add(proof)
+    return True
 
 
 def _name(name: str | None) -> str:
     # Only the fenced format elides markers in a name, but no plain release ever met one: the markers came later.
     return elide(name) if name else str(name)
-
-
-def _is_call(text: str, head: str, args: dict[str, Any] | None, render: _Render) -> bool:
-    if args and render is _render_fenced:
-        # The fenced releases sort the arguments of a call, and no more than those.
-        args = dict(sorted(args.items()))
-    return text == render(head, str(args))
 
 
 def _render_plain(head: str, payload: str) -> str:
