@@ -174,6 +174,9 @@ def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:
 
 
 def _shown(cell: Any) -> Any:
+    if isinstance(cell, str):
+        # PostgreSQL, as a session's database, refuses NUL.
+        return cell.replace("\0", "\u2400")
     if isinstance(cell, bytes):
         return cell.hex()
     return plain(cell) if isinstance(cell, float) else cell

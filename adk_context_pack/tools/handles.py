@@ -21,7 +21,7 @@ _PREFIXES = tuple(f"{kind}:" for kind in KINDS)
 _EPOCH = 1_704_067_200
 _TIME_LENGTH = 6
 _RANDOM_LENGTH = 5
-_HANDLE_LENGTH = _TIME_LENGTH + _RANDOM_LENGTH
+HANDLE_LENGTH = _TIME_LENGTH + _RANDOM_LENGTH
 _MAX_LISTED = 10
 
 
@@ -49,7 +49,7 @@ def made_at(handle: str) -> int:
 
 def is_handle(text: str) -> bool:
     """Whether `text` has the form of a handle."""
-    return len(text) == _HANDLE_LENGTH and all(letter in _ALPHABET for letter in text)
+    return len(text) == HANDLE_LENGTH and all(letter in _ALPHABET for letter in text)
 
 
 def state_key(kind: Kind, tool_name: str, handle: str) -> str:
@@ -98,7 +98,7 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
 
 def is_expired(state: Mapping[str, Any], key: str) -> bool:
     """Whether the result under a state key is past its time, or gone already; ADK cannot remove a state key."""
-    limit = state.get(expiry_key(key[-_HANDLE_LENGTH:]))
+    limit = state.get(expiry_key(key[-HANDLE_LENGTH:]))
     return state[key] == EXPIRED or (isinstance(limit, int | float) and time.time() > limit)
 
 

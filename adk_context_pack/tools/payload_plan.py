@@ -1,0 +1,111 @@
+"""Which parts of a result have to go for it to fit: the largest texts and branches, as few as possible."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from google.genai import types
+from pydantic import BaseModel
+
+Path = tuple[Any, ...]
+_MAX_DEPTH = 5
+_MAX_OPENED = 100
+# A branch is opened where most of it stands in large texts; else the branch goes as a whole.
+_MOST = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A part of a result that may give way to a preview.
+
+    Attributes:
+        path: keys and indexes that lead to it; empty for the whole result.
+        value: the text, dict or list.
+        tokens: what it costs.
+    """
+
+    path: Path
+    value: Any
+    tokens: int
+
+
+def plan(result: Any, *, max_tokens: int, preview_tokens: int, measure: Callable[[Any], int]) -> list[Branch]:
+    """The branches that give way so that the result has at most `max_tokens`, largest first; none if it has already.
+
+    Args:
+        result: what a tool returned.
+        max_tokens: the budget of the whole result.
+        preview_tokens: what a preview costs; a branch that costs little more is no gain.
+        measure: tokens of a text, dict or list.
+    """
+    if not isinstance(result, str | Mapping | list | tuple):
+        return []
+    total = measure(result)
+    if total <= max_tokens:
+        return []
+    chosen = []
+    whole = Branch((), result, total)
+    for branch in sorted(_branches(whole, preview_tokens, measure), key=lambda branch: -branch.tokens):
+        chosen.append(branch)
+        total -= branch.tokens - preview_tokens
+        if total <= max_tokens:
+            return chosen
+    return [whole] if not chosen or holds_no_media(result) else chosen
+
+
+def replaced(value: Any, path: Path, new: Any) -> Any:
+    """`value` with `new` at `path`; containers on the way are new, everything else is the same object."""
+    if not path:
+        return new
+    key, rest = path[0], path[1:]
+    if isinstance(value, Mapping):
+        return {**value, key: replaced(value[key], rest, new)}
+    return [replaced(item, rest, new) if index == key else item for index, item in enumerate(value)]
+
+
+def as_plain(result: Any) -> Any:
+    """A pydantic model or dataclass as a dict, so that its fields can be looked at; anything else as it is."""
+    if isinstance(result, types.Part):
+        return result
+    if isinstance(result, BaseModel):
+        return result.model_dump(mode="json", by_alias=True)
+    if dataclasses.is_dataclass(result) and not isinstance(result, type):
+        return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    return result
+
+
+def holds_no_media(value: Any) -> bool:
+    """Whether no part (text with a picture, a blob) stands directly in a result; ADK shows those beside it."""
+    if isinstance(value, Mapping):
+        return not any(isinstance(item, types.Part) for item in value.values())
+    return not (isinstance(value, list | tuple) and any(isinstance(item, types.Part) for item in value[:_MAX_OPENED]))
+
+
+def _branches(branch: Branch, floor: int, measure: Callable[[Any], int]) -> Iterator[Branch]:
+    if isinstance(branch.value, str) or len(branch.path) > _MAX_DEPTH:
+        yield branch
+        return
+    inner = [found for child in _children(branch, floor, measure) for found in _branches(child, floor, measure)]
+    if branch.path and sum(found.tokens for found in inner) < _MOST * branch.tokens:
+        yield branch
+    else:
+        yield from inner
+
+
+def _children(branch: Branch, floor: int, measure: Callable[[Any], int]) -> Iterator[Branch]:
+    value = branch.value
+    if not isinstance(value, Mapping) and len(value) > _MAX_OPENED:
+        return
+    for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+        # A large image in base64 is a text to a store and media to a model: MCP says which (`type: image`).
+        if isinstance(item, str | Mapping | list | tuple) and not _is_media(item):
+            tokens = measure(item)
+            if tokens > 2 * floor:
+                yield Branch((*branch.path, key), item, tokens)
+
+
+def _is_media(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("type") in ("image", "audio") and "data" in item

@@ -1,0 +1,139 @@
+"""The tool with which a model reads the whole of a payload that it was shown in part."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+
+from adk_context_pack._settings import positive
+from adk_context_pack.errors import ContextPackError, QueryError
+from adk_context_pack.tokens import payload_text
+from adk_context_pack.tools.byte_cache import ByteCache
+from adk_context_pack.tools.handles import find_result
+from adk_context_pack.tools.payload_text import matches_in, page_of
+from adk_context_pack.tools.stores import load_payload
+
+logger = logging.getLogger("adk_context_pack")
+
+# One for the process, so that page after page is not loaded anew; every key names its session.
+_TEXTS: ByteCache[str] = ByteCache(max_bytes=64 * 2**20)
+_BYTES_A_CHARACTER = 4
+
+
+class ReadPayload(FunctionTool):
+    """`read_payload` with limits of one's own; the ready-made `read_payload` has the defaults.
+
+    A text is read as it is, anything else as compact JSON. All pages together are exactly that text, whatever is in it.
+    What the session's service could not write (lone surrogates, NUL on PostgreSQL) comes as JSON's escapes, with
+    `escaped: true`: the text between the quotes of a JSON string.
+    Pages add to the prompt and never change what is in it, so the provider's cached prefix stays.
+
+    Args:
+        max_tokens: tokens of a page, as estimated.
+        max_matches: places that a search shows at once.
+        max_seconds: time for one search.
+
+    Raises:
+        SettingError: a setting is no positive integer.
+    """
+
+    def __init__(self, *, max_tokens: int = 4000, max_matches: int = 20, max_seconds: int = 2) -> None:
+        self._max_tokens = positive("ReadPayload", "max_tokens", max_tokens)
+        self._max_matches = positive("ReadPayload", "max_matches", max_matches)
+        self._max_seconds = positive("ReadPayload", "max_seconds", max_seconds)
+        super().__init__(self.read_payload)
+
+    # The model reads this docstring, on every call: only what it needs to read on.
+    async def read_payload(  # noqa: D417
+        self, handle: str, tool_context: ToolContext, offset: int = 0, length: int = 0, search: str = ""
+    ) -> dict[str, Any]:
+        """Reads the whole text or JSON behind a handle, in pages or by search.
+
+        Args:
+            handle: The handle that a shortened result gives.
+            offset: The character to begin with; -1000 for the last 1000. Go on with next_offset.
+            length: How many characters; 0 for as many as fit.
+            search: A word or regular expression: gives the places where it occurs, from offset on, in place of a page.
+        """
+        try:
+            return await self._answer(handle, tool_context, offset, length, search)
+        except ContextPackError as error:
+            return {"error": str(error)}
+        except Exception:
+            # The traceback goes to the log; a tool of ours never ends a run.
+            logger.exception("read_payload failed")
+            return {"error": "The stored result could not be read."}
+
+    async def _answer(
+        self, handle: str, context: ToolContext, offset: object, length: object, search: object
+    ) -> dict[str, Any]:
+        start, count = _integer("offset", offset), max(0, _integer("length", length))
+        text = await self._text(context, handle)
+        if not search:
+            reply = page_of(text, offset=start, length=count, max_tokens=self._max_tokens)
+            return _storable(reply, context)
+        reply = await asyncio.to_thread(
+            matches_in,
+            text,
+            str(search),
+            offset=start,
+            max_matches=self._max_matches,
+            max_tokens=self._max_tokens,
+            max_seconds=self._max_seconds,
+        )
+        return reply | {"matches": [_storable(match, context) for match in reply["matches"]]}
+
+    async def _text(self, context: ToolContext, handle: str) -> str:
+        # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
+        result = find_result(context.session.state, handle)
+        session = context.session
+        key = (session.app_name, session.user_id, session.id, result.handle)
+        if (known := _TEXTS.get(key)) is not None:
+            return known
+        value = await load_payload(context, result.handle)
+        text = value if isinstance(value, str) else payload_text(value)
+        return _TEXTS.get_or_make(key, lambda: (text, _BYTES_A_CHARACTER * len(text)))
+
+
+def _integer(name: str, value: object) -> int:
+    try:
+        return int(value)  # type: ignore[call-overload, no-any-return]
+    except (TypeError, ValueError, OverflowError):
+        raise QueryError(f"{name} must be a whole number.") from None
+
+
+def _storable(reply: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+    if _can_be_stored(reply["text"], context):
+        return reply
+    return reply | {"text": json.dumps(reply["text"])[1:-1], "escaped": True}
+
+
+def _can_be_stored(text: str, context: ToolContext) -> bool:
+    service = getattr(getattr(context, "_invocation_context", None), "session_service", None)
+    engine = getattr(service, "db_engine", None)
+    # PostgreSQL's JSONB refuses NUL; an event with one would end the run.
+    if "\0" in text and getattr(getattr(engine, "dialect", None), "name", "") == "postgresql":
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return isinstance(service, InMemorySessionService)
+    return True
+
+
+_READY = ReadPayload()
+
+
+async def read_payload(  # noqa: D103 - below
+    handle: str, tool_context: ToolContext, offset: int = 0, length: int = 0, search: str = ""
+) -> dict[str, Any]:
+    return await _READY.read_payload(handle, tool_context, offset, length, search)
+
+
+read_payload.__doc__ = ReadPayload.read_payload.__doc__
