@@ -16,7 +16,7 @@ _IDENTIFIER = re.compile(r"(^|_)(id|ids|criterion)$")
 _NOT_ADDITIVE = re.compile(
     r"_per_|_rate$|ratio|score|viewability|measurability$|population|average|(^|_)(ctr|cpc|cpm|roas)$"
 )
-_ROWS = Field(name="metrics.rows", kind="INT64", about="how many rows of the file", column="rows")
+_ENTRIES = Field(name="metrics.entries", kind="INT64", about="how many lines of the file", column="entries")
 _SQL_TYPES = {"INT64": "INTEGER", "DOUBLE": "REAL"}
 
 
@@ -37,7 +37,7 @@ def csv_account(path: Path) -> Account:
     fields = [_field(name, values) for name, values in zip(header, columns, strict=True)]
     if not any(entry.is_metric for entry in fields):
         # A list of things without figures: what can be added up is how many there are.
-        fields, rows = [*fields, _ROWS], [[*row, "1"] for row in rows]
+        fields, rows = [*fields, _ENTRIES], [[*row, "1"] for row in rows]
     connection = open_database([(entry.column, _SQL_TYPES.get(entry.kind, "TEXT")) for entry in fields])
     marks = ", ".join("?" for _ in fields)
     # SQLite's column types turn the text of numbers into numbers; an empty cell is no value, not a zero.

@@ -8,6 +8,8 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.registry import LLMRegistry
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
 from adk_context_pack.tokens import TokenMeter
@@ -47,12 +49,12 @@ def plain_sql(account) -> dict[str, float]:
         "conversions": conversions,
         "conversions_value": value,
         "cost": cost,
-        "ctr": clicks / impressions,
-        "cpc": cost / clicks,
-        "cpm": 1000 * cost / impressions,
-        "cvr": conversions / clicks,
-        "cpa": cost / conversions,
-        "roas": value / cost,
+        "CTR": clicks / impressions,
+        "CPC": cost / clicks,
+        "CPM": 1000 * cost / impressions,
+        "CVR": conversions / clicks,
+        "CPA": cost / conversions,
+        "ROAS": value / cost,
     }
 
 
@@ -80,6 +82,21 @@ def test_wasted_money_in_the_report_equals_plain_sql(account, lean):
     )
 
     assert lean.figures["q5.cost"] == account.sql(f"SELECT SUM(micros) FROM ({terms})")[0][0] / 1_000_000
+
+
+async def test_a_second_question_in_the_session_is_answered_anew(account, lean):
+    """Nothing of the first turn's queries, results or answers gets in the way of the second."""
+    sessions = InMemorySessionService()
+    runner = Runner(app_name="wolfy", agent=build_pipeline(account), session_service=sessions)
+    session = await sessions.create_session(app_name="wolfy", user_id="user", state={"gaql_execution_results:q9": None})
+    for _ in range(2):
+        message = types.Content(role="user", parts=[types.Part(text="How is the account doing?")])
+        reports = [
+            event.actions.state_delta["report"]
+            async for event in runner.run_async(user_id="user", session_id=session.id, new_message=message)
+            if "report" in event.actions.state_delta
+        ]
+        assert reports == [lean.report]
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES)
@@ -125,7 +142,7 @@ async def test_requests_are_counted_as_the_model_receives_them(account, monkeypa
     received = []
 
     def counted(request: LlmRequest) -> types.Content:
-        received.append(TokenMeter().request(request))
+        received.append(TokenMeter(counter=measure.count_tokens).request(request))
         return answer(request)
 
     monkeypatch.setattr(offline, "answer", counted)

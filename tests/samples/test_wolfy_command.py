@@ -8,8 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from google.adk.models.registry import LLMRegistry
+
 from samples.wolfy.__main__ import main
 from samples.wolfy.agent import build_pipeline, open_account
+from samples.wolfy.offline.model import OfflineModel
 from samples.wolfy.techniques import CAP, STATIC, SUMMARIZER, TECHNIQUES, llm_agents
 
 REPO = Path(__file__).parents[2]
@@ -53,9 +56,8 @@ def run(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
 def test_the_command_prints_report_and_tables_and_nothing_else(tmp_path):
     """Run as a user runs it: no warnings of ADK's between the lines, a report, two tables."""
     mine = tmp_path / "mine.csv"
-    mine.write_text(
-        "shop,day,clicks\n" + "".join(f"{n % 3},2024-01-{n:02},{n}\n" for n in range(10, 30)), encoding="utf-8"
-    )
+    days = [f"{day % 3},2024-01-{day},{day}" for day in range(10, 30)]
+    mine.write_text("\n".join(["shop,day,clicks", *days]), encoding="utf-8")
     done = run("-m", "samples.wolfy", "--data", str(mine))
 
     assert done.returncode == 0, done.stderr
@@ -84,6 +86,30 @@ def test_a_real_model_needs_a_key(capsys, monkeypatch):
 
     assert main(["--model", "gemini-2.5-flash"]) == 2
     assert "GOOGLE_API_KEY" in capsys.readouterr().err
+
+
+def test_another_model_is_asked_by_its_name(capsys, monkeypatch, tmp_path):
+    """With a key `--model` runs the pipeline twice on that model, and no more, since each run costs money."""
+    asked = []
+
+    class Paid(OfflineModel):
+        @classmethod
+        def supported_models(cls):
+            return [r"paid-model"]
+
+        async def generate_content_async(self, llm_request, stream=False):  # noqa: FBT002 - ADK's own form
+            asked.append(llm_request.model)
+            async for response in super().generate_content_async(llm_request, stream):
+                yield response
+
+    LLMRegistry.register(Paid)
+    monkeypatch.setenv("GOOGLE_API_KEY", "none")
+
+    assert main(["--model", "paid-model", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["techniques"] == []
+    assert found["figures_with"] == found["figures_without"] != {}
+    assert set(asked) == {"paid-model"}
 
 
 def test_adk_run_loads_it():

@@ -13,12 +13,12 @@ from . import reading
 
 _MICROS = 1_000_000
 _KPIS = {
-    "ctr": ("clicks", "impressions", 1),
-    "cpc": ("cost", "clicks", 1),
-    "cpm": ("cost", "impressions", 1000),
-    "cvr": ("conversions", "clicks", 1),
-    "cpa": ("cost", "conversions", 1),
-    "roas": ("conversions_value", "cost", 1),
+    "CTR": ("clicks", "impressions", 1),
+    "CPC": ("cost", "clicks", 1),
+    "CPM": ("cost", "impressions", 1000),
+    "CVR": ("conversions", "clicks", 1),
+    "CPA": ("cost", "conversions", 1),
+    "ROAS": ("conversions_value", "cost", 1),
 }
 
 
@@ -57,9 +57,9 @@ def _figures(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _from_rows(request: LlmRequest) -> dict[str, dict[str, Any]]:
     """The sums that a model has to do itself where nobody did them for it."""
-    results = dict(reading.pasted_results(request))
-    for result in reading.seen_results(request, "run_query"):
-        results[str(result.get("query_id"))] = result
+    results = {str(result.get("query_id")): result for result in reading.seen_results(request, "run_query")}
+    # What is pasted in is whole; what was seen in passing may have been capped.
+    results |= reading.pasted_results(request)
     return {name: _summed(entry["results"]) for name, entry in results.items() if "results" in entry}
 
 

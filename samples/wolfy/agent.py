@@ -1,0 +1,124 @@
+"""The pipeline; `adk run samples/wolfy` and `adk web samples` find `root_agent` here.
+
+They work offline. In the environment, WOLFY_DATA names a CSV file to query instead of the made-up account, and
+WOLFY_MODEL a model, such as a Gemini with GOOGLE_API_KEY set.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, SequentialAgent
+from google.adk.models.base_llm import BaseLlm
+from google.adk.tools.exit_loop_tool import exit_loop
+from pydantic import BaseModel
+
+from adk_context_pack import (
+    GOOGLE_ADS_KPIS,
+    CompactState,
+    DataSummarizer,
+    StripForContext,
+    cap_rows,
+    get_summarized_results,
+)
+
+from . import prompts
+from .account import Account
+from .csv_account import csv_account
+from .demo_account import demo_account
+from .offline.model import OFFLINE_MODEL
+from .queries import QUERIES, RESULTS, QueryTools
+
+
+class QueryStatus(BaseModel):
+    """What became of one query."""
+
+    id: str
+    status: Literal["PENDING", "SUCCESS", "FAILED"]
+
+
+class ExecutionReport(BaseModel):
+    """What the execution agent hands over: a few words for each query, and no rows."""
+
+    queries: list[QueryStatus]
+
+
+strip_for_context = StripForContext()
+compact_queries = CompactState(
+    key=QUERIES,
+    select={
+        "status": {
+            "SUCCESS": ("id", "title", "status", "row_count"),
+            "FAILED": ("id", "title", "status", "error_message", "query"),
+            None: ("id", "title", "status", "depends_on"),
+        }
+    },
+)
+
+
+def build_pipeline(account: Account, model: str | BaseLlm = OFFLINE_MODEL) -> SequentialAgent:
+    """The Ads analyst: plan, run, review until nothing can be corrected, summarize, write.
+
+    Args:
+        account: what the queries run on.
+        model: the name of a model, or the model.
+    """
+    tools = QueryTools(account)
+    generator = LlmAgent(
+        name="query_generator",
+        model=model,
+        static_instruction=account.field_reference,
+        instruction=prompts.GENERATOR,
+        before_model_callback=[strip_for_context],
+        tools=[tools.save_queries],
+    )
+    executor = LlmAgent(
+        name="query_executor",
+        model=model,
+        instruction=prompts.EXECUTOR,
+        include_contents="none",
+        before_model_callback=[strip_for_context, compact_queries],
+        # No facts beside the rows: this agent only has to see that a query ran, and data_summarizer computes.
+        tools=[cap_rows(tools.run_query, max_rows=5, facts=False, state_key=RESULTS + ":{query_id}")],
+        output_schema=ExecutionReport,
+        output_key="execution_report",
+    )
+    analyst = LlmAgent(
+        name="query_analyst",
+        model=model,
+        static_instruction=account.field_reference,
+        instruction=prompts.ANALYST,
+        include_contents="none",
+        before_model_callback=[strip_for_context, compact_queries],
+        tools=[tools.revise_query, exit_loop],
+    )
+    summarizer = DataSummarizer(
+        name="data_summarizer",
+        source=RESULTS,
+        kpis=GOOGLE_ADS_KPIS,
+        output_key="summarized_results",
+        max_ranked=3,
+    )
+    writer = LlmAgent(
+        name="report_writer",
+        model=model,
+        instruction=prompts.WRITER,
+        include_contents="none",
+        before_model_callback=[strip_for_context, compact_queries],
+        tools=[get_summarized_results],
+        output_key="report",
+    )
+    review = LoopAgent(name="review_loop", sub_agents=[executor, analyst], max_iterations=5)
+    return SequentialAgent(name="wolfy", sub_agents=[generator, review, summarizer, writer])
+
+
+def open_account(data: str | None = None) -> Account:
+    """The demo account, or that of a CSV file."""
+    return csv_account(Path(data)) if data else demo_account()
+
+
+root_agent: BaseAgent = build_pipeline(
+    open_account(os.environ.get("WOLFY_DATA")), os.environ.get("WOLFY_MODEL", OFFLINE_MODEL)
+)

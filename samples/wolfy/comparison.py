@@ -1,0 +1,116 @@
+"""The pipeline without the pack and with it, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from google.adk.models.base_llm import BaseLlm
+
+from .account import Account
+from .measure import Call, Run, run_pipeline
+from .offline.model import OFFLINE_MODEL
+from .techniques import TECHNIQUES
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saving:
+    """What one technique saves, in input tokens of the whole run.
+
+    Attributes:
+        technique: its name.
+        alone: the run with nothing of the pack, less the run with this technique only.
+        in_place: the run with all techniques but this one, less the run with all.
+        cacheable: how many more tokens of the full run begin as an earlier request did than without the technique.
+    """
+
+    technique: str
+    alone: int
+    in_place: int
+    cacheable: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """A run without the pack, one with it, and what each technique did; no savings where they were not measured."""
+
+    bare: Run
+    lean: Run
+    savings: tuple[Saving, ...] = ()
+
+    def calls(self) -> list[dict[str, Any]]:
+        """One entry for each agent and call; 0 tokens where a run did not make that call."""
+        agents = dict.fromkeys(call.agent for call in (*self.bare.calls, *self.lean.calls))
+        return [entry for agent in agents for entry in self._calls_of(agent)]
+
+    def _calls_of(self, agent: str) -> list[dict[str, Any]]:
+        pairs = zip_longest(_of(self.bare, agent), _of(self.lean, agent))
+        return [
+            {
+                "agent": agent,
+                "call": number,
+                "tokens_without": without.tokens if without else 0,
+                "tokens_with": within.tokens if within else 0,
+            }
+            for number, (without, within) in enumerate(pairs, start=1)
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything for a machine."""
+        return {
+            "tokens_without": self.bare.tokens,
+            "tokens_with": self.lean.tokens,
+            "figures_without": self.bare.figures,
+            "figures_with": self.lean.figures,
+            "calls": self.calls(),
+            "cacheable_without": self.bare.cacheable,
+            "cacheable_with": self.lean.cacheable,
+            "techniques": [
+                {
+                    "technique": saving.technique,
+                    "tokens_saved_alone": saving.alone,
+                    "tokens_saved_in_place": saving.in_place,
+                    "cacheable_share_gained": saving.cacheable,
+                }
+                for saving in self.savings
+            ],
+            "report": self.lean.report,
+        }
+
+
+async def compare(
+    account: Account, *, question: str, model: str | BaseLlm = OFFLINE_MODEL, savings: bool = True
+) -> Comparison:
+    """Runs the pipeline without the pack and with it, and for each technique twice more.
+
+    Args:
+        account: what the queries run on.
+        question: what the user asks.
+        model: the name of a model, or the model.
+        savings: whether to measure each technique, which takes fourteen more runs.
+    """
+    bare = await run_pipeline(account, without=TECHNIQUES, model=model, question=question)
+    lean = await run_pipeline(account, model=model, question=question)
+    found = []
+    for technique in TECHNIQUES if savings else ():
+        others = [name for name in TECHNIQUES if name != technique]
+        alone = await run_pipeline(account, without=others, model=model, question=question)
+        missing = await run_pipeline(account, without=[technique], model=model, question=question)
+        found.append(
+            Saving(
+                technique=technique,
+                alone=bare.tokens - alone.tokens,
+                in_place=missing.tokens - lean.tokens,
+                cacheable=round(_cacheable_share(lean) - _cacheable_share(missing), 3),
+            )
+        )
+    return Comparison(bare=bare, lean=lean, savings=tuple(found))
+
+
+def _of(run: Run, agent: str) -> list[Call]:
+    return [call for call in run.calls if call.agent == agent]
+
+
+def _cacheable_share(run: Run) -> float:
+    return run.cacheable / run.tokens if run.tokens else 0.0
