@@ -7,32 +7,20 @@ by a callback, or is a compaction summary, and is nobody's to remove.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END, is_foreign
+from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, is_foreign
 from adk_context_pack._relay_format import warn_of_unknown_format
+from adk_context_pack._relay_proof import RelayedPart, prove
 from adk_context_pack._texts import Texts, texts_of
 from adk_context_pack.model_call import ModelCall
 
-PartKind = Literal["said", "thought", "call", "result", "native"]
-
 _PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
-_Render = Callable[[str, str], str]
-_proved: set[tuple[str, int]] = set()
-_MAX_PROVED = 50_000
-
-
-class RelayedPart(NamedTuple):
-    """One part of a block, and the part of the event that it shows."""
-
-    kind: PartKind
-    part: types.Part
-    source: types.Part
 
 
 class RelayedBlock(NamedTuple):
@@ -101,13 +89,6 @@ def _session_of(call: ModelCall) -> _Session:
     return found
 
 
-def elide(text: str) -> str:
-    """`text` with ADK's quote markers replaced, as ADK does it, so that it cannot end the quote it stands in."""
-    if "<<<" not in text:
-        return text
-    return text.replace(QUOTE_BEGIN, QUOTE_ELIDED).replace(QUOTE_END, QUOTE_ELIDED)
-
-
 def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.Content, str]]:
     for index, content in enumerate(contents):
         # A block has a part besides its preamble; a lone text may be a dynamic instruction.
@@ -144,7 +125,7 @@ def _search(
     # Blocks stand in the order of their events, save where compaction sorted them by time: so the search starts
     # behind the last event found, and wraps round once.
     for position in chain(range(cursor, len(foreign)), range(cursor)):
-        if position not in used and (tied := _match(content, foreign[position])):
+        if position not in used and (tied := prove(content, foreign[position])):
             return position, tied
     return 0, []
 
@@ -158,86 +139,12 @@ def _tie_doubtful(
     Where some are missing (compacted, rewound, on another branch), nothing tells them apart, so all of them stay.
     """
     content = group[0][1]
-    relays = {id(event): tied for event in foreign if (tied := _match(content, event))}
+    relays = {id(event): tied for event in foreign if (tied := prove(content, event))}
     order = [event for event in events if id(event) in relays or _is_typed(event, texts)]
     if len(order) == len(group):
         for (index, content), event in zip(group, order, strict=True):
             if id(event) in relays:
                 yield RelayedBlock(index, content, event, relays[id(event)])
-
-
-def _match(content: types.Content, event: Event) -> list[RelayedPart]:
-    """Every part after the preamble as a part of `event`, in order, or nothing.
-
-    Some of the event's parts may be missing, since a pass before this one may have taken them away.
-    """
-    parts = content.parts or []
-    render = _render_fenced if parts[0].text == FENCED_PREAMBLE else _render_plain
-    sources = iter((event.content.parts if event.content else None) or ())
-    head = f"[{event.author}] "
-    tied: list[RelayedPart] = []
-    for part in parts[1:]:
-        for source in sources:
-            if kind := _kind(part, source, head, render, event.id):
-                tied.append(RelayedPart(kind, part, source))
-                break
-        else:
-            return []
-    return tied
-
-
-def _kind(part: types.Part, source: types.Part, head: str, render: _Render, event_id: str) -> PartKind | None:
-    text = part.text
-    if text is None:
-        return "native" if part is source or part == source else None
-    if not text.startswith(head):
-        return None
-    if (said := source.text) is not None:
-        verb: PartKind = "thought" if source.thought else "said"
-        return verb if text == render(f"{head}{verb}:", said) else None
-    if (response := source.function_response) is not None:
-        tool = f"{head}`{_name(response.name)}` tool returned result:"
-        return "result" if _is_log(text, tool, response.response, render, event_id) else None
-    if (call := source.function_call) is not None:
-        tool = f"{head}called tool `{_name(call.name)}` with parameters:"
-        args = call.args
-        if args and render is _render_fenced:
-            # The fenced releases sort the arguments of a call, and no more than those.
-            args = dict(sorted(args.items()))
-        return "call" if _is_log(text, tool, args, render, event_id) else None
-    return None
-
-
-def _is_log(text: str, head: str, payload: object, render: _Render, event_id: str) -> bool:
-    """Whether `text` is what ADK renders for a call's arguments or a result.
-
-    Rendering a large payload costs as much here as it costs ADK, and an event never changes. So what was proved for an
-    event once is known by its hash, for as long as the process lives.
-    """
-    if not text.startswith(head):
-        return False
-    proof = (event_id, hash(text))
-    if event_id and proof in _proved:
-        return True
-    if text != render(head, str(payload)):
-        return False
-    if len(_proved) >= _MAX_PROVED:
-        _proved.clear()
-    _proved.add(proof)
-    return True
-
-
-def _name(name: str | None) -> str:
-    # Only the fenced format elides markers in a name, but no plain release ever met one: the markers came later.
-    return elide(name) if name else str(name)
-
-
-def _render_plain(head: str, payload: str) -> str:
-    return f"{head} {payload}"
-
-
-def _render_fenced(head: str, payload: str) -> str:
-    return f"{head}\n{QUOTE_BEGIN}\n{elide(payload)}\n{QUOTE_END}"
 
 
 def _is_typed(event: Event, texts: Texts) -> bool:

@@ -10,7 +10,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk import QUOTE_BEGIN, QUOTE_END, is_isolated
-from adk_context_pack._relay import RelayedBlock, RelayedPart, find_relayed
+from adk_context_pack._relay import RelayedBlock, find_relayed
+from adk_context_pack._relay_proof import RelayedPart
 from adk_context_pack._settings import names
 from adk_context_pack._texts import same_texts, text_length, text_part, user_content
 from adk_context_pack.context_pass import ContextPass

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from google.adk.events.event import Event
 
-from adk_context_pack import CastNarrative, ModelCall, StripForContext, _relay
+from adk_context_pack import CastNarrative, ModelCall, StripForContext, _relay_proof
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
@@ -44,7 +44,7 @@ def print_row(size: int, history: str, agent: str, events: list[Event]) -> None:
     strip, cast = StripForContext(), CastNarrative()
     adk = best(lambda: contents_of(events, agent))
     ratios = [best(run(*passes)) / adk for passes in ((strip,), (cast,), (strip, cast))]
-    ratios.append(best(lambda: (_relay._proved.clear(), run(strip, cast)())) / adk)
+    ratios.append(best(lambda: (_relay_proof._proved.clear(), run(strip, cast)())) / adk)
     print(
         f"{size:6}  {history:7}  {adk * 1000:8.2f}  "
         + "  ".join(f"{ratio:{width}.3f}" for ratio, width in zip(ratios, (6, 6, 15, 5), strict=True))

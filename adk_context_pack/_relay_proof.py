@@ -1,0 +1,106 @@
+"""The proof that a content is what ADK renders for one event: byte for byte, part by part, in either format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from google.adk.events.event import Event
+from google.genai import types
+
+from adk_context_pack._adk import FENCED_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END
+
+PartKind = Literal["said", "thought", "call", "result", "native"]
+
+_Render = Callable[[str, str], str]
+_proved: set[tuple[str, int]] = set()
+_MAX_PROVED = 50_000
+
+
+class RelayedPart(NamedTuple):
+    """One part of a block, and the part of the event that it shows."""
+
+    kind: PartKind
+    part: types.Part
+    source: types.Part
+
+
+def prove(content: types.Content, event: Event) -> list[RelayedPart]:
+    """Every part after the preamble as a part of `event`, in order, or nothing.
+
+    Some of the event's parts may be missing, since a pass before this one may have taken them away.
+    """
+    parts = content.parts or []
+    render = _render_fenced if parts[0].text == FENCED_PREAMBLE else _render_plain
+    sources = iter((event.content.parts if event.content else None) or ())
+    head = f"[{event.author}] "
+    tied: list[RelayedPart] = []
+    for part in parts[1:]:
+        for source in sources:
+            if kind := _kind(part, source, head, render, event.id):
+                tied.append(RelayedPart(kind, part, source))
+                break
+        else:
+            return []
+    return tied
+
+
+def _kind(part: types.Part, source: types.Part, head: str, render: _Render, event_id: str) -> PartKind | None:
+    text = part.text
+    if text is None:
+        return "native" if part is source or part == source else None
+    if not text.startswith(head):
+        return None
+    if (said := source.text) is not None:
+        verb: PartKind = "thought" if source.thought else "said"
+        return verb if text == render(f"{head}{verb}:", said) else None
+    if (response := source.function_response) is not None:
+        tool = f"{head}`{_name(response.name)}` tool returned result:"
+        return "result" if _is_log(text, tool, response.response, render, event_id) else None
+    if (call := source.function_call) is not None:
+        tool = f"{head}called tool `{_name(call.name)}` with parameters:"
+        args = call.args
+        if args and render is _render_fenced:
+            # The fenced releases sort the arguments of a call, and no more than those.
+            args = dict(sorted(args.items()))
+        return "call" if _is_log(text, tool, args, render, event_id) else None
+    return None
+
+
+def _is_log(text: str, head: str, payload: object, render: _Render, event_id: str) -> bool:
+    """Whether `text` is what ADK renders for a call's arguments or a result.
+
+    Rendering a large payload costs as much here as it costs ADK, and an event never changes. So what was proved for an
+    event once is known by its hash, for as long as the process lives.
+    """
+    if not text.startswith(head):
+        return False
+    proof = (event_id, hash(text))
+    if event_id and proof in _proved:
+        return True
+    if text != render(head, str(payload)):
+        return False
+    if len(_proved) >= _MAX_PROVED:
+        _proved.clear()
+    _proved.add(proof)
+    return True
+
+
+def _name(name: str | None) -> str:
+    # Only the fenced format elides markers in a name, but no plain release ever met one: the markers came later.
+    return elide(name) if name else str(name)
+
+
+def _render_plain(head: str, payload: str) -> str:
+    return f"{head} {payload}"
+
+
+def _render_fenced(head: str, payload: str) -> str:
+    return f"{head}\n{QUOTE_BEGIN}\n{elide(payload)}\n{QUOTE_END}"
+
+
+def elide(text: str) -> str:
+    """`text` with ADK's quote markers replaced, as ADK does it, so that it cannot end the quote it stands in."""
+    if "<<<" not in text:
+        return text
+    return text.replace(QUOTE_BEGIN, QUOTE_ELIDED).replace(QUOTE_END, QUOTE_ELIDED)
