@@ -27,13 +27,13 @@ class RelayedBlock(NamedTuple):
     """One content of a request that ADK made from another agent's event.
 
     Attributes:
-        index: its place in the request's contents.
+        position: its place in the request's contents.
         content: the content; part 0 is ADK's preamble.
         event: the session's event behind it.
         parts: every later part, in order.
     """
 
-    index: int
+    position: int
     content: types.Content
     event: Event
     parts: list[RelayedPart]
@@ -64,7 +64,7 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
     blocks = _tie(known, session)
     for texts, group in doubtful.items():
         blocks += _tie_doubtful(texts, group, call.events, session.foreign)
-    return sorted(blocks, key=lambda block: block.index) if doubtful else blocks
+    return sorted(blocks, key=lambda block: block.position) if doubtful else blocks
 
 
 class _Session(NamedTuple):

@@ -55,7 +55,7 @@ class CastNarrative(ContextPass):
             return request
         contents = list(request.contents)
         for blocks, narrative in reversed(casts):
-            contents[blocks[0].index : blocks[-1].index + 1] = [narrative.to_content()]
+            contents[blocks[0].position : blocks[-1].position + 1] = [narrative.to_content()]
         call.note(f"retold {sum(len(blocks) for blocks, _ in casts)} blocks as {len(casts)}")
         return request.model_copy(update={"contents": contents})
 
@@ -63,7 +63,7 @@ class CastNarrative(ContextPass):
 def _runs(blocks: Sequence[RelayedBlock]) -> Iterator[list[RelayedBlock]]:
     run: list[RelayedBlock] = []
     for block in blocks:
-        if run and block.index != run[-1].index + 1:
+        if run and block.position != run[-1].position + 1:
             yield run
             run = []
         run.append(block)

@@ -60,15 +60,15 @@ class StripForContext(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """`request` without other agents' tool logs; the same object where there are none."""
         blocks = find_relayed(request.contents, call)
-        kept = {block.index: parts for block in blocks if len(parts := self._kept(block)) < len(block.parts)}
+        kept = {block.position: parts for block in blocks if len(parts := self._kept(block)) < len(block.parts)}
         if not kept:
             return request
-        lonely = all(block.index in kept and not kept[block.index] for block in blocks)
+        lonely = all(block.position in kept and not kept[block.position] for block in blocks)
         message = _missing_message(request.contents, kept, call) if lonely else None
         contents = _rebuild(request.contents, kept, message)
         if len(contents) == len(request.contents) and all(map(operator.is_, contents, request.contents)):
             return request
-        removed = sum(len(block.parts) - len(kept[block.index]) for block in blocks if block.index in kept)
+        removed = sum(len(block.parts) - len(kept[block.position]) for block in blocks if block.position in kept)
         call.note(f"removed {removed} relayed parts in {len(kept)} blocks")
         return request.model_copy(update={"contents": contents})
 
