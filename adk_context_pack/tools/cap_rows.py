@@ -70,7 +70,7 @@ class CapRows:
     encoding: Encoding = "json"
     store: Place | PayloadStore = "auto"
     state_key: str | None = None
-    tools: Mapping[str, CapRows | None] = field(default_factory=dict)
+    tools: Mapping[str, CapRows | None] = field(default_factory=dict, hash=False)
     counter: Counter | None = None
     on_report: Callable[[CapReport], None] | None = None
 

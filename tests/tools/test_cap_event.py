@@ -1,0 +1,155 @@
+"""Capping for a whole app: on fresh events, or at the request, without hiding what an agent does itself."""
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.function_tool import FunctionTool
+from google.genai import types
+
+from adk_context_pack.tools.cap_rows import CapRows, cap_rows
+from tests.support.run import run_agent, session_service
+from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.tables import transactions
+
+ROWS = transactions()
+
+
+def list_transactions() -> dict:
+    """Lists transactions."""
+    return {"rows": list(ROWS)}
+
+
+def list_some(query_id: str) -> list:
+    """Lists some transactions."""
+    return ROWS[:200]
+
+
+class OnEvent(BasePlugin):
+    """A plugin that caps fresh events and hides nothing."""
+
+    def __init__(self, cap):
+        super().__init__(name="cap")
+        self.cap = cap
+        self.capped = []
+
+    async def on_event_callback(self, *, invocation_context, event):
+        self.capped.append(await self.cap.cap_event(invocation_context, event))
+
+
+class AtRequest(BasePlugin):
+    """A plugin that caps the tools of each request."""
+
+    def __init__(self, cap):
+        super().__init__(name="cap")
+        self.cap = cap
+
+    async def before_model_callback(self, *, callback_context, llm_request):
+        self.cap.cap_tools(llm_request)
+
+
+def analyst(*tools, calls=(("list_transactions", {}),), **settings):
+    """An agent that makes `calls` at once and then stops."""
+
+    def answer(request):
+        return "done" if results_in(request) else [call(name, **args) for name, args in calls]
+
+    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=list(tools), **settings)
+
+
+async def events_are_stored_late() -> bool:
+    """Whether this ADK shows a plugin an event before it stores it (1.22 stores first)."""
+    seen = []
+
+    class Look(BasePlugin):
+        async def on_event_callback(self, *, invocation_context, event):
+            seen.append(any(stored.id == event.id for stored in invocation_context.session.events))
+
+    await run_agent(analyst(list_transactions), "go", plugins=[Look(name="look")])
+    return not any(seen)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_fresh_events_are_capped_before_they_are_stored(kind, tmp_path):
+    """Model and stored session have the stub, state has the rows, and the agent's own callback ran on all of them."""
+    if not await events_are_stored_late():
+        pytest.skip("this ADK stores an event before a plugin sees it")
+    seen = []
+
+    def own(tool, args, tool_context, tool_response):
+        seen.append(len(tool_response["rows"]))
+
+    cap = CapRows(max_rows=10, store="state")
+    async with session_service(kind, tmp_path) as service:
+        agent = analyst(list_transactions, after_tool_callback=own)
+        run = await run_agent(agent, "go", plugins=[OnEvent(cap)], session_service=service)
+    response = results_in(run.requests[-1])[0].response
+    stored = next(r for event in run.session.events for r in event.get_function_responses()).response
+    assert seen == [500]
+    assert response["rows"] == ROWS[:10] == stored["rows"]
+    assert run.session.state[f"rows:list_transactions:{response['_handle']}"] == {"rows": ROWS}
+
+
+async def test_parallel_responses_of_one_event_are_each_capped():
+    """A merged event keeps every response, in order, with its own handle, state key and media."""
+    if not await events_are_stored_late():
+        pytest.skip("this ADK stores an event before a plugin sees it")
+    calls = [("list_some", {"query_id": f"q{number}"}) for number in range(5)]
+    cap = CapRows(max_rows=10, state_key="results:{query_id}")
+    run = await run_agent(analyst(list_some, calls=calls), "go", plugins=[OnEvent(cap)])
+    responses = [r.response for r in results_in(run.requests[-1])]
+    assert len({response["_handle"] for response in responses}) == 5
+    # ADK had made a dict of the list before the event was built.
+    assert all(run.session.state[f"results:q{number}"] == {"result": ROWS[:200]} for number in range(5))
+    assert all(response["_row_limits"]["result"] == {"shown": 10, "total": 200} for response in responses)
+
+
+async def test_what_is_capped_already_and_what_needs_nothing_stays():
+    """A wrapped tool's stub and a small result leave the event's content as it was."""
+    plugin = OnEvent(CapRows(max_rows=10))
+    run = await run_agent(analyst(cap_rows(list_transactions, max_rows=400)), "go", plugins=[plugin])
+    assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"]["shown"] == 400
+    assert not any(plugin.capped)
+
+
+async def test_a_confirmation_passes_an_app_wide_cap():
+    """What a tool says while it waits for a confirmation is not touched, and the confirmed result is capped."""
+    if not await events_are_stored_late():
+        pytest.skip("this ADK stores an event before a plugin sees it")
+    agent = analyst(FunctionTool(list_transactions, require_confirmation=True))
+    plugins = [OnEvent(CapRows(max_rows=10))]
+    first = await run_agent(agent, "go", plugins=plugins)
+    (asked,) = [c for event in first.events for c in event.get_function_calls() if c.name.startswith("adk_request")]
+    reply = types.FunctionResponse(name=asked.name, id=asked.id, response={"confirmed": True})
+    second = await run_agent(
+        agent, types.Part(function_response=reply), plugins=plugins, session_service=first.session_service
+    )
+    responses = [r for e in second.events for r in e.get_function_responses() if r.name == "list_transactions"]
+    assert responses[-1].response["_row_limits"]["rows"]["total"] == 500
+
+
+async def test_an_event_that_is_stored_already_is_left_alone():
+    """The stored history is never rewritten."""
+    run = await run_agent(analyst(list_transactions), "go")
+    event = next(event for event in run.session.events if event.get_function_responses())
+
+    class Context:
+        session = run.session
+
+    content = event.content
+    assert await CapRows(max_rows=10).cap_event(Context(), event) is False
+    assert event.content is content
+
+
+async def test_tools_of_a_request_are_capped_on_every_release():
+    """Replacing the tools that ADK dispatches to needs nothing from events; own callbacks still run, on the stub."""
+    seen = []
+
+    def own(tool, args, tool_context, tool_response):
+        seen.append(len(tool_response["rows"]))
+
+    agent = analyst(list_transactions, after_tool_callback=own)
+    tools = list(agent.tools)
+    run = await run_agent(agent, "go", plugins=[AtRequest(CapRows(max_rows=10))])
+    assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"] == {"shown": 10, "total": 500}
+    assert seen == [10]
+    assert agent.tools == tools

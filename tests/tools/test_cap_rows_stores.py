@@ -1,0 +1,221 @@
+"""Capping and the stores behind it: where full results go, and what happens when they cannot."""
+
+import asyncio
+import logging
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.adk.tools.tool_context import ToolContext
+
+from adk_context_pack.errors import SettingError
+from adk_context_pack.tools.cap_rows import CapRows, cap_rows
+from adk_context_pack.tools.payload_store import PayloadStore
+from adk_context_pack.tools.query_rows import query_rows
+from adk_context_pack.tools.stores import load_payload
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.tables import transactions
+
+ROWS = transactions()
+
+
+def list_transactions() -> dict:
+    """Lists transactions."""
+    return {"rows": list(ROWS)}
+
+
+def list_some(count: int) -> dict:
+    """Lists some transactions."""
+    return {"rows": ROWS[:count]}
+
+
+def analyst(*tools, calls=(("list_transactions", {}),), **settings):
+    """An agent that makes `calls` at once and then stops."""
+
+    def answer(request):
+        return "done" if results_in(request) else [call(name, **args) for name, args in calls]
+
+    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=list(tools), **settings)
+
+
+def shown(run, index=0):
+    """What the model was shown as the result of a call."""
+    return results_in(run.requests[-1])[index].response
+
+
+@pytest.mark.parametrize(
+    ("store", "artifact_service", "place"),
+    [
+        ("auto", InMemoryArtifactService(), "artifact"),
+        ("auto", None, "state"),
+        ("state", InMemoryArtifactService(), "state"),
+        ("artifacts", InMemoryArtifactService(), "artifact"),
+        (PayloadStore(max_state_bytes=10**9), InMemoryArtifactService(), "state"),
+    ],
+)
+async def test_full_results_go_where_the_setting_says(store, artifact_service, place):
+    """A large result goes to artifacts where the app has a service, to state where it has none or is told so."""
+    agent = analyst(cap_rows(list_transactions, store=store))
+    run = await run_agent(agent, "go", artifact_service=artifact_service)
+    handle = shown(run)["_handle"]
+    entry = run.session.state[f"rows:list_transactions:{handle}"]
+    assert (entry == {"rows": ROWS}) is (place == "state")
+    if place == "artifact":
+        assert entry["stored"] == "artifact"
+
+
+async def test_a_handle_opens_the_full_result_in_the_next_turn():
+    """What the stub's handle opens is the very result that the tool returned."""
+    opened = []
+
+    async def look(handle: str, tool_context: ToolContext) -> str:
+        """Looks."""
+        opened.append(await load_payload(tool_context, handle))
+        return "seen"
+
+    def answer(request):
+        results = results_in(request)
+        if not results:
+            return call("list_transactions")
+        return call("look", handle=results[0].response["_handle"]) if len(results) == 1 else "done"
+
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[cap_rows(list_transactions), look])
+    await run_agent(agent, "go")
+    assert opened == [{"rows": ROWS}]
+
+
+async def test_the_agent_that_has_query_rows_is_told_and_its_answers_are_not_capped():
+    """From the stub to exact rows: the answer of `query_rows` comes back whole, however small the cap."""
+
+    def answer(request):
+        results = results_in(request)
+        if not results:
+            return call("list_transactions")
+        first = results[0].response
+        if len(results) == 1:
+            assert "query_rows" in first["_note"]
+            return call("query_rows", handle=first["_handle"], sql="SELECT quantity FROM rows LIMIT 30")
+        return "done"
+
+    agent = LlmAgent(
+        name="a",
+        model=ScriptedModel(answer=answer),
+        tools=[cap_rows(list_transactions, max_rows=5), query_rows],
+        after_tool_callback=[CapRows(max_rows=5)],
+    )
+    run = await run_agent(agent, "go")
+    replies = results_in(run.requests[-1], "query_rows")
+    assert "_row_limits" not in replies[0].response
+    assert str(replies[0].response).count("\n") + str(replies[0].response).count(",") >= 29
+
+
+async def test_an_agent_without_query_rows_is_not_told_of_it():
+    """The stub speaks of a handle only, where the agent could not use the tool."""
+    run = await run_agent(analyst(cap_rows(list_transactions)), "go")
+    assert "query_rows" not in str(shown(run))
+
+
+class FailingArtifacts(InMemoryArtifactService):
+    """A service that does not keep what it is given."""
+
+    how: str = "raises"
+
+    async def save_artifact(self, **kwargs):
+        if self.how == "raises":
+            raise OSError("secret path")
+        if self.how == "hangs":
+            await asyncio.sleep(3600)
+        return 0
+
+    async def load_artifact(self, **kwargs):
+        return None
+
+
+@pytest.mark.parametrize("how", ["raises", "hangs", "writes nothing"])
+async def test_a_store_that_fails_leaves_the_original_result(how, caplog):
+    """The model gets every row, the run goes on, log and report say why, and no payload is in the log."""
+    service = FailingArtifacts()
+    service.how = how
+    reports = []
+    tool = cap_rows(list_transactions, store=PayloadStore(timeout_s=0.05), on_report=reports.append)
+    with caplog.at_level(logging.WARNING, "adk_context_pack"):
+        run = await run_agent(analyst(tool), "go", artifact_service=service)
+    assert run.answer == "done"
+    assert shown(run) == {"rows": ROWS}
+    assert "list_transactions stays whole" in caplog.text
+    assert "secret" not in caplog.text
+    assert reports[0].error
+    assert reports[0].handle is None
+
+
+async def test_what_is_asked_of_a_store_the_app_does_not_have_leaves_the_result_whole():
+    """Artifacts without an artifact service: the original result."""
+    run = await run_agent(analyst(cap_rows(list_transactions, store="artifacts")), "go", artifact_service=None)
+    assert shown(run) == {"rows": ROWS}
+
+
+async def test_settings_for_single_tools():
+    """One tool has its own limit, one is never capped, the others follow the general one."""
+
+    def never() -> dict:
+        """Lists."""
+        return {"rows": list(ROWS)}
+
+    cap = CapRows(max_rows=50, tools={"list_some": CapRows(max_rows=3), "never": None})
+    calls = (("list_transactions", {}), ("list_some", {"count": 40}), ("never", {}))
+    run = await run_agent(analyst(list_transactions, list_some, never, calls=calls, after_tool_callback=cap), "go")
+    assert [len(shown(run, index)["rows"]) for index in range(3)] == [50, 3, 500]
+
+
+async def test_a_report_for_each_capped_result():
+    """Who counts what was kept out of prompts gets rows, handle and session of each result."""
+    reports = []
+    run = await run_agent(analyst(cap_rows(list_transactions, max_rows=10, on_report=reports.append)), "go")
+    (report,) = reports
+    assert (report.tool, report.rows_shown, report.rows_total) == ("list_transactions", 10, 500)
+    assert report.handle == shown(run)["_handle"]
+    assert report.session_id == run.session.id
+    assert report.error is None
+
+
+async def test_a_report_that_fails_costs_nothing(caplog):
+    """An `on_report` that raises is logged, and the model gets its stub."""
+
+    def broken(report):
+        raise KeyError
+
+    run = await run_agent(analyst(cap_rows(list_transactions, max_rows=10, on_report=broken)), "go")
+    assert len(shown(run)["rows"]) == 10
+    assert "a report could not be given" in caplog.text
+
+
+async def test_a_key_of_ones_own_means_state_even_where_there_are_artifacts():
+    """Tools and templates that read the key find the rows there, not a pointer."""
+    run = await run_agent(analyst(cap_rows(list_transactions, state_key="results:{tool}")), "go")
+    assert run.session.state["results:list_transactions"] == {"rows": ROWS}
+
+
+async def test_a_key_that_the_call_does_not_fill_is_left_out(caplog):
+    """A missing argument costs the key of one's own, not the rows."""
+    run = await run_agent(analyst(cap_rows(list_transactions, state_key="results:{query_id}", store="state")), "go")
+    handle = shown(run)["_handle"]
+    assert run.session.state[f"rows:list_transactions:{handle}"] == {"rows": ROWS}
+    assert "does not fill the state key" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "value"),
+    [
+        ({"max_tokens": 0}, "0"),
+        ({"encoding": "xml"}, "'xml'"),
+        ({"store": "disk"}, "'disk'"),
+        ({"tools": {"a": 5}}, "5"),
+        ({"tools": "a"}, "'a'"),
+    ],
+)
+def test_settings_that_cannot_work_fail_when_built(settings, value):
+    """The error names the offending value."""
+    with pytest.raises(SettingError) as caught:
+        CapRows(**settings)
+    assert value in str(caught.value)

@@ -1,0 +1,41 @@
+"""What is never made smaller."""
+
+import pytest
+from google.adk.events.event_actions import EventActions
+
+from adk_context_pack.tools.exempt import is_exempt
+
+
+@pytest.mark.parametrize(
+    ("tool", "result", "expected"),
+    [
+        ("search", {"rows": [1]}, False),
+        ("search", {"error": None, "status": "ok", "rows": [1]}, False),
+        ("search", {"isError": False, "content": []}, False),
+        ("search", "error", False),
+        ("search", None, True),
+        ("search", {"error": "quota"}, True),
+        ("search", {"status": "ERROR", "error_message": "no"}, True),
+        ("search", {"isError": True, "content": []}, True),
+        ("search", {"_row_limits": {}}, True),
+        ("query_rows", {"rows": [1]}, True),
+        ("read_payload", "text", True),
+        ("search_history", [], True),
+        ("transfer_to_agent", {"a": 1}, True),
+        ("set_model_response", {"a": 1}, True),
+        ("load_artifacts", {"a": 1}, True),
+        ("finish_task", {"a": 1}, True),
+    ],
+)
+def test_results_that_pass_as_they_are(tool, result, expected):
+    """Errors, pending results, stubs, read-backs and ADK's own control tools are exempt; nothing else is."""
+    assert is_exempt(tool, result, EventActions(), "c1") is expected
+
+
+def test_only_the_call_that_waits_is_exempt():
+    """In an event of parallel calls, one that waits for a confirmation does not keep the others from being capped."""
+    actions = EventActions()
+    actions.requested_tool_confirmations["c1"] = object()
+    assert is_exempt("search", {"rows": [1]}, actions, "c1")
+    assert not is_exempt("search", {"rows": [1]}, actions, "c2")
+    assert is_exempt("search", {"rows": [1]}, actions, None)

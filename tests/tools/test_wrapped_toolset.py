@@ -1,0 +1,107 @@
+"""Toolsets behind a wrapper: a real MCP server over stdio, and an OpenAPI description."""
+
+import importlib
+import json
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+from adk_context_pack.tools.cap_rows import cap_rows
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+SERVER = Path(__file__).parents[1] / "support" / "mcp_server.py"
+
+
+def mcp_toolset(**settings):
+    """A toolset over the server of these tests; skips where this ADK cannot use the mcp package that is installed."""
+    mcp = pytest.importorskip("mcp")
+    try:
+        toolset = importlib.import_module("google.adk.tools.mcp_tool.mcp_toolset")
+        manager = importlib.import_module("google.adk.tools.mcp_tool.mcp_session_manager")
+    except ImportError as error:
+        pytest.skip(f"this ADK cannot use the installed mcp package: {error}")
+    server = mcp.StdioServerParameters(command=sys.executable, args=[str(SERVER)])
+    kind = getattr(toolset, "McpToolset", None) or toolset.MCPToolset
+    return kind(connection_params=manager.StdioConnectionParams(server_params=server, timeout=60), **settings)
+
+
+def caller(toolset, *calls):
+    """An agent that makes `calls` at once and then stops."""
+
+    def answer(request):
+        return "done" if results_in(request) else [call(name, **args) for name, args in calls]
+
+    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=[toolset])
+
+
+async def test_an_mcp_server_over_stdio(caplog):
+    """Text and structured content are both cut, errors pass, the prefix holds, and the server ends with the toolset."""
+    toolset = cap_rows(mcp_toolset(tool_name_prefix="ads"), max_rows=5)
+    agent = caller(
+        toolset,
+        ("ads_list_rows", {"count": 150}),
+        ("ads_list_items", {"count": 150}),
+        ("ads_fail", {"reason": "no quota"}),
+        ("ads_list_rows", {"count": 2}),
+    )
+    try:
+        run = await run_agent(agent, "go")
+    finally:
+        with caplog.at_level(logging.ERROR):
+            await toolset.close()
+    rows, items, failed, small = (result.response for result in results_in(run.requests[-1]))
+    assert set(run.requests[0].tool_names) == {"ads_list_rows", "ads_list_items", "ads_fail"}
+    assert len(rows["structuredContent"]["rows"]) == 5
+    assert len(json.loads(rows["content"][0]["text"])["rows"]) == 5
+    assert rows["isError"] is False
+    assert rows["_row_limits"]["rows"] == {"shown": 5, "total": 150}
+    assert rows["_row_facts"]["rows"]["columns"]["clicks"]["sum"] == sum(3 * number for number in range(150))
+    assert len(items["structuredContent"]["result"]) == len(items["content"]) == 5
+    assert failed["isError"] is True
+    assert "_row_limits" not in failed
+    assert "_row_limits" not in small
+    kept = [key for key in run.session.state if key.startswith("rows:")]
+    assert [key.split(":")[1] for key in kept] == ["ads_list_rows", "ads_list_items"]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+API = {
+    "openapi": "3.0.0",
+    "info": {"title": "Rows", "version": "1"},
+    "servers": [{"url": "http://127.0.0.1:1"}],
+    "paths": {
+        "/rows": {
+            "get": {
+                "operationId": "list_rows",
+                "description": "Lists rows.",
+                "parameters": [{"name": "account", "in": "query", "schema": {"type": "string"}}],
+                "responses": {"200": {"description": "ok"}},
+            }
+        }
+    },
+}
+
+
+async def test_an_openapi_toolset(monkeypatch):
+    """A REST tool is declared as before and its rows are capped."""
+    module = importlib.import_module("google.adk.tools.openapi_tool.openapi_spec_parser.openapi_toolset")
+    rest = importlib.import_module("google.adk.tools.openapi_tool.openapi_spec_parser.rest_api_tool")
+    inner = module.OpenAPIToolset(spec_dict=API)
+
+    async def answered(self, *, args, tool_context):
+        return {"rows": [{"n": number} for number in range(300)], "account": args["account"]}
+
+    # The call itself; everything before it (declaration, auth, arguments) is ADK's own.
+    monkeypatch.setattr(rest.RestApiTool, "call", answered)
+    toolset = cap_rows(inner, max_rows=7)
+    before = [tool._get_declaration() for tool in await inner.get_tools()]
+    assert [tool._get_declaration() for tool in await toolset.get_tools()] == before
+    run = await run_agent(caller(toolset, ("list_rows", {"account": "a1"})), "go")
+    response = results_in(run.requests[-1])[0].response
+    assert response["_row_limits"] == {"rows": {"shown": 7, "total": 300}}
+    assert response["account"] == "a1"
+    await toolset.close()
