@@ -2,46 +2,72 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from time import perf_counter
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 
-from adk_context_pack._settings import positive
+from adk_context_pack._settings import at_least
 from adk_context_pack.context_pass import ContextPass, adopt, logger
 from adk_context_pack.errors import SettingError
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.pass_report import PassReport
-from adk_context_pack.tokens import Counter, TokenMeter
+from adk_context_pack.reports.call_reporter import CallReporter
+from adk_context_pack.reports.outlets import annotate, log_line
+from adk_context_pack.reports.prefix_memory import PrefixMemory
+from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.telemetry import Telemetry
+from adk_context_pack.tokens import Counter, meter_of
+
+_KEPT_REQUESTS = 50
 
 
 class ContextPipeline:
     """Runs passes in order as one `before_model_callback`, and reports on each of them.
 
+        pipeline = ContextPipeline([StripForContext(), CompactState(key="gaql_queries")])
+        LlmAgent(before_model_callback=[pipeline], after_model_callback=[pipeline.after_model])
+
+    Each call leaves a line in the log (`adk_context_pack`, INFO), a span event and metrics (OpenTelemetry), and a
+    `CallReport`. With `after_model` as well, the report also has the provider's figures and stands on the stored event,
+    under `custom_metadata["adk_context_pack"]`. No payload is in any of them.
+
     Args:
         passes: the passes, in the order in which they run.
         counter: a tokenizer of one's own for the report, from text to tokens; without one, tokens are estimated.
         max_reports: how many reports are kept, newest last; the oldest goes first.
+        keep_requests: keeps the requests of the newest calls, as ADK had built them and as they were sent, for
+            `write_html`: True for 50 calls, or a number. Off by default, since requests hold what users said.
+        telemetry: where span events and metrics go; by default OpenTelemetry's global providers.
 
     Attributes:
-        reports: one `CallReport` for each model call, newest last.
+        reports: one `CallReport` for each model call, newest last, and sums over them; see `ReportLog`.
 
     Raises:
-        SettingError: an entry of `passes` is no pass.
+        SettingError: an entry of `passes` is no pass, or a limit is no number of at least 1.
     """
 
     def __init__(
-        self, passes: Iterable[ContextPass], *, counter: Counter | None = None, max_reports: int = 1000
+        self,
+        passes: Iterable[ContextPass],
+        *,
+        counter: Counter | None = None,
+        max_reports: int = 1000,
+        keep_requests: bool | int = False,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.passes = tuple(passes)
         for entry in self.passes:
             if not isinstance(entry, ContextPass):
                 raise SettingError.of(self, "passes", entry, "made of passes such as StripForContext()")
-        self.reports: deque[CallReport] = deque(maxlen=positive(self, "max_reports", max_reports))
+        kept = int(keep_requests) * _KEPT_REQUESTS if isinstance(keep_requests, bool) else keep_requests
+        self.reports = ReportLog(max_reports=max_reports, max_requests=at_least(self, "keep_requests", kept, 0))
+        self._keep_requests = kept > 0
         self._counter = counter
+        self._memory = PrefixMemory()
+        self._telemetry = telemetry or Telemetry()
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """ADK's `before_model_callback`; changes `llm_request` at its top level only."""
@@ -52,31 +78,42 @@ class ContextPipeline:
             return
         result, report = self.run(llm_request, call)
         adopt(llm_request, result)
-        self.reports.append(report)
+        try:
+            self.reports.add(report, callback_context)
+            log_line(report)
+            self._telemetry.sent(report)
+        except Exception:
+            # An exporter or a log handler of the app's own; the request is ready and goes out.
+            logger.exception("a report could not be handed on")
+
+    def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+        """ADK's `after_model_callback`: the provider's figures into the report, and the report onto the event."""
+        try:
+            report = self.reports.waiting_for(callback_context)
+            if report is None:
+                return
+            if llm_response.usage_metadata is not None:
+                report.heard(llm_response.usage_metadata)
+            # ADK stores no partial event of a stream.
+            if not llm_response.partial:
+                annotate(llm_response, report)
+                self._telemetry.heard(report)
+        except Exception:
+            logger.exception("a response could not be reported on")
 
     def run(self, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, CallReport]:
-        """The request after all passes, and the report; pure, so usable without ADK's flow."""
-        meter = TokenMeter(counter=self._counter)
-        before = count = _measure(meter, request)
-        records = []
+        """The request after all passes, and the report; usable without ADK's flow.
+
+        Changes neither the request nor the session. The pipeline remembers the hashes of what it returns, to tell how
+        much of it is still the prefix of the agent's next request.
+        """
+        reporter = CallReporter(request, call, meter_of(call, self._counter))
         for entry in self.passes:
-            request, record = _run_pass(entry, request, call, meter, count)
-            records.append(record)
-            count = record.tokens_after
-        return request, CallReport(
-            agent=call.agent_name,
-            model=request.model or "",
-            invocation_id=call.invocation_id,
-            session_id=call.session_id,
-            passes=tuple(records),
-            tokens_before=before,
-            tokens_after=count,
-        )
+            request = _run_pass(entry, request, call, reporter)
+        return request, reporter.report(request, self._memory, keep_requests=self._keep_requests)
 
 
-def _run_pass(
-    entry: ContextPass, request: LlmRequest, call: ModelCall, meter: TokenMeter, before: int
-) -> tuple[LlmRequest, PassReport]:
+def _run_pass(entry: ContextPass, request: LlmRequest, call: ModelCall, reporter: CallReporter) -> LlmRequest:
     call.notes.clear()
     error = None
     result = request
@@ -87,19 +124,13 @@ def _run_pass(
         if entry.on_error == "raise":
             raise
         logger.exception("pass %s failed and was skipped", entry.name)
-        error = f"{type(exception).__name__}: {exception}"
-    seconds = perf_counter() - start
-    after = before if result is request else _measure(meter, result)
-    note = "; ".join(call.notes)
-    return result, PassReport(
-        name=entry.name, tokens_before=before, tokens_after=after, note=note, seconds=seconds, error=error
-    )
+        error = _said(exception)
+    reporter.ran(entry.name, result, seconds=perf_counter() - start, error=error)
+    return result
 
 
-def _measure(meter: TokenMeter, request: LlmRequest) -> int:
+def _said(exception: Exception) -> str:
     try:
-        return meter.request(request)
+        return f"{type(exception).__name__}: {exception}"
     except Exception:
-        # A counter of the user's own, or a part of an odd shape: the report may be wrong, the run must not fail.
-        logger.exception("the tokens of a request could not be counted")
-        return 0
+        return f"{type(exception).__name__}: (its message cannot be made)"

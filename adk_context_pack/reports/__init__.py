@@ -1,1 +1,1 @@
-"""What each pass did: the records that a pipeline keeps."""
+"""What each pass did: the record of each model call, and the places where people look at it."""

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from adk_context_pack.reports.pass_report import PassReport
+from adk_context_pack.reports.prefix_report import PrefixReport
+from adk_context_pack.reports.request_view import RequestView
+from adk_context_pack.reports.text_table import report_table
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class CallReport:
-    """What a pipeline did to the request of one model call.
+    """What a pipeline did to the request of one model call. `print(report)` shows it as a table.
+
+    The tokens add up: `categories_before` to `tokens_before`, `categories` to `tokens_after`, and each pass starts with
+    what the pass before it left. They are the pipeline's own count; the provider's figures stand beside them.
 
     Attributes:
         agent: the agent's name.
@@ -19,6 +27,14 @@ class CallReport:
         passes: one record for each pass, in the order in which they ran.
         tokens_before: tokens of the whole request before the first pass.
         tokens_after: tokens of the whole request after the last pass.
+        categories: `tokens_after` by category, in the order of `CATEGORIES`, empty ones included.
+        categories_before: `tokens_before` by category.
+        prefix: how much of the agent's previous request in this session is still at this one's beginning.
+        prompt_tokens: what the provider then counted, cached tokens included; None until it has answered, or where it
+            does not say.
+        cached_tokens: how many of them it read from its cache.
+        request_before: the request as ADK had built it, where the user asked for requests to be kept, else None.
+        request_after: the request as the model received it, likewise.
     """
 
     agent: str
@@ -28,3 +44,52 @@ class CallReport:
     passes: tuple[PassReport, ...]
     tokens_before: int
     tokens_after: int
+    categories: Mapping[str, int] = field(default_factory=dict)
+    categories_before: Mapping[str, int] = field(default_factory=dict)
+    prefix: PrefixReport = field(default_factory=PrefixReport)
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    # Payloads: kept out of repr, and so out of every log that prints a report.
+    request_before: RequestView | None = field(default=None, repr=False, compare=False)
+    request_after: RequestView | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def tokens_saved(self) -> int:
+        """`tokens_before` less `tokens_after`; negative where state views were filled in."""
+        return self.tokens_before - self.tokens_after
+
+    @property
+    def seconds(self) -> float:
+        """The time of all passes."""
+        return sum(each.seconds for each in self.passes)
+
+    def heard(self, usage: Any) -> None:
+        """Takes over what the provider counted.
+
+        Args:
+            usage: the `usage_metadata` of a response; partial responses of a stream may have none.
+        """
+        prompt = getattr(usage, "prompt_token_count", None)
+        if prompt is not None:
+            self.prompt_tokens = prompt
+            self.cached_tokens = getattr(usage, "cached_content_token_count", None) or 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON values, without any payload: what is stored on the event."""
+        return {
+            "agent": self.agent,
+            "model": self.model,
+            "invocation_id": self.invocation_id,
+            "session_id": self.session_id,
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "passes": [each.to_dict() for each in self.passes],
+            "categories": {name: tokens for name, tokens in self.categories.items() if tokens},
+            "categories_before": {name: tokens for name, tokens in self.categories_before.items() if tokens},
+            "prefix": {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)},
+            "prompt_tokens": self.prompt_tokens,
+            "cached_tokens": self.cached_tokens,
+        }
+
+    def __str__(self) -> str:
+        return report_table(self)

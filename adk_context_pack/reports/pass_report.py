@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,3 +30,22 @@ class PassReport:
     def tokens_saved(self) -> int:
         """`tokens_before` less `tokens_after`; negative where a state view was filled in."""
         return self.tokens_before - self.tokens_after
+
+    @property
+    def error_type(self) -> str | None:
+        """The type of `error` alone, since a message may quote what the pass was reading."""
+        return self.error.partition(":")[0] if self.error else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain JSON values, without any payload."""
+        record: dict[str, Any] = {
+            "name": self.name,
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "seconds": round(self.seconds, 6),
+        }
+        if self.note:
+            record["note"] = self.note
+        if self.error:
+            record["error"] = self.error_type
+        return record

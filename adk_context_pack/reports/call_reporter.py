@@ -1,0 +1,93 @@
+"""Makes the report of a model call while the passes run, and brings it to where people look."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from google.adk.models.llm_request import LlmRequest
+
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.categories import Categories, spread
+from adk_context_pack.reports.pass_report import PassReport
+from adk_context_pack.reports.prefix_memory import PrefixMemory
+from adk_context_pack.reports.request_view import view_of
+from adk_context_pack.tokens import TokenMeter
+
+logger = logging.getLogger("adk_context_pack")
+
+
+class CallReporter:
+    """Measures the requests of one model call.
+
+    Args:
+        request: the request before the first pass.
+        call: whose request it is.
+        meter: what counts; the passes may share it.
+    """
+
+    def __init__(self, request: LlmRequest, call: ModelCall, meter: TokenMeter) -> None:
+        self._call = call
+        self._meter = meter
+        self._first = request
+        self._passes: list[PassReport] = []
+        self._measured: tuple[Any, Any, int] = (None, None, 0)
+        self.tokens_before = self.tokens_after = self._count(request)
+
+    def ran(self, name: str, request: LlmRequest, *, seconds: float, error: str | None) -> None:
+        """A pass is done, and left `request`."""
+        before, self.tokens_after = self.tokens_after, self._count(request)
+        note = "; ".join(self._call.notes)
+        self._passes.append(
+            PassReport(
+                name=name, tokens_before=before, tokens_after=self.tokens_after, note=note, seconds=seconds, error=error
+            )
+        )
+
+    def report(self, request: LlmRequest, memory: PrefixMemory, *, keep_requests: bool = False) -> CallReport:
+        """The report of the whole call, of which `request` is what will be sent."""
+        call = self._call
+        report = CallReport(
+            agent=call.agent_name,
+            model=request.model or "",
+            invocation_id=call.invocation_id,
+            session_id=call.session_id,
+            passes=tuple(self._passes),
+            tokens_before=self.tokens_before,
+            tokens_after=self.tokens_after,
+        )
+        try:
+            self._sort(report, request)
+            key = (call.session_id, call.agent_name)
+            report.prefix = memory.compare(key, request, self._meter, self.tokens_after)
+            if keep_requests:
+                report.request_before = view_of(self._first)
+                report.request_after = view_of(request, report.request_before)
+        except Exception:
+            # A counter of the user's own, or a part of an odd shape: the report is poorer, the run must not fail.
+            logger.exception("the report of a request of %s is incomplete", call.agent_name)
+        return report
+
+    def _sort(self, report: CallReport, request: LlmRequest) -> None:
+        report.categories_before = {"other": self.tokens_before}
+        report.categories = {"other": self.tokens_after}
+        sorter = Categories(self._call, self._meter)
+        before = sorter.of(self._first)
+        report.categories_before = spread(before, self.tokens_before)
+        if request.contents is self._first.contents and request.config is self._first.config:
+            report.categories = dict(report.categories_before)
+        else:
+            report.categories = spread(sorter.with_views(sorter.of(request), before), self.tokens_after)
+
+    def _count(self, request: LlmRequest) -> int:
+        contents, config, count = self._measured
+        if contents is request.contents and config is request.config and contents is not None:
+            return int(count)
+        try:
+            count = self._meter.request(request)
+        except Exception:
+            logger.exception("the tokens of a request could not be counted")
+            count = 0
+        self._measured = (request.contents, request.config, count)
+        return int(count)

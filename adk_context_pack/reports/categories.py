@@ -1,0 +1,125 @@
+"""What a request is made of: its tokens by category, which add up to the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack._adk_instruction import LABEL_BEGIN, agent_of
+from adk_context_pack._voices import Voices
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.tokens import TokenMeter
+
+CATEGORIES = (
+    "system_instruction",  # the system instruction, and the dynamic one that ADK puts among the contents
+    "tool_declarations",
+    "user",  # what the user said
+    "own_words",  # what this agent said and thought
+    "tool_calls_and_results",  # this agent's, with code that it ran
+    "relayed",  # what other agents did, as ADK relays it or as a pass retells it
+    "state_views",  # state values that a pass filled into the instructions
+    "media",  # images, audio, files, whoever sent them
+    "other",  # compaction summaries, and what nobody in the session said
+)
+"""The names of the categories, in the order in which they are shown."""
+
+VIEWS = "state_views"
+"""Under this name a pass puts the texts that it filled into instructions into `ModelCall.memo`, as a list."""
+
+_VOICES = {"user": "user", "model": "own_words", "relay": "relayed"}
+Shares = tuple[tuple[str, int], ...]
+
+
+class Categories:
+    """Sorts the tokens of one model call's requests into categories; a content is looked at once.
+
+    Args:
+        call: whose requests they are.
+        meter: what counts; its figures for the same contents are used again.
+    """
+
+    def __init__(self, call: ModelCall, meter: TokenMeter) -> None:
+        self._call = call
+        self._meter = meter
+        self._seen: dict[int, tuple[types.Content, Shares]] = {}
+        self._dynamic = bool(getattr(agent_of(call.context), "static_instruction", None))
+
+    def of(self, request: LlmRequest) -> dict[str, int]:
+        """Tokens by category, one entry for each of `CATEGORIES`; state views are still among the instructions."""
+        found = dict.fromkeys(CATEGORIES, 0)
+        found["system_instruction"] = self._meter.system(request)
+        found["tool_declarations"] = self._meter.tools(request)
+        for content in request.contents or ():
+            for name, tokens in self._shares(content):
+                found[name] += tokens
+        return found
+
+    def with_views(self, found: dict[str, int], before: Mapping[str, int]) -> dict[str, int]:
+        """`found` with the state views apart: what passes say they filled in, else what instructions grew by."""
+        texts = self._call.memo.get(VIEWS)
+        grown = found["system_instruction"] - before["system_instruction"]
+        views = sum(map(self._meter.text, texts)) if texts else grown
+        views = min(max(views, 0), found["system_instruction"])
+        return {**found, "system_instruction": found["system_instruction"] - views, "state_views": views}
+
+    def _shares(self, content: types.Content) -> Shares:
+        seen = self._seen.get(id(content))
+        if seen is None:
+            self._seen[id(content)] = seen = (content, tuple(self._sorted(content)))
+        return seen[1]
+
+    def _sorted(self, content: types.Content) -> Iterator[tuple[str, int]]:
+        total = self._meter.content(content)
+        parts = content.parts
+        if parts and len(parts) == 1:
+            yield _kind(parts[0]) or self._speaker(content), total
+            return
+        kinds = [_kind(part) for part in content.parts or ()]
+        main = kinds[0] if kinds and kinds[0] and len(set(kinds)) == 1 else self._speaker(content)
+        for kind, part in zip(kinds, content.parts or (), strict=True):
+            # What is no text in a content of texts is counted apart; the rest, envelope included, is the speaker's.
+            if kind and kind != main:
+                tokens = min(self._meter.part(part), total)
+                total -= tokens
+                yield kind, tokens
+        yield main, total
+
+    def _speaker(self, content: types.Content) -> str:
+        voice = Voices.of(self._call).voice(content)
+        if voice == "fixed" and _is_instruction(content, dynamic=self._dynamic):
+            return "system_instruction"
+        return _VOICES.get(voice, "other")
+
+
+def _kind(part: types.Part) -> str:
+    """The category of a part that tells it by itself, or nothing for a text."""
+    if part.text is not None:
+        return ""
+    if part.function_call is not None or part.function_response is not None:
+        return "tool_calls_and_results"
+    if part.executable_code is not None or part.code_execution_result is not None:
+        return "tool_calls_and_results"
+    return "media" if part.inline_data is not None or part.file_data is not None else ""
+
+
+def _is_instruction(content: types.Content, *, dynamic: bool) -> bool:
+    text = content.parts[0].text if content.parts else None
+    if LABEL_BEGIN and text and text.startswith(LABEL_BEGIN):
+        return True
+    # Releases before 2.9.0 put no marks around it; only agents with a static instruction have one.
+    return dynamic and content.role == "user" and not (text or "").startswith("For context")
+
+
+def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
+    """`found` scaled so that its sum is `total` exactly; the largest entry takes what rounding leaves."""
+    whole = sum(found.values())
+    if whole == total:
+        return dict(found)
+    if not whole:
+        return {**found, "other": total}
+    scaled = {name: tokens * total // whole for name, tokens in found.items()}
+    largest = max(scaled, key=scaled.__getitem__)
+    scaled[largest] += total - sum(scaled.values())
+    return scaled

@@ -1,0 +1,113 @@
+"""The reports of the newest model calls, and sums over them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, overload
+
+from google.adk.agents.callback_context import CallbackContext
+
+from adk_context_pack._settings import at_least, positive
+from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.report_totals import ReportTotals
+
+_MAX_WAITING = 1024
+
+
+class ReportLog(Sequence[CallReport]):
+    """The newest reports, oldest first, in bounded memory.
+
+    Args:
+        max_reports: how many reports are kept; the oldest goes first.
+        max_requests: of how many of the newest reports the recorded requests are kept.
+    """
+
+    def __init__(self, *, max_reports: int = 1000, max_requests: int = 0) -> None:
+        self._reports: deque[CallReport] = deque(maxlen=positive(self, "max_reports", max_reports))
+        self._recorded: deque[CallReport] = deque()
+        self._max_requests = at_least(self, "max_requests", max_requests, 0)
+        self._waiting: OrderedDict[tuple[object, ...], CallReport] = OrderedDict()
+
+    def add(self, report: CallReport, context: CallbackContext | None = None) -> None:
+        """Keeps a report, and waits for the provider's answer to the call behind `context`."""
+        self._reports.append(report)
+        if report.request_after is not None:
+            self._recorded.append(report)
+        while len(self._recorded) > self._max_requests:
+            old = self._recorded.popleft()
+            old.request_before = old.request_after = None
+        if context is not None:
+            key = _key(context)
+            self._waiting.pop(key, None)
+            self._waiting[key] = report
+            # A call that a plugin answered in the model's stead, or that failed, is never heard of again.
+            if len(self._waiting) > _MAX_WAITING:
+                self._waiting.popitem(last=False)
+
+    def waiting_for(self, context: CallbackContext) -> CallReport | None:
+        """The report of the call that `context`, given to an `after_model_callback`, belongs to."""
+        return self._waiting.get(_key(context))
+
+    def totals(
+        self, *, agent: str | None = None, session_id: str | None = None, invocation_id: str | None = None
+    ) -> ReportTotals:
+        """The sums over the reports that are kept, or over those of one agent, session or run."""
+        wanted = {"agent": agent, "session_id": session_id, "invocation_id": invocation_id}
+        asked = {name: value for name, value in wanted.items() if value is not None}
+        return ReportTotals.of(
+            report for report in self if all(getattr(report, name) == value for name, value in asked.items())
+        )
+
+    def by_agent(self) -> dict[str, ReportTotals]:
+        """The sums for each agent."""
+        return self._grouped(lambda report: report.agent)
+
+    def by_session(self) -> dict[str, ReportTotals]:
+        """The sums for each session, by its id."""
+        return self._grouped(lambda report: report.session_id)
+
+    def by_run(self) -> dict[str, ReportTotals]:
+        """The sums for each run, by its invocation id."""
+        return self._grouped(lambda report: report.invocation_id)
+
+    def _grouped(self, key: Callable[[CallReport], str]) -> dict[str, ReportTotals]:
+        groups: dict[str, list[CallReport]] = {}
+        for report in self:
+            groups.setdefault(key(report), []).append(report)
+        return {name: ReportTotals.of(group) for name, group in groups.items()}
+
+    def clear(self) -> None:
+        """Forgets all reports."""
+        for kept in (self._reports, self._recorded, self._waiting):
+            kept.clear()
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+    def __iter__(self) -> Iterator[CallReport]:
+        return iter(tuple(self._reports))
+
+    @overload
+    def __getitem__(self, index: int) -> CallReport: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[CallReport]: ...
+    def __getitem__(self, index: int | slice) -> CallReport | list[CallReport]:
+        if isinstance(index, slice):
+            return list(islice(self._reports, *index.indices(len(self)))) if _forward(index) else list(self)[index]
+        return self._reports[index]
+
+    def __str__(self) -> str:
+        return str(self.totals())
+
+
+def _forward(index: slice) -> bool:
+    return index.step is None or index.step > 0
+
+
+def _key(context: CallbackContext) -> tuple[object, ...]:
+    # Neither the callback context nor its actions are the same object before and after the model on every release, but
+    # the agent's invocation context is; by its id, since holding it would hold the session.
+    inner: Any = getattr(context, "_invocation_context", None)
+    return context.session.id, context.invocation_id, context.agent_name, getattr(inner, "branch", None), id(inner)

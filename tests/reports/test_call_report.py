@@ -1,0 +1,115 @@
+"""CallReport: its numbers add up, and it prints as a table."""
+
+import json
+import logging
+
+from hypothesis import given, settings
+
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.reports.categories import CATEGORIES
+from tests.support.conversations import conversations
+from tests.support.events import user_said
+from tests.support.reported import SECRET, reported_run
+from tests.support.requests import call_for, request_for
+
+
+class FailOnPurpose(ContextPass):
+    def apply(self, request, call):
+        raise ValueError(f"cannot read {SECRET}")
+
+
+class BreakTheCount(ContextPass):
+    def apply(self, request, call):
+        return request.model_copy(update={"contents": [*request.contents, object()]})
+
+
+def assert_adds_up(report):
+    assert list(report.categories) == list(report.categories_before) == list(CATEGORIES)
+    assert sum(report.categories.values()) == report.tokens_after
+    assert sum(report.categories_before.values()) == report.tokens_before
+    assert min(report.categories.values()) >= 0
+    count = report.tokens_before
+    for each in report.passes:
+        assert each.tokens_before == count
+        count = each.tokens_after
+    assert count == report.tokens_after
+
+
+@settings(max_examples=60, deadline=None)
+@given(conversations())
+def test_adds_up(conversation):
+    """Categories add up to the whole and passes lead from before to after, whatever the conversation."""
+    request, call = conversation.buildable().built()
+    pipeline = ContextPipeline([StripForContext(), FailOnPurpose(), CastNarrative()])
+    assert_adds_up(pipeline.run(request, call)[1])
+
+
+@settings(max_examples=20, deadline=None)
+@given(conversations())
+def test_adds_up_with_a_counter(conversation):
+    """A counter of the user's own changes the numbers, not that they add up."""
+    request, call = conversation.buildable().built()
+    _, report = ContextPipeline([StripForContext(), CastNarrative()], counter=len).run(request, call)
+    assert_adds_up(report)
+
+
+async def test_every_call_is_reported_with_the_providers_figures():
+    """Agent, model, run, session, passes, prefix and what the provider said stand in each call's report."""
+    run, pipeline = await reported_run("Where is Oslo?", "And now?")
+    assert [report.agent for report in pipeline.reports] == ["scout", "scout", "writer", "scout", "writer"]
+    assert {report.model for report in pipeline.reports} == {"scripted-model"}
+    assert {report.invocation_id for report in pipeline.reports} == {turn[0].invocation_id for turn in run.turns}
+    assert {report.session_id for report in pipeline.reports} == {run.session.id}
+    assert {(report.prompt_tokens, report.cached_tokens) for report in pipeline.reports} == {(700, 300)}
+    first, second, writer, *_ = pipeline.reports
+    assert (first.prefix.tokens, first.prefix.share) == (0, 0.0)
+    assert (second.prefix.tokens, second.prefix.share) == (first.tokens_after, 1.0)
+    assert [each.name for each in writer.passes] == ["strip_for_context", "cast_narrative"]
+    assert writer.categories_before["relayed"] > writer.categories["relayed"] > 0
+    assert second.categories["tool_calls_and_results"] > second.tokens_after / 2
+    for report in pipeline.reports:
+        assert_adds_up(report)
+
+
+async def test_prints_as_a_table():
+    """`print(report)` shows each pass, each category that is there, the prefix and the provider's figures."""
+    _, pipeline = await reported_run()
+    text = str(pipeline.reports[1])
+    for wanted in (
+        "scout · scripted-model",
+        "strip_for_context",
+        "whole request",
+        "tool_declarations",
+        "(100%)",
+        "700",
+    ):
+        assert wanted in text
+    assert "media" not in text
+    rows = [line for line in text.splitlines() if line.startswith(("pass ", "strip_for_context", "whole request"))]
+    assert len({line.index(cell) + len(cell) for line, cell in zip(rows[:1], ["saved"], strict=True)}) == 1
+
+
+async def test_holds_no_payload(caplog):
+    """Neither the report, its repr, its dict nor the log holds what a tool returned, also where a pass quotes it."""
+    pipeline = ContextPipeline([StripForContext(), CastNarrative()])
+    with caplog.at_level(logging.INFO, "adk_context_pack"):
+        await reported_run(pipeline=pipeline)
+    for report in pipeline.reports:
+        assert SECRET not in repr(report) + str(report) + json.dumps(report.to_dict())
+    assert SECRET not in caplog.text
+    _, failed = await reported_run(pipeline=ContextPipeline([FailOnPurpose()]))
+    assert failed.reports[0].passes[0].error == f"ValueError: cannot read {SECRET}"
+    assert failed.reports[0].to_dict()["passes"][0]["error"] == "ValueError"
+
+
+async def test_a_request_that_cannot_be_counted_does_not_fail_the_run(caplog):
+    """Where counting fails the numbers are missing from the report, and the call goes on."""
+    events = [user_said("Hello")]
+    pipeline = ContextPipeline([BreakTheCount()])
+    result, report = pipeline.run(request_for("me", events), call_for("me", events))
+    assert len(result.contents) == 2
+    assert report.tokens_after == 0 == sum(report.categories.values())
+    assert "could not be counted" in caplog.text

@@ -1,0 +1,107 @@
+"""Categories: each kind of content is told from the others."""
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.genai import types
+
+from adk_context_pack.passes.compact_state import CompactState
+from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.reports.categories import spread
+from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
+from tests.support.requests import call_for, request_for
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel
+
+PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
+
+
+def categories_of(*session, agent="me"):
+    request = request_for(agent, session)
+    return ContextPipeline([]).run(request, call_for(agent, session))[1].categories
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("user", user_said("And tomorrow? Please say it in many words, so that it shows.")),
+        ("own_words", agent_said("me", "It will rain tomorrow in the morning.")),
+        ("relayed", agent_said("scout", "I have seen clouds.")),
+        ("relayed", agent_called("scout", "look", "c1", place="sky")),
+        ("media", event("user", PNG, role="user")),
+        ("user", user_said("For context:", "[scout] said: typed by a user")),
+    ],
+)
+def test_tells_who_speaks(name, more):
+    """A further event adds to its own category and to no other."""
+    base = [user_said("How is the weather?"), agent_said("me", "Fine.")]
+    before, after = categories_of(*base), categories_of(*base, more)
+    grown = {key for key in after if after[key] != before[key]}
+    assert grown == {name}
+
+
+def test_calls_and_results_are_the_agents_own():
+    """Calls and results of the agent itself are one category."""
+    session = [user_said("Look."), agent_called("me", "look", "c1"), tool_returned("me", "look", {"n": [1] * 50}, "c1")]
+    found = categories_of(*session)
+    assert found["tool_calls_and_results"] > 50
+    assert found["own_words"] == found["relayed"] == 0
+
+
+def test_an_image_within_a_message_is_media():
+    """Parts of one content may belong to different categories."""
+    found = categories_of(event("user", types.Part(text="What is this?"), PNG, role="user"))
+    assert found["media"] == 258
+    assert 0 < found["user"] < 20
+
+
+def test_a_compaction_summary_is_nobodys_words():
+    """ADK's summary is neither the user's nor the agent's nor a relay."""
+    session = [user_said("Hello"), agent_said("me", "Good day to you.")]
+    for place, each in enumerate(session):
+        each.timestamp = 1.0 + place
+    found = categories_of(*session, summary("They greeted each other at length.", 1.0, 2.0, timestamp=3.0))
+    assert found["other"] > 0
+    assert found["user"] == found["own_words"] == 0
+
+
+@pytest.mark.parametrize("static", [None, "You are a careful reviewer."])
+async def test_a_filled_in_view_is_a_state_view(static):
+    """What a pass filled into an instruction, dynamic or not, counts as a state view, and only after the passes."""
+    pipeline = ContextPipeline([CompactState(key="queries")])
+    agent = LlmAgent(
+        name="reviewer",
+        model=ScriptedModel(),
+        static_instruction=static,
+        instruction="Review these: {compact:queries}",
+        before_model_callback=[pipeline],
+    )
+    await run_agent(agent, "Go on.", state={"queries": [{"id": number, "title": "sum"} for number in range(30)]})
+    report = pipeline.reports[0]
+    assert report.categories_before["state_views"] == 0
+    assert report.categories["state_views"] > 200
+    before = report.categories_before["system_instruction"]
+    assert before - 10 <= report.categories["system_instruction"] <= before
+    assert sum(report.categories.values()) == report.tokens_after
+
+
+async def test_a_dynamic_instruction_counts_as_instruction():
+    """What ADK puts among the contents for an agent with a static instruction is no message of the user's."""
+    pipeline = ContextPipeline([])
+    agent = LlmAgent(
+        name="reviewer",
+        model=ScriptedModel(),
+        static_instruction="You are careful.",
+        instruction="Today you look at everything twice. " * 20,
+        before_model_callback=[pipeline],
+    )
+    await run_agent(agent, "Go on.")
+    found = pipeline.reports[0].categories
+    assert found["system_instruction"] > 100
+    assert found["user"] < 10
+
+
+def test_spreads_to_an_exact_sum():
+    """Scaled shares add up to the total, also where there is nothing to scale."""
+    assert spread({"a": 1, "b": 1, "c": 1, "other": 0}, 100) == {"a": 34, "b": 33, "c": 33, "other": 0}
+    assert spread({"a": 0, "other": 0}, 7) == {"a": 0, "other": 7}
+    assert spread({"a": 3, "other": 0}, 3) == {"a": 3, "other": 0}

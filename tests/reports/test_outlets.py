@@ -1,0 +1,57 @@
+"""The log line of a call, and the report on the stored event."""
+
+import logging
+
+from google.adk.models.llm_response import LlmResponse
+
+from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.reports.outlets import annotate
+from tests.reports.test_report_log import report
+from tests.support.reported import SECRET, reported_run
+from tests.support.run import session_service
+
+
+async def test_one_line_for_each_call(caplog):
+    """Each model call leaves exactly one INFO line with agent, tokens before and after, prefix and passes."""
+    with caplog.at_level(logging.INFO, "adk_context_pack"):
+        _, pipeline = await reported_run()
+    lines = [record.getMessage() for record in caplog.records if record.name == "adk_context_pack"]
+    assert len(lines) == len(pipeline.reports) == 3
+    last = pipeline.reports[-1]
+    assert lines[-1].startswith(f"writer: {last.tokens_before:,} -> {last.tokens_after:,} tokens, prefix kept 0 %")
+    assert f"strip_for_context -{last.passes[0].tokens_saved:,}" in lines[-1]
+
+
+async def test_the_report_is_stored_on_the_event(tmp_path):
+    """The event that a session service stores holds the report of the call that made it, read back by another one."""
+    async with session_service("sqlite", tmp_path) as first:
+        _, pipeline = await reported_run(session_service=first)
+    async with session_service("sqlite", tmp_path) as second:
+        session = await second.get_session(app_name="app", user_id="user", session_id="session")
+    stored = [event.custom_metadata["adk_context_pack"] for event in session.events if event.custom_metadata]
+    assert stored == [each.to_dict() for each in pipeline.reports]
+    assert {each["prompt_tokens"] for each in stored} == {700}
+    assert SECRET not in repr(stored)
+
+
+def test_other_metadata_stays():
+    """What others wrote into the metadata is kept."""
+    response = LlmResponse(custom_metadata={"mine": 1})
+    annotate(response, report())
+    assert response.custom_metadata["mine"] == 1
+    assert response.custom_metadata["adk_context_pack"]["tokens_after"] == 2
+
+
+async def test_trouble_in_reporting_never_fails_the_run(caplog):
+    """An exporter that raises is logged, and the agent goes on."""
+
+    class Broken:
+        def sent(self, report):
+            raise OSError("exporter is away")
+
+        heard = sent
+
+    run, _ = await reported_run(pipeline=ContextPipeline([], telemetry=Broken()))
+    assert run.answer == "Done."
+    assert "could not be handed on" in caplog.text
+    assert "could not be reported on" in caplog.text

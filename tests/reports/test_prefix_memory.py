@@ -1,0 +1,110 @@
+"""PrefixMemory: how much of the previous request is still the prefix, in bounded memory and without payload."""
+
+import gc
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack.reports import prefix_memory
+from adk_context_pack.reports.fingerprint import BLOCK
+from adk_context_pack.reports.prefix_memory import PrefixMemory
+from adk_context_pack.tokens import TokenMeter
+from tests.support.events import call_part, result_part
+
+KEY = ("session", "agent")
+
+
+def request_of(*parts, system="Be brief.", model="m"):
+    request = LlmRequest(model=model, config=types.GenerateContentConfig(system_instruction=system))
+    made = [types.Part(text=part) if isinstance(part, str) else part for part in parts]
+    request.contents = [types.Content(role="user", parts=[part]) for part in made]
+    return request
+
+
+def compared(memory, request, key=KEY):
+    meter = TokenMeter()
+    return memory.compare(key, request, meter, meter.request(request))
+
+
+def total(request):
+    return TokenMeter().request(request)
+
+
+def test_a_first_request_keeps_nothing():
+    """There is nothing before an agent's first request in a session."""
+    memory = PrefixMemory()
+    assert compared(memory, request_of("a")).share == 0.0
+    assert compared(memory, request_of("a"), ("other session", "agent")).previous_tokens == 0
+
+
+@given(st.lists(st.text(max_size=30), max_size=6), st.lists(st.text(max_size=30), max_size=4))
+def test_what_is_appended_leaves_the_prefix(first, more):
+    """A request that begins with the one before it keeps all of it."""
+    memory = PrefixMemory()
+    compared(memory, request_of(*first))
+    found = compared(memory, request_of(*first, *more))
+    assert (found.tokens, found.share) == (total(request_of(*first)), 1.0)
+
+
+def test_a_change_ends_the_prefix_where_it_stands():
+    """What stands before the changed content is kept, what stands behind it is not."""
+    memory = PrefixMemory()
+    compared(memory, request_of("one", "two", "three"))
+    assert compared(memory, request_of("one", "2", "three")).tokens == total(request_of("one"))
+
+
+def test_a_changed_result_ends_the_prefix():
+    """A result that gave way to a note is a change, and so is one value in a small result."""
+    rows = [{"id": number, "name": "row"} for number in range(100)]
+    call = call_part("look", {"a": 1}, "c1")
+    for other in ({"cleared": 100}, {"rows": [*rows[:-1], {"id": 7, "name": "other"}]}):
+        memory = PrefixMemory()
+        compared(memory, request_of("q", call, result_part("look", {"rows": rows}, "c1"), "end"))
+        found = compared(memory, request_of("q", call, result_part("look", other, "c1"), "end"))
+        assert found.tokens == total(request_of("q", call))
+
+
+def test_a_changed_system_instruction_or_model_keeps_nothing():
+    """The provider's cache begins with the instructions and belongs to one model."""
+    for changed in (request_of("a", "b", system="Be long."), request_of("a", "b", model="other")):
+        memory = PrefixMemory()
+        compared(memory, request_of("a", "b"))
+        assert compared(memory, changed).tokens == 0
+
+
+def test_the_beginning_of_a_long_text_counts():
+    """Where a long text changed at its end, what stands before is kept, in steps of a block."""
+    memory = PrefixMemory()
+    text = "".join(f"line {number}\n" for number in range(1000))
+    compared(memory, request_of(text))
+    found = compared(memory, request_of(text + "one more"))
+    assert 0.8 < found.share < 1.0
+    assert compared(memory, request_of("x" + text)).tokens < total(request_of("")) + BLOCK
+
+
+def test_memory_is_bounded(monkeypatch):
+    """Sessions that called longest ago are forgotten, by number and by size."""
+    memory = PrefixMemory()
+    for number in range(3000):
+        compared(memory, request_of("a"), (str(number), "agent"))
+    assert len(memory) == 1024
+    monkeypatch.setattr(prefix_memory, "_MAX_LINKS", 100)
+    for number in range(50):
+        compared(memory, request_of(*"abcdefgh"), (f"long {number}", "agent"))
+    assert len(memory) == 10
+    assert compared(memory, request_of(*"abcdefgh"), ("long 49", "agent")).share == 1.0
+
+
+def test_holds_no_payload():
+    """Nothing of a request can be reached from the memory."""
+    memory = PrefixMemory()
+    request = request_of("the secret text" * 200)
+    compared(memory, request)
+    found, stack = set(), [memory._last]
+    while stack:
+        each = stack.pop()
+        found.add(repr(each)[:200])
+        stack += [more for more in gc.get_referents(each) if not isinstance(more, type)]
+    assert not any("secret" in text for text in found)

@@ -1,0 +1,115 @@
+"""ReportLog: the newest reports, found again by call, and sums over them."""
+
+import asyncio
+
+import pytest
+from google.adk.agents import LlmAgent, ParallelAgent
+
+from adk_context_pack.errors import SettingError
+from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.report_log import ReportLog
+from tests.support.reported import SECRET, reported_run
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel
+
+
+def report(**values):
+    given = {"agent": "a", "model": "m", "invocation_id": "i", "session_id": "s", "tokens_before": 3, "tokens_after": 2}
+    return CallReport(passes=(), **{**given, **values})
+
+
+def test_is_a_bounded_sequence():
+    """The newest reports stay, in order; index and slices work as with a list."""
+    log = ReportLog(max_reports=3)
+    for number in range(5):
+        log.add(report(tokens_before=number))
+    assert [each.tokens_before for each in log] == [2, 3, 4]
+    assert (log[0].tokens_before, log[-1].tokens_before, len(log)) == (2, 4, 3)
+    assert [each.tokens_before for each in log[::-1]] == [4, 3, 2]
+    assert [each.tokens_before for each in log[-2:]] == [3, 4]
+    log.clear()
+    assert not log
+
+
+def test_limits_are_checked():
+    """Limits that cannot work are refused with their value."""
+    with pytest.raises(SettingError, match=r"max_reports must be .* not 0"):
+        ReportLog(max_reports=0)
+    with pytest.raises(SettingError, match=r"max_requests must be .* not -1"):
+        ReportLog(max_requests=-1)
+    with pytest.raises(SettingError, match=r"keep_requests must be .* not -2"):
+        ContextPipeline([], keep_requests=-2)
+
+
+async def test_sums_for_runs_sessions_and_agents():
+    """Sums over a run, a session and an agent are the sums of their calls."""
+    run, pipeline = await reported_run("Where is Oslo?", "And now?")
+    log = pipeline.reports
+    await reported_run(pipeline=pipeline, session_id="second")
+    assert list(log.by_session()) == ["session", "second"]
+    assert log.by_agent().keys() == {"scout", "writer"}
+    assert [each.calls for each in log.by_run().values()] == [3, 2, 3]
+    scout = log.totals(agent="scout", session_id="session")
+    mine = [each for each in log if each.agent == "scout" and each.session_id == "session"]
+    assert scout == log.by_session()["session"].of(mine)
+    assert scout.calls == 3
+    assert scout.tokens_after == sum(each.tokens_after for each in mine)
+    assert scout.prompt_tokens == 2100
+    assert log.totals(invocation_id=run.turns[0][0].invocation_id).calls == 3
+
+
+async def test_answers_find_their_calls_when_agents_run_side_by_side():
+    """With several calls under way at once, each report gets the figures of its own answer."""
+    pipeline = ContextPipeline([StripForContext()])
+
+    def usage(request):
+        return int(request.config.system_instruction.split("number ")[1].split(".")[0])
+
+    async def answer(request):
+        await asyncio.sleep(0.01 * (usage(request) % 3))
+        return "ok"
+
+    workers = [
+        LlmAgent(
+            name=f"worker_{number}",
+            model=ScriptedModel(answer=answer, usage=usage),
+            instruction=f"You are number {number}.",
+            before_model_callback=pipeline,
+            after_model_callback=pipeline.after_model,
+        )
+        for number in range(1, 7)
+    ]
+    await run_agent(ParallelAgent(name="all", sub_agents=workers), "Go.")
+    assert {each.agent: each.prompt_tokens for each in pipeline.reports} == {f"worker_{n}": n for n in range(1, 7)}
+
+
+async def test_requests_are_kept_only_where_asked_for():
+    """Requests are recorded on request alone, and only those of the newest calls."""
+    _, silent = await reported_run()
+    assert all(each.request_after is None for each in silent.reports)
+    kept = ContextPipeline([StripForContext()], keep_requests=2)
+    await reported_run("Where is Oslo?", "And now?", pipeline=kept)
+    assert [each.request_after is not None for each in kept.reports] == [False, False, False, True, True]
+    last = kept.reports[-1]
+    assert SECRET in str(last.request_before)
+    assert SECRET not in str(last.request_after)
+    assert SECRET not in repr(last)
+
+
+def test_answers_that_never_come_are_forgotten():
+    """A call that failed or was answered by a plugin leaves nothing behind for ever."""
+
+    class Context:
+        def __init__(self, number):
+            self.session = type("Session", (), {"id": str(number)})
+            self.invocation_id = self.agent_name = "x"
+
+    log = ReportLog(max_reports=1)
+    contexts = [Context(number) for number in range(3000)]
+    for context in contexts:
+        log.add(report(), context)
+    assert len(log._waiting) == 1024
+    assert log.waiting_for(contexts[0]) is None
+    assert log.waiting_for(contexts[-1]) is log[-1]
