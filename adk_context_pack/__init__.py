@@ -4,10 +4,20 @@ from adk_context_pack.agents.compact_state_step import CompactStateStep
 from adk_context_pack.agents.data_summarizer import DataSummarizer
 from adk_context_pack.agents.summarized_results import get_summarized_results, summarized_results_tool
 from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.errors import ContextPackError, ContextPackWarning, SettingError, UnknownRelayFormatWarning
+from adk_context_pack.errors import (
+    ContextPackError,
+    ContextPackWarning,
+    HandleError,
+    QueryError,
+    SettingError,
+    StoreError,
+    UnknownRelayFormatWarning,
+)
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.clear_tool_results import ClearToolResults
 from adk_context_pack.passes.compact_state import CompactState
+from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.call_report import CallReport
@@ -16,12 +26,17 @@ from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tokens import estimate_tokens
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
+from adk_context_pack.tools.offload_payload import OffloadPayload, offload_payload
+from adk_context_pack.tools.payload_store import PayloadStore
+from adk_context_pack.tools.query_rows import QueryRows, query_rows
+from adk_context_pack.tools.read_payload import ReadPayload, read_payload
 
 __all__ = [
     "GOOGLE_ADS_KPIS",
     "CallReport",
     "CapRows",
     "CastNarrative",
+    "ClearToolResults",
     "CompactState",
     "CompactStateStep",
     "ContextPackError",
@@ -29,16 +44,27 @@ __all__ = [
     "ContextPass",
     "ContextPipeline",
     "DataSummarizer",
+    "FitTokenBudget",
+    "HandleError",
     "Kpi",
     "ModelCall",
+    "OffloadPayload",
     "PassReport",
+    "PayloadStore",
+    "QueryError",
+    "QueryRows",
+    "ReadPayload",
     "SettingError",
+    "StoreError",
     "StripForContext",
     "TableFacts",
     "UnknownRelayFormatWarning",
     "cap_rows",
     "estimate_tokens",
     "get_summarized_results",
+    "offload_payload",
+    "query_rows",
+    "read_payload",
     "summarized_results_tool",
     "table_facts",
 ]

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack.errors import SettingError
+from adk_context_pack.model_call import ModelCall
+
 Counter = Callable[[str], int]
 """A tokenizer of one's own: from text to its number of tokens."""
 
-# Fitted on o200k: prose has 4 to 4.6 characters a token, dense JSON 2.4, CJK about one character a token. Letters and
-# spaces are cheap, digits and punctuation are what makes JSON dense, and a CJK character has three UTF-8 bytes.
-_LETTERS_A_TOKEN = 4.0
-_OTHERS_A_TOKEN = 1.6
+# Fitted on o200k, on the high side: prose has 4 to 5 characters a token, dense JSON 2.4, CJK one to two characters a
+# token. Small letters and spaces are cheap; digits, punctuation and capitals (base64, codes) are what makes text dense,
+# and a CJK character has three UTF-8 bytes. The zero byte stands among the letters for the length prefixes of marshal.
+_LETTERS_A_TOKEN = 4.2
+_OTHERS_A_TOKEN = 1.4
 _HIGH_BYTES_A_TOKEN = 3.0
-_LETTERS = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1)) + b" "
-_HIGH = bytes(range(128, 256))
+_LETTERS = bytes(range(ord("a"), ord("z") + 1)) + b" \0"
+_LETTERS_AND_HIGH = _LETTERS + bytes(range(128, 256))
 _CONTENT_OVERHEAD = 4
 _IMAGE_TOKENS = 258
 """What Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
@@ -35,8 +39,46 @@ def estimate_tokens(text: str) -> int:
 
 
 def payload_text(value: Any) -> str:
-    """`value` as the compact JSON in which a provider receives it, for counters that need the text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    """`value` as the compact JSON in which a provider receives it, for counters that need the text.
+
+    What JSON cannot hold (odd keys, cycles, nesting beyond Python's limit) is given as its leaves, one after another.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError):
+        return ",".join(_leaves(value))
+
+
+def characters(contents: Sequence[types.Content]) -> int:
+    """Characters of all texts and payloads; slow, since payloads are written out as JSON."""
+    return sum(_characters(part) for content in contents for part in content.parts or ())
+
+
+def _characters(part: types.Part) -> int:
+    used = part.function_response or part.function_call
+    if used is None:
+        return len(part.text or "")
+    payload = used.response if isinstance(used, types.FunctionResponse) else used.args
+    return len(used.name or "") + len(payload_text(payload))
+
+
+def valid_counter(owner: object, counter: object) -> None:
+    """Refuses a `counter` setting that cannot be called with a `SettingError`."""
+    if counter is not None and not callable(counter):
+        raise SettingError.of(owner, "counter", counter, "a function from text to its number of tokens")
+
+
+def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
+    """The meter that all passes of one model call share, so that each content is counted once.
+
+    Args:
+        call: the model call that is being prepared.
+        counter: from text to tokens; without one, `estimate_tokens`. Each counter has a meter of its own.
+    """
+    meters: dict[Counter | None, TokenMeter] = call.memo.setdefault("meters", {})
+    if counter not in meters:
+        meters[counter] = TokenMeter(counter=counter)
+    return meters[counter]
 
 
 class TokenMeter:
@@ -58,9 +100,10 @@ class TokenMeter:
 
     def payload(self, value: Any) -> int:
         """Tokens of call arguments or a tool's response (any JSON-like value)."""
-        if self._counter:
-            return self._counter(payload_text(value))
-        return _bytes_to_tokens(_payload_bytes(value))
+        if not value:
+            return 1
+        # By identity as well: ADK's copies of a content share the payload with the session's event.
+        return self._remembered(value, self._payload)
 
     def part(self, part: types.Part) -> int:
         """Tokens of one part, media included."""
@@ -104,6 +147,11 @@ class TokenMeter:
             self._seen[id(value)] = seen = (value, count(value))
         return seen[1]
 
+    def _payload(self, value: Any) -> int:
+        if self._counter:
+            return self._counter(payload_text(value))
+        return _bytes_to_tokens(_payload_bytes(value))
+
     def _instruction(self, instruction: Any) -> int:
         if instruction is None:
             return 0
@@ -133,16 +181,32 @@ class TokenMeter:
 
 
 def _payload_bytes(value: Any) -> bytes:
-    # marshal walks a nested dict four times faster than json, and its size is within a few percent of the JSON's:
-    # strings stand as they are, and its length prefixes stand where JSON has quotes and commas.
+    # marshal walks a nested dict two to forty times faster than json, and its size is within a few percent of the
+    # JSON's: strings stand as they are, and its length prefixes stand where JSON has quotes and commas. Version 1
+    # writes floats as text, and nothing by reference.
     try:
-        return marshal.dumps(value, 2)
+        return marshal.dumps(value, 1)
     except ValueError:
         return payload_text(value).encode("utf-8", "surrogatepass")
 
 
+def _leaves(value: Any) -> Iterator[str]:
+    stack, seen = [value], set()
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, (dict, list, tuple)):
+            yield str(item)
+        elif id(item) not in seen:
+            seen.add(id(item))
+            stack.extend(item)
+            if isinstance(item, dict):
+                stack.extend(item.values())
+
+
 def _bytes_to_tokens(data: bytes) -> int:
     others = len(data.translate(None, _LETTERS))
-    high = others - len(data.translate(None, _LETTERS + _HIGH)) if not data.isascii() else 0
     letters = len(data) - others
-    return round(letters / _LETTERS_A_TOKEN + (others - high) / _OTHERS_A_TOKEN + high / _HIGH_BYTES_A_TOKEN)
+    if data.isascii():
+        return round(letters / _LETTERS_A_TOKEN + others / _OTHERS_A_TOKEN)
+    low = len(data.translate(None, _LETTERS_AND_HIGH))
+    return round(letters / _LETTERS_A_TOKEN + low / _OTHERS_A_TOKEN + (others - low) / _HIGH_BYTES_A_TOKEN)

@@ -108,7 +108,7 @@ def anthropic_problems(contents: Contents) -> list[str]:
     ]
     problems = [] if messages[0].role == "user" else ["the first message is the assistant's"]
     ids = Counter(call.id for message in messages for call in message.calls)
-    problems += [f"call id {call_id!r} is used {count} times" for call_id, count in ids.items() if count > 1]
+    problems += [f"call id {call_id!r} is used more than once" for call_id, count in ids.items() if count > 1]
     nobody = _Message(role="user")
     for before, message, after in zip([nobody, *messages], messages, [*messages[1:], nobody], strict=False):
         problems += _anthropic_pairing(before, message, after)

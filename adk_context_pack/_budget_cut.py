@@ -1,0 +1,125 @@
+"""Where the cut through a history stands: a pure function of the history, which moves in large steps.
+
+The history is gone through as it grew, one model call after another. At a call whose request would be over the budget,
+the oldest groups go until much less is left than would fit; then nothing moves until the budget is reached again. The
+same history gives the same cuts in every process, and between two of them each request begins with the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from adk_context_pack._contents import Group, Kind
+from adk_context_pack.token_calibration import Calibration
+
+_WITHIN_TURNS: tuple[frozenset[Kind], ...] = (frozenset({"exchange", "relay"}), frozenset({"model"}))
+"""What goes within the turns that stay, in this order; the user's words never do."""
+
+
+@dataclass(kw_only=True, slots=True)
+class BudgetCut:
+    """One history, one budget.
+
+    Attributes:
+        groups: the history.
+        sizes: the estimated tokens of each group.
+        calls: the groups before which the agent's model was called.
+        pinned: the groups that stay.
+        fixed: estimated tokens of what is sent with every call.
+        budget: the most tokens that a request may have.
+        target: the share of the room in the budget that a cut leaves filled.
+        keep_turns: how many of the newest turns lose calls and results only.
+        marker: what the marker costs that stands where something was left out.
+        calibration: what the estimates are worth.
+        dropped: the groups that go.
+        total: tokens of the newest request, after the cut.
+    """
+
+    groups: Sequence[Group]
+    sizes: Sequence[int]
+    calls: Collection[int]
+    pinned: Collection[int]
+    fixed: int
+    budget: int
+    target: float
+    keep_turns: int
+    marker: int
+    calibration: Calibration
+    dropped: set[int] = field(default_factory=set)
+    total: float = 0.0
+    _standing: float = 0.0
+    _weights: list[float] = field(default_factory=list)
+    _turns: list[list[int]] = field(default_factory=lambda: [[]])
+    _next_turn: int = 0
+    _next_groups: dict[frozenset[Kind], int] = field(default_factory=dict)
+
+    def find(self) -> BudgetCut:
+        """Goes through the history and fills in `dropped` and `total`."""
+        # The first figure of all is mostly instruction and declarations, so it is the best one for them.
+        self._standing = self.total = self.fixed * self.calibration.factor
+        sent, answered = -1, 0
+        for index in range(len(self.groups)):
+            if index in self.calls:
+                steady = not self._shrink(index)
+                self._reweigh(answered, index, sent, steady=steady)
+                sent, answered = self.groups[index].start, index
+            self._add(index)
+        self._shrink(len(self.groups))
+        return self
+
+    def _add(self, index: int) -> None:
+        # What no provider has counted yet has the prior's weight at least, whatever its like weighed before.
+        self._weights.append(self.sizes[index] * max(1.0, self.calibration.factor))
+        self.total += self._weights[index]
+        starts_turn = self.groups[index].kind == "user" and self._turns[-1]
+        if starts_turn and self.groups[index - 1].kind != "user":
+            self._turns.append([])
+        self._turns[-1].append(index)
+
+    def _reweigh(self, start: int, stop: int, sent: int, *, steady: bool) -> None:
+        """The call at group `stop` was answered: what was new in it has now been counted by the provider."""
+        estimate = sum(self.sizes[start:stop])
+        scale = self.calibration.scale(sent, self.groups[stop].start, estimate, steady=steady)
+        for index in range(start, stop):
+            weight = self.sizes[index] * scale
+            if index not in self.dropped:
+                self.total += weight - self._weights[index]
+            self._weights[index] = weight
+
+    def _shrink(self, stop: int) -> bool:
+        """Cuts the request that holds the groups before `stop`, if it is over the budget."""
+        if self.total <= self.budget:
+            return False
+        before = len(self.dropped)
+        goal = self._goal()
+        while self.total > goal and self._next_turn < len(self._turns) - self.keep_turns:
+            for index in self._turns[self._next_turn]:
+                self._drop(index)
+            self._next_turn += 1
+        for kinds in _WITHIN_TURNS:
+            if self.total > self.budget:
+                self._shrink_turns(kinds, stop, goal)
+        return len(self.dropped) > before
+
+    def _shrink_turns(self, kinds: frozenset[Kind], stop: int, goal: float) -> None:
+        newest = stop - 1
+        while newest > 0 and self.groups[newest].kind == "fixed":
+            newest -= 1
+        index = self._next_groups.get(kinds, 0)
+        while self.total > goal and index < newest:
+            if self.groups[index].kind in kinds:
+                self._drop(index)
+            index += 1
+        self._next_groups[kinds] = index
+
+    def _drop(self, index: int) -> None:
+        if index in self.pinned or index in self.dropped:
+            return
+        if not self.dropped:
+            self.total += self.marker
+        self.dropped.add(index)
+        self.total -= self._weights[index]
+
+    def _goal(self) -> float:
+        return self._standing + self.target * max(self.budget - self._standing, 0)

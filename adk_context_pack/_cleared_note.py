@@ -1,0 +1,63 @@
+"""What stands in a request where the body of a tool result, or a call's arguments, were taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from adk_context_pack._outcome import outcome_of
+
+KEY = "left_out"
+"""The first key of every note; a result that has it is a note already."""
+_MAX_CHARS = 300
+_MAX_HEAD = 100
+
+
+def is_note(payload: Any) -> bool:
+    """Whether a payload is a note of this kind."""
+    return isinstance(payload, Mapping) and next(iter(payload), None) == KEY
+
+
+def result_note(name: str | None, response: Any, tokens: int, *, findable: bool) -> dict[str, Any]:
+    """The note for one tool result: tool, size, what it was, and its handle if it has one.
+
+    Args:
+        name: the tool.
+        response: the tool's response.
+        tokens: its size.
+        findable: whether the agent has `search_history`.
+    """
+    note: dict[str, Any] = {
+        KEY: f"an older result of {name}, about {tokens} tokens; it was seen in full before"
+        + (", search_history finds it" if findable else ""),
+        "was": outcome_of(response, max_chars=_MAX_CHARS, max_error_chars=_MAX_CHARS),
+    }
+    if head := _head(response):
+        note["began"] = head
+    if handle := _handle(response):
+        note["handle"] = handle
+    return note
+
+
+def arguments_note(args: Mapping[str, Any], tokens: int) -> dict[str, Any]:
+    """The note for a call's arguments: how large they were, and the short ones among them."""
+    short = {key: value for key, value in args.items() if len(str(value)) <= _MAX_HEAD}
+    return {KEY: f"arguments of about {tokens} tokens: {', '.join(map(str, args))}"[:_MAX_CHARS], **short}
+
+
+def _head(response: Any) -> str:
+    """How a text began: the one part of a body whose shape says nothing."""
+    for value in response.values() if isinstance(response, Mapping) else (response,):
+        if isinstance(value, str) and len(value) > _MAX_HEAD:
+            return value[:_MAX_HEAD]
+    return ""
+
+
+def _handle(response: Any) -> str:
+    if not isinstance(response, Mapping):
+        return ""
+    for value in (response, *response.values()):
+        handle = value.get("handle") if isinstance(value, Mapping) else None
+        if isinstance(handle, str) and len(handle) <= _MAX_HEAD:
+            return handle
+    return ""

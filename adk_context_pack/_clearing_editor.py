@@ -1,0 +1,83 @@
+"""Puts notes in place of bodies, in new contents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from google.genai import types
+
+from adk_context_pack._cleared_note import arguments_note, is_note, result_note
+from adk_context_pack._contents import Place
+from adk_context_pack.tokens import TokenMeter, payload_text
+
+_LARGEST_NOTE = 800
+
+
+class ClearingEditor:
+    """Builds new contents where something changes; what it was given stays as it is."""
+
+    def __init__(self, contents: Sequence[types.Content], meter: TokenMeter, *, findable: bool) -> None:
+        self.count = self.saved = 0
+        self._contents = contents
+        self.meter = meter
+        self._findable = findable
+        self._notes: dict[Place, dict[str, Any]] = {}
+        self._parts: dict[int, list[types.Part]] = {}
+
+    def is_worth_it(self, place: Place, size: int) -> bool:
+        """Whether a result may be cleared at all: it carries no signature, and its note is smaller than its body."""
+        part = self._part(place)
+        result = part.function_response
+        if part.thought_signature or result is None:
+            return False
+        # A note is shorter than this whatever it says, so that most need not be written to be measured.
+        if size > _LARGEST_NOTE:
+            return True
+        note = self._note(place, size)
+        return self.meter.payload(note) < size and len(payload_text(note)) <= len(payload_text(result.response))
+
+    def clear_result(self, place: Place, size: int) -> bool:
+        """Puts a note in place of a result's body."""
+        result = self._part(place).function_response
+        note = self._note(place, size)
+        saved = size - self.meter.payload(note)
+        if result is None or saved <= 0:
+            return False
+        self.count += 1
+        self.saved += saved
+        self._replace(place, {"function_response": result.model_copy(update={"response": note})})
+        return True
+
+    def clear_args(self, place: Place, min_tokens: int) -> None:
+        """Puts a note in place of a call's arguments, if they are large and not signed."""
+        part = self._part(place)
+        call = part.function_call
+        if call is None or not call.args or part.thought_signature or is_note(call.args):
+            return
+        size = self.meter.payload(call.args)
+        note = arguments_note(call.args, size)
+        saved = size - self.meter.payload(note)
+        if size >= min_tokens and saved > 0 and len(payload_text(note)) <= len(payload_text(call.args)):
+            self.saved += saved
+            self._replace(place, {"function_call": call.model_copy(update={"args": note})})
+
+    def contents(self) -> list[types.Content]:
+        """The contents as they now are."""
+        return [
+            content.model_copy(update={"parts": self._parts[index]}) if index in self._parts else content
+            for index, content in enumerate(self._contents)
+        ]
+
+    def _note(self, place: Place, size: int) -> dict[str, Any]:
+        if place not in self._notes:
+            result = self._part(place).function_response or types.FunctionResponse()
+            self._notes[place] = result_note(result.name, result.response, size, findable=self._findable)
+        return self._notes[place]
+
+    def _part(self, place: Place) -> types.Part:
+        return (self._contents[place.content].parts or [])[place.part]
+
+    def _replace(self, place: Place, update: dict[str, object]) -> None:
+        parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))
+        parts[place.part] = parts[place.part].model_copy(update=update)

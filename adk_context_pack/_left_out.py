@@ -1,0 +1,67 @@
+"""A history without some of its groups, and the words that stand where they were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from google.genai import types
+
+from adk_context_pack._contents import Group, Pairing
+from adk_context_pack._texts import text_part, user_content
+
+MAX_TOKENS = 100
+"""What a marker may cost; the estimate of the longest is below."""
+
+_NAMES = 4
+_NAME_LENGTH = 30
+_AGAIN = "[Something else was left out here.]"
+
+
+def without(
+    contents: Sequence[types.Content], groups: Sequence[Group], dropped: Collection[int], marker: str
+) -> list[types.Content]:
+    """`contents` without the dropped groups.
+
+    `marker` stands at the first gap, and a short one wherever a gap would leave a turn of the model first, or right
+    behind another one: Gemini takes a call only behind a turn of the user's role.
+    """
+    left: list[types.Content] = []
+    first = gap = False
+    for index, one in enumerate(groups):
+        if index in dropped:
+            gap = True
+            continue
+        if gap:
+            needed = contents[one.start].role == "model" and (not left or left[-1].role == "model")
+            if needed or not first:
+                left.append(user_content([text_part(_AGAIN if first else marker)]))
+            first, gap = True, False
+        left.extend(contents[one.start : one.stop])
+    return left
+
+
+def marker_text(groups: Sequence[Group], dropped: Collection[int], pairing: Pairing, *, findable: bool) -> str:
+    """What was left out, in one sentence, and how to find it.
+
+    It depends on what was left out alone, so that it stays the same until the next cut.
+    """
+    gone = {index for number in dropped for index in range(groups[number].start, groups[number].stop)}
+    turns = sum(groups[number].kind == "user" for number in dropped)
+    calls = Counter(_short(call.name) for place, call in pairing.calls.items() if place.content in gone)
+    what = ", ".join(_parts(turns, calls)) or f"{len(gone)} messages"
+    found = " Use search_history to find what was said, called or returned there." if findable else ""
+    return f"[Earlier conversation left out to save space: {what}.{found}]"
+
+
+def _parts(turns: int, calls: Counter[str]) -> Iterator[str]:
+    if turns:
+        yield f"{turns} user {'turn' if turns == 1 else 'turns'}"
+    if calls:
+        names = ", ".join(sorted(calls)[:_NAMES]) + (", …" if len(calls) > _NAMES else "")
+        yield f"{calls.total()} tool {'call' if calls.total() == 1 else 'calls'} ({names})"
+
+
+def _short(name: str | None) -> str:
+    text = (name or "?").replace("\n", " ")
+    return text if len(text) <= _NAME_LENGTH else f"{text[:_NAME_LENGTH]}…"

@@ -1,0 +1,89 @@
+"""Who speaks in a content of the user role: the user, another agent by way of ADK, or ADK itself.
+
+Roles do not tell: relays, function responses, dynamic instructions and the old form of compaction summaries all come
+under the user's. The session's events do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from google.adk.events.event import Event
+from google.genai import types
+
+from adk_context_pack._adk import QUOTE_BEGIN
+from adk_context_pack._texts import Texts, texts_of
+from adk_context_pack.model_call import ModelCall
+
+Voice = Literal["user", "relay", "model", "fixed"]
+"""`fixed` is what nobody said in this conversation and no pass may drop: summaries, instructions, what is unknown."""
+
+_RELAYS = ("For context", "What other agents did, quoted", QUOTE_BEGIN)
+"""How a relayed block begins: as ADK writes it, as `CastNarrative` retells it, as `StripForContext` leaves a note."""
+
+_INSTRUCTION = "<<<BEGIN_SYSTEM_INSTRUCTION>>>"
+"""How ADK marks its dynamic instruction from 2.9.0 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voices:
+    """What a session says about its speakers.
+
+    Attributes:
+        user: what users said, as the texts of each of their messages; None where there are no events to ask.
+        summaries: the texts of ADK's compaction summaries.
+    """
+
+    user: frozenset[Texts] | None
+    summaries: tuple[str, ...]
+
+    @classmethod
+    def of(cls, call: ModelCall) -> Voices:
+        """The speakers of the session behind `call`; found once for each call."""
+        found = call.memo.get("voices")
+        if not isinstance(found, Voices):
+            call.memo["voices"] = found = cls._read(call.events, call.user_content)
+        return found
+
+    @classmethod
+    def _read(cls, events: Sequence[Event], message: types.Content | None) -> Voices:
+        said = set()
+        summaries = []
+        for event in events:
+            if event.author == "user" and event.content is not None:
+                said.add(texts_of(event.content))
+            if event.actions.compaction is not None:
+                summaries += _summary_texts(event)
+        if message is not None and events:
+            said.add(texts_of(message))
+        return cls(frozenset(said) if events else None, tuple(summaries))
+
+    def voice(self, content: types.Content) -> Voice:
+        """Who speaks in a content that holds no function response."""
+        texts = texts_of(content)
+        if self.summaries and self._is_summary(texts):
+            return "fixed"
+        if content.role == "model":
+            return "model"
+        if content.role != "user":
+            return "fixed"
+        if self.user is not None and texts in self.user:
+            return "user"
+        first = (texts[0] if texts else None) or ""
+        if first.startswith(_RELAYS):
+            return "relay"
+        unknown = self.user is not None or first.startswith(_INSTRUCTION)
+        return "fixed" if unknown else "user"
+
+    def _is_summary(self, texts: Texts) -> bool:
+        # Up to 2.6.3 the summary stands behind "[model] said: "; later it is a content of its own.
+        last = (texts[-1] if texts else None) or ""
+        return any(last.endswith(summary) for summary in self.summaries)
+
+
+def _summary_texts(event: Event) -> list[str]:
+    compaction = event.actions.compaction
+    content = compaction.compacted_content if compaction else None
+    return [part.text for part in (content.parts if content else None) or () if part.text]

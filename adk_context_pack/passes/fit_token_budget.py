@@ -1,0 +1,151 @@
+"""The oldest parts of a conversation leave the request when it would not fit its budget."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack._budget_cut import BudgetCut
+from adk_context_pack._contents import Group, Pairing, group, model_calls, pair
+from adk_context_pack._left_out import MAX_TOKENS, marker_text, without
+from adk_context_pack._settings import positive
+from adk_context_pack._voices import Voices
+from adk_context_pack._waiting import waiting_calls
+from adk_context_pack.context_pass import ContextPass, logger
+from adk_context_pack.errors import SettingError
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.token_calibration import HIGHEST_FACTOR, Calibration, has_figures
+from adk_context_pack.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
+
+_LITTLE = 2 * MAX_TOKENS
+"""Below this, the marker's words may be longer than what they stand for, though they cost fewer tokens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitTokenBudget(ContextPass):
+    """Keeps a request within `max_tokens`: the oldest whole groups go, turns first, then calls with their results.
+
+    Never goes: the system instruction, the user's current message, ADK's compaction summary and dynamic instruction,
+    the newest group, calls that wait (for a result, a confirmation or credentials), and whatever the session's events
+    do not explain. A short user content says where something was left out, and names `search_history` if the agent has
+    that tool. Where the budget cannot be met so, the request is as small as these rules allow, and the log and the
+    report say so.
+
+    Everything that is sent counts: system instruction, tool declarations, contents, media. Estimates are set right by
+    the figures that the provider gave for the session's own calls of this agent and model; before the first figure,
+    and for what is new, a dense prior holds.
+
+    Args:
+        max_tokens: the budget, in tokens.
+        keep_turns: how many of the newest turns are not dropped as a whole; if the rest is not enough, their oldest
+            calls with results go, then what the agent said in them, and the user's messages stay.
+        cut_to: the share of the room in the budget that a cut leaves filled, above 0 and below 1. Less means fewer
+            cuts, and so fewer cache misses, but less history right after one.
+        counter: a tokenizer of one's own, from text to tokens; without one, tokens are estimated and calibrated.
+
+    Cost to the prompt cache: one miss at each cut. Where a cut stands depends on the history alone and moves in large
+    steps; in between, each request begins with the one before it, across processes and restarts.
+
+    ADK's own compaction by `token_threshold` reads the size of the last prompt, which this pass keeps small: set the
+    threshold below `max_tokens`, or compact by `compaction_interval`.
+    """
+
+    max_tokens: int
+    keep_turns: int = 1
+    cut_to: float = 0.5
+    counter: Counter | None = None
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        super().__post_init__()
+        positive(self, "max_tokens", self.max_tokens)
+        positive(self, "keep_turns", self.keep_turns)
+        if isinstance(self.cut_to, bool) or not isinstance(self.cut_to, (int, float)) or not 0 < self.cut_to < 1:
+            raise SettingError.of(self, "cut_to", self.cut_to, "a number above 0 and below 1")
+        valid_counter(self, self.counter)
+
+    def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """`request` within the budget; the same object where it fits."""
+        contents = request.contents or []
+        meter = meter_of(call, self.counter)
+        prior = meter.request(request)
+        # Figures of the provider's can raise an estimate, and only then is there anything to find out.
+        if prior * (HIGHEST_FACTOR if self._is_calibrated(call) else 1) <= self.max_tokens:
+            return request
+        pairing = pair(contents)
+        groups = group(contents, pairing, Voices.of(call))
+        cut = self._cut(request, call, meter, pairing, groups).find()
+        result = self._without(request, groups, cut, pairing)
+        gone = meter.contents(contents) - meter.contents(result)
+        if gone < _LITTLE and characters(result) > characters(contents):
+            gone = 0
+        if gone > 0:
+            call.note(f"left out {len(cut.dropped)} groups, {gone} tokens")
+        if cut.total > self.max_tokens:
+            self._warn(call, cut)
+        if pairing.orphans:
+            call.note(f"{len(pairing.orphans)} results without a call were left as they came")
+        # A marker may weigh more than the little that there was to leave out.
+        return request.model_copy(update={"contents": result}) if gone > 0 else request
+
+    def _cut(
+        self, request: LlmRequest, call: ModelCall, meter: TokenMeter, pairing: Pairing, groups: Sequence[Group]
+    ) -> BudgetCut:
+        contents = request.contents
+        calls = model_calls(contents, Voices.of(call))
+        started = set(calls)
+        sizes = [sum(map(meter.content, contents[one.start : one.stop])) for one in groups]
+        standing = meter.system(request) + meter.tools(request)
+        waiting = {place.content for place in waiting_calls(pairing, call)}
+        pinned = {index for index, one in enumerate(groups) if one.kind == "fixed" or _holds(one, waiting)}
+        fixed = [index for index in pinned if groups[index].kind == "fixed"]
+        return BudgetCut(
+            groups=groups,
+            sizes=[0 if one.kind == "fixed" else size for one, size in zip(groups, sizes, strict=True)],
+            calls={index for index, one in enumerate(groups) if one.start in started},
+            pinned=pinned,
+            fixed=_in_steps(standing + sum(sizes[index] for index in fixed), self.max_tokens),
+            budget=self.max_tokens,
+            target=self.cut_to,
+            keep_turns=self.keep_turns,
+            marker=MAX_TOKENS,
+            calibration=self._calibration(request, call, calls, standing, meter),
+        )
+
+    def _calibration(
+        self, request: LlmRequest, call: ModelCall, calls: Sequence[int], standing: int, meter: TokenMeter
+    ) -> Calibration:
+        if not self._is_calibrated(call):
+            return Calibration({})
+        return Calibration.of(call, request, calls, standing, meter)
+
+    def _is_calibrated(self, call: ModelCall) -> bool:
+        # A counter of the user's own is taken at its word.
+        return self.counter is None and has_figures(call)
+
+    def _without(
+        self, request: LlmRequest, groups: Sequence[Group], cut: BudgetCut, pairing: Pairing
+    ) -> list[types.Content]:
+        if not cut.dropped:
+            return request.contents
+        findable = "search_history" in (request.tools_dict or {})
+        marker = marker_text(groups, cut.dropped, pairing, findable=findable)
+        return without(request.contents, groups, cut.dropped, marker)
+
+    def _warn(self, call: ModelCall, cut: BudgetCut) -> None:
+        over = f"about {round(cut.total)} tokens are left where {self.max_tokens} are allowed"
+        call.note(f"over budget: {over}")
+        logger.warning("the request of agent %s cannot be made smaller: %s", call.agent_name, over)
+
+
+def _holds(one: Group, places: Collection[int]) -> bool:
+    return bool(places) and any(index in places for index in range(one.start, one.stop))
+
+
+def _in_steps(tokens: int, budget: int) -> int:
+    """`tokens` up to the next 64th of the budget, so that a dynamic instruction of changing length moves no cut."""
+    step = max(budget // 64, 1)
+    return -(-tokens // step) * step

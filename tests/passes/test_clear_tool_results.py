@@ -1,0 +1,211 @@
+"""ClearToolResults: older bodies give way to notes, in batches, and nothing else changes."""
+
+import itertools
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.genai import types
+
+from adk_context_pack import ClearToolResults, SettingError
+from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
+from tests.support.histories import is_prefix, long_turn, many_turns, results, rows
+from tests.support.requests import applied, call_for, request_for
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+
+def cleared(contents):
+    return ["left_out" in response for response in results(contents)]
+
+
+def test_clears_older_results_and_keeps_the_newest():
+    """In a conversation of several turns the newest results stay whole and those before them are notes."""
+    found = cleared(applied(ClearToolResults(keep_results=2), "a", many_turns(6)).contents)
+    assert not any(found[-2:])
+    assert all(found[:8])
+
+
+def test_clears_within_one_long_turn():
+    """A tool loop without a new question is cleared as well, and the newest three results stay."""
+    found = cleared(applied(ClearToolResults(), "a", long_turn(20)).contents)
+    assert not any(found[-3:])
+    assert sum(found) >= 14
+
+
+def test_a_note_says_what_was_there():
+    """The note names tool, size, status, counts, short values and the handle."""
+    response = {"status": "success", "rows": rows(1, 90), "query": {"handle": "0abc"}, "total": 90}
+    events = [
+        user_said("Q"),
+        agent_called("a", "get-issue", "adk-1"),
+        tool_returned("a", "get-issue", response, "adk-1"),
+        agent_said("a", "Fine."),
+        user_said("Next"),
+    ]
+    note = results(applied(ClearToolResults(keep_results=0), "a", events).contents)[0]
+    assert "get-issue" in note["left_out"]
+    assert "tokens" in note["left_out"]
+    assert all(word in note["was"] for word in ("success", "list of 90", "total: 90", "amount"))
+    assert note["handle"] == "0abc"
+
+
+def test_a_note_keeps_the_error():
+    """What went wrong stays readable in the note."""
+    response = {"status": "error", "error_message": "quota exceeded for customer 7", "dump": rows(1, 60)}
+    events = [user_said("Q"), agent_called("a", "t", "1"), tool_returned("a", "t", response, "1"), user_said("Next")]
+    note = results(
+        applied(ClearToolResults(keep_results=0), "a", [*events[:3], agent_said("a", "Hm."), *events[3:]]).contents
+    )[0]
+    assert "quota exceeded for customer 7" in note["was"]
+
+
+def test_the_session_keeps_the_body():
+    """Stored events are the same objects with the same bodies afterwards."""
+    events = many_turns(5)
+    before = [event.model_dump_json() for event in events]
+    applied(ClearToolResults(clear_args=True), "a", events)
+    assert [event.model_dump_json() for event in events] == before
+
+
+def test_what_the_model_has_not_seen_stays():
+    """Results that came after the model's last turn stay, however many they are and whatever the settings."""
+    calls = [call_part("t", {"n": n}, f"adk-{n}") for n in range(5)]
+    answers = [result_part("t", {"rows": rows(n, 60)}, f"adk-{n}") for n in range(5)]
+    events = [user_said("Q"), event("a", *calls), event("a", *answers, role="user")]
+    raw = request_for("a", events)
+    assert ClearToolResults(keep_results=0).apply(raw, call_for("a", events)) is raw
+
+
+def test_keep_in_turn_holds_what_the_answer_needs():
+    """With nothing kept from earlier turns, the running turn still keeps its newest results."""
+    events = [*many_turns(3), *long_turn(3)[1:]]
+    found = cleared(applied(ClearToolResults(keep_results=0, keep_in_turn=4), "a", events).contents)
+    assert found == [True] * 6 + [False] * 3
+
+
+def test_small_results_and_excluded_tools_stay():
+    """Results under the minimum, and those of excluded tools, are left alone."""
+    raw = request_for("a", many_turns(6, size=1))
+    assert ClearToolResults(keep_results=0).apply(raw, call_for("a", many_turns(6, size=1))) is raw
+    events = many_turns(6)
+    raw = request_for("a", events)
+    assert ClearToolResults(keep_results=0, exclude_tools=["fetch"]).apply(raw, call_for("a", events)) is raw
+
+
+@pytest.mark.parametrize("call_id", ["adk-7", "call_7"])
+def test_results_of_waiting_calls_stay(call_id):
+    """The receipt of a long-running call stays until the user's side has posted its result."""
+    waiting = event("a", call_part("approve", {"x": 1}, call_id), long_running_tool_ids={call_id})
+    receipt = tool_returned("a", "approve", {"status": "pending", "form": rows(1, 60)}, call_id)
+    rest = many_turns(4)
+    note = results(applied(ClearToolResults(keep_results=0), "a", [user_said("Q"), waiting, receipt, *rest]).contents)[
+        0
+    ]
+    assert note["status"] == "pending"
+    done = tool_returned("user", "approve", {"status": "done", "form": rows(1, 60)}, call_id)
+    events = [user_said("Q"), waiting, receipt, done, agent_said("a", "Thanks."), *rest]
+    assert "left_out" in results(applied(ClearToolResults(keep_results=0), "a", events).contents)[0]
+
+
+def test_arguments_go_on_request_unless_signed():
+    """With clear_args the large arguments of cleared results go, save those with a thought signature."""
+    big = {"text": "word " * 400, "path": "a.txt"}
+    signed = call_part("write", big, "adk-2")
+    signed.thought_signature = b"sig"
+    events = [
+        user_said("Q"),
+        event("a", call_part("write", big, "adk-1")),
+        tool_returned("a", "write", {"rows": rows(1, 60)}, "adk-1"),
+        event("a", signed),
+        tool_returned("a", "write", {"rows": rows(2, 60)}, "adk-2"),
+        agent_said("a", "Written."),
+        user_said("Next"),
+    ]
+    contents = applied(ClearToolResults(keep_results=0, clear_args=True), "a", events).contents
+    first, second = (part.function_call for c in contents for part in c.parts if part.function_call)
+    assert first.args["path"] == "a.txt"
+    assert "left_out" in first.args
+    assert second.args == big
+    assert contents[3].parts[0].thought_signature == b"sig"
+
+
+@pytest.mark.parametrize("build", [long_turn, many_turns], ids=["loop", "turns"])
+@pytest.mark.parametrize("entry", [ClearToolResults(), ClearToolResults(keep_results=0, keep_in_turn=4)])
+def test_batches_stay_put(build, entry):
+    """As a history grows by one model call at a time, most requests begin with the one before, and no note changes."""
+    events = build(24)
+    steps = [n for n in range(2, len(events) + 1) if events[n - 1].content.role == "user"]
+    sent = [applied(entry, "a", events[:n]).contents for n in steps]
+    busts = sum(not is_prefix(a, b) for a, b in itertools.pairwise(sent))
+    assert 1 <= busts <= len(sent) / 2
+    flags = [cleared(contents) for contents in sent]
+    assert all(new[: len(old)] >= old for old, new in itertools.pairwise(flags))
+
+
+def test_a_conversation_that_needs_nothing_is_untouched():
+    """Prose and small results come back as the same contents."""
+    events = [user_said("Hi"), agent_said("a", "Hello. " * 200), user_said("And?"), *long_turn(9, size=1)[1:]]
+    raw = request_for("a", events)
+    assert ClearToolResults().apply(raw, call_for("a", events)) is raw
+
+
+def test_media_in_results_stays():
+    """A result that carries media parts is left as it is."""
+    response = result_part("shoot", {"rows": rows(1, 60)}, "adk-1")
+    if "parts" not in types.FunctionResponse.model_fields:
+        pytest.skip("this google-genai has no parts in function responses")
+    blob = types.FunctionResponseBlob(data=b"png", mime_type="image/png")
+    response.function_response.parts = [types.FunctionResponsePart(inline_data=blob)]
+    events = [
+        user_said("Q"),
+        agent_called("a", "shoot", "adk-1"),
+        event("a", response, role="user"),
+        agent_said("a", "ok"),
+        user_said("N"),
+    ]
+    raw = request_for("a", events)
+    assert ClearToolResults(keep_results=0).apply(raw, call_for("a", events)) is raw
+
+
+async def test_works_as_a_callback_of_a_real_agent():
+    """In a real run with a real tool the model sees notes for old pages and whole newer ones, and ends the loop."""
+
+    def fetch(page: int) -> dict:
+        """Fetches a page."""
+        return {"rows": rows(page, 60)}
+
+    def answer(request):
+        seen = len(results_in(request))
+        return call("fetch", page=seen) if seen < 12 else "done"
+
+    agent = LlmAgent(
+        name="a", model=ScriptedModel(answer=answer), tools=[fetch], before_model_callback=[ClearToolResults()]
+    )
+    run = await run_agent(agent, "Go through all pages.")
+    assert run.answer == "done"
+    assert sum(cleared(run.requests[-1].contents)) >= 6
+    assert not any("left_out" in str(event.content) for event in run.session.events)
+
+
+def test_a_counter_of_ones_own_is_used():
+    """Sizes are those of the counter: with one that sees nothing large, nothing is cleared."""
+    events = many_turns(5)
+    raw = request_for("a", events)
+    assert ClearToolResults(counter=lambda text: 1).apply(raw, call_for("a", events)) is raw
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"keep_results": -1},
+        {"keep_results": True},
+        {"keep_in_turn": -2},
+        {"min_tokens": 0},
+        {"exclude_tools": "fetch"},
+        {"counter": 3},
+    ],
+)
+def test_settings_that_cannot_work_fail_when_built(setting):
+    """The error names the setting and holds the value."""
+    with pytest.raises(SettingError, match=str(next(iter(setting.values())))):
+        ClearToolResults(**setting)

@@ -1,0 +1,266 @@
+"""FitTokenBudget: the request fits, the cut moves seldom, and what must stay stays."""
+
+import itertools
+import logging
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.genai import types
+
+from adk_context_pack import ContextPipeline, FitTokenBudget, ModelCall, SettingError
+from adk_context_pack.tokens import TokenMeter
+from tests.support.adk_contents import contents_of, dynamic_content, request_of
+from tests.support.events import agent_called, agent_said, call_part, event, summary, tool_returned, user_said
+from tests.support.histories import as_text, is_prefix, long_turn, many_turns, o200k, real_tokens, rows
+from tests.support.provider_rules import new_problems
+from tests.support.requests import applied, call_for, request_for
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+LEFT_OUT = "Earlier conversation left out"
+KINDS = {
+    "json": lambda n: {"rows": rows(n, 40)},
+    "prose": lambda n: {
+        "result": "The committee met again in the spring and found that little had changed since. " * 25
+    },
+    "chinese": lambda n: {"result": "人工智能正在改变我们的生活方式,许多公司使用大型语言模型来处理客户服务。" * 30},
+    "japanese": lambda n: {
+        "result": "東京は日本の首都であり、世界最大の都市圏の一つです。毎日電車で通っています。" * 30
+    },
+}
+
+
+def loop_of(kind, calls):
+    events = [user_said("Go through all pages.")]
+    for n in range(calls):
+        events += [
+            agent_called("a", "fetch", f"adk-{n}", page=n),
+            tool_returned("a", "fetch", KINDS[kind](n), f"adk-{n}"),
+        ]
+    return events
+
+
+def turns_of(kind, turns):
+    events = []
+    for n in range(turns):
+        events += [user_said(f"Question {n}?"), *loop_of(kind, 2)[1:], agent_said("a", f"Answer {n}.")]
+    return [*events, user_said("The last question.")]
+
+
+def said(contents):
+    return [part.text for content in contents for part in content.parts or () if part.text]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("build", [loop_of, turns_of])
+def test_never_over_budget_by_a_real_tokenizer(kind, build):
+    """At every call of a growing history, o200k counts no more than the budget, with nothing but estimates."""
+    events = build(kind, 20)
+    for stop in range(1, len(events) + 1):
+        if events[stop - 1].content.role == "user":
+            assert real_tokens(applied(FitTokenBudget(max_tokens=8000), "a", events[:stop])) <= 8000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_counter_of_ones_own_is_exact(kind):
+    """With o200k as counter nothing goes while the request fits by it, and it fits after a cut."""
+    entry = FitTokenBudget(max_tokens=8000, counter=o200k())
+    events = loop_of(kind, 20)
+    for stop in range(1, len(events) + 1, 2):
+        raw = request_for("a", events[:stop])
+        result = entry.apply(raw, call_for("a", events[:stop]))
+        assert real_tokens(result) <= 8000
+        if stop < 4:
+            assert result is raw
+
+
+def test_turns_go_first_then_groups_within_the_turn():
+    """Older turns go as a whole before anything of the running turn does; then its oldest calls go, and no question."""
+    events = [*many_turns(4), *long_turn(6)[1:]]
+    size = TokenMeter().contents(contents_of(events, "a"))
+    mild = applied(FitTokenBudget(max_tokens=round(size * 0.7)), "a", events).contents
+    assert "The last question." in said(mild)
+    assert "Question 0: what is on the pages?" not in said(mild)
+    assert sum(bool(c.parts[0].function_call) for c in mild[-12:]) == 6
+    hard = applied(FitTokenBudget(max_tokens=round(size * 0.2)), "a", events).contents
+    assert said(hard)[0].startswith(f"[{LEFT_OUT}") or said(hard)[1].startswith(f"[{LEFT_OUT}")
+    assert "The last question." in said(hard)
+    assert 0 < sum(bool(c.parts[0].function_call) for c in hard) < 6
+
+
+def test_keep_turns_holds_whole_turns_back():
+    """The newest turns keep their questions and answers even where their calls must go."""
+    events = many_turns(6)
+    contents = applied(FitTokenBudget(max_tokens=4500, keep_turns=3), "a", events).contents
+    assert [text for text in said(contents) if "uestion" in text] == [
+        "Question 4: what is on the pages?",
+        "Question 5: what is on the pages?",
+        "The last question.",
+    ]
+    assert "Answer 4: nothing unusual." in said(contents)
+
+
+@pytest.mark.parametrize("build", [lambda: long_turn(40), lambda: many_turns(20)], ids=["loop", "turns"])
+def test_the_cut_moves_in_large_steps(build):
+    """Between two cuts each request begins with the one before it; cuts are few."""
+    events = build()
+    moments = [n for n in range(1, len(events) + 1) if events[n - 1].content.role == "user"]
+    sent = [applied(FitTokenBudget(max_tokens=12_000), "a", events[:n]).contents for n in moments]
+    busts = sum(not is_prefix(a, b) for a, b in itertools.pairwise(sent))
+    assert 2 <= busts <= len(moments) / 4
+
+
+def test_the_cut_depends_on_the_history_alone():
+    """Another instance, as after a restart, cuts at the same place."""
+    events = long_turn(40)
+    first = applied(FitTokenBudget(max_tokens=9000), "a", events).contents
+    again = applied(FitTokenBudget(max_tokens=9000), "a", [e.model_copy(deep=True) for e in events]).contents
+    assert first == again
+
+
+def test_instructions_and_summaries_stay():
+    """The system instruction, ADK's dynamic instruction and its compaction summary outlive every cut."""
+    events = many_turns(8)
+    for number, one in enumerate(events):
+        one.timestamp = 1000.0 + number
+    events.insert(6, summary("THE SUMMARY of what came before", 1000.0, 1003.0, timestamp=1005.5))
+    contents = contents_of(events, "a")
+    request = request_of(contents, dynamic="Today is Monday.")
+    result = FitTokenBudget(max_tokens=1200).apply(request, call_for("a", events))
+    assert result.config.system_instruction == request.config.system_instruction
+    assert "THE SUMMARY" in as_text(result.contents)
+    assert any(content == dynamic_content("Today is Monday.") for content in result.contents)
+    assert said(result.contents)[-1] == "The last question."
+    assert not new_problems(request.contents, result.contents)
+
+
+@pytest.mark.parametrize("call_id", ["adk-w", "call_w"])
+def test_waiting_calls_stay(call_id):
+    """A long-running call that waits stays with its receipt while everything around it goes."""
+    waiting = event("a", call_part("approve", {"sum": 7}, call_id), long_running_tool_ids={call_id})
+    receipt = tool_returned("a", "approve", {"status": "pending"}, call_id)
+    events = [user_said("Pay."), waiting, receipt, agent_said("a", "I wait."), *many_turns(8)]
+    raw = request_for("a", events)
+    result = FitTokenBudget(max_tokens=1500).apply(raw, call_for("a", events))
+    assert "approve" in as_text(result.contents)
+    assert "I wait." not in said(result.contents)
+    assert not new_problems(raw.contents, result.contents)
+
+
+def test_a_call_that_waits_for_confirmation_stays():
+    """The placeholder result of a tool that asked for a confirmation stays until the tool has run."""
+    asked = tool_returned("a", "wipe", {"error": "This tool call requires confirmation"}, "adk-c")
+    asked.actions.requested_tool_confirmations = {"adk-c": {"hint": "sure?"}}
+    events = [user_said("Wipe it."), agent_called("a", "wipe", "adk-c"), asked, *many_turns(8)]
+    assert "wipe" in as_text(applied(FitTokenBudget(max_tokens=1500), "a", events).contents)
+    done = tool_returned("a", "wipe", {"result": "gone"}, "adk-c")
+    events = [*events[:3], done, agent_said("a", "Done."), *events[3:]]
+    assert '"wipe"' not in as_text(applied(FitTokenBudget(max_tokens=1500), "a", events).contents)
+
+
+def test_relays_are_no_turns():
+    """Many relayed blocks in one turn do not push the user's question out; the blocks go, the question stays."""
+    events = [user_said("The question."), *(agent_said("scout", f"Finding {n}. " * 60) for n in range(30))]
+    result = applied(FitTokenBudget(max_tokens=2500), "writer", events).contents
+    assert "The question." in said(result)
+    assert 0 < sum("Finding" in text for text in said(result)) < 30
+    assert "Finding 29. " in said(result)[-1]
+
+
+def test_the_marker_names_search_history_only_if_the_agent_has_it():
+    """What was left out is told, and the tool is named where there is one."""
+    events = many_turns(8)
+    request = request_for("a", events)
+    plain = said(FitTokenBudget(max_tokens=2000).apply(request, call_for("a", events)).contents)[0]
+    assert plain.startswith(f"[{LEFT_OUT}")
+    assert "fetch" in plain
+    assert "search_history" not in plain
+    request.tools_dict = {"search_history": object()}
+    assert "search_history" in said(FitTokenBudget(max_tokens=2000).apply(request, call_for("a", events)).contents)[0]
+
+
+def test_a_budget_that_cannot_be_met_is_said(caplog):
+    """What must stay stays, the log warns and the report has a line."""
+    events = [*many_turns(3)[:-1], user_said("x" * 9000)]
+    request = request_for("a", events)
+    pipeline = ContextPipeline([FitTokenBudget(max_tokens=500)])
+    with caplog.at_level(logging.WARNING, "adk_context_pack"):
+        result, report = pipeline.run(request, call_for("a", events))
+    assert said(result.contents)[-1] == "x" * 9000
+    assert len(result.contents) == 2
+    assert "over budget" in report.passes[0].note
+    assert "cannot be made smaller" in caplog.text
+
+
+def test_media_and_declarations_count():
+    """Images and tool declarations take from the budget, though they are no text."""
+    image = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
+    events = []
+    for n in range(20):
+        events += [event("user", types.Part(text=f"Look {n}"), image, role="user"), agent_said("a", "Seen.")]
+    events.append(user_said("Now?"))
+    assert len(applied(FitTokenBudget(max_tokens=3000), "a", events).contents) < 25
+    short = [*long_turn(3, size=20)]
+    request = request_for("a", short)
+    size = TokenMeter().request(request)
+    assert FitTokenBudget(max_tokens=size + 50).apply(request, call_for("a", short)) is request
+    big = types.FunctionDeclaration(name="big", description="many words " * 200)
+    request.config.tools = [types.Tool(function_declarations=[big])]
+    assert FitTokenBudget(max_tokens=size + 50).apply(request, call_for("a", short)) is not request
+
+
+def test_without_events_the_roles_decide():
+    """A request without a session, as in a script, is cut by what its contents say."""
+    request = request_for("a", many_turns(8))
+    result = FitTokenBudget(max_tokens=2000).apply(request, ModelCall())
+    assert said(result.contents)[-1] == "The last question."
+    assert TokenMeter().request(result) <= 2000
+
+
+def test_orphans_are_reported():
+    """A result without a call goes out as it came, or with its turn, and the report says that it was there."""
+    events = [*many_turns(4), tool_returned("a", "lost", {"x": 1}, "call_lost"), user_said("Now?")]
+    request = request_of(contents_of(events, "a"))
+    request.contents.insert(-1, tool_returned("a", "lost", {"x": 1}, "call_lost").content)
+    _, report = ContextPipeline([FitTokenBudget(max_tokens=2000)]).run(request, call_for("a", events))
+    assert "without a call" in report.passes[0].note
+
+
+async def test_a_long_loop_of_a_real_agent_stays_within_the_budget():
+    """In a real run of 40 calls no request is over the budget, each is valid, and the agent finishes."""
+
+    def fetch(page: int) -> dict:
+        """Fetches a page."""
+        return {"rows": rows(page, 40)}
+
+    pages = iter(range(40))
+
+    def answer(request):
+        page = next(pages, None)
+        assert results_in(request) or page == 0
+        return "done" if page is None else call("fetch", page=page)
+
+    budget = FitTokenBudget(max_tokens=8000)
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[fetch], before_model_callback=[budget])
+    run = await run_agent(agent, "Go through all pages.")
+    assert run.answer == "done"
+    assert all(real_tokens(request) <= 8000 for request in run.requests)
+    assert all("Go through all pages." in said(request.contents) for request in run.requests)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"max_tokens": 0},
+        {"max_tokens": 9.5},
+        {"keep_turns": 0},
+        {"cut_to": 0},
+        {"cut_to": 1},
+        {"cut_to": "half"},
+        {"counter": "o200k"},
+    ],
+)
+def test_settings_that_cannot_work_fail_when_built(setting):
+    """The error names the setting and holds the value."""
+    with pytest.raises(SettingError, match=str(next(iter(setting.values())))):
+        FitTokenBudget(**{"max_tokens": 1000, **setting})
