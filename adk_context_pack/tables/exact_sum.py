@@ -11,7 +11,7 @@ from adk_context_pack.tables.columns import as_number
 
 _INT64 = range(-(2**63), 2**63)
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
-_ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999)
+_ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
 _FLOAT_DIGITS = 15
 
 

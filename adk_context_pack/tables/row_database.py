@@ -128,8 +128,9 @@ class RowDatabase:
             cells.append(cells_of(column))
         if not cells:
             names, cells = ["value"], [Cells("", ())]
-        if any(cell.declared == EXACT for cell in cells):
+        if any(cell.declared == EXACT or cell.overflows for cell in cells):
             install_exact_numbers(self._connection)
+        if any(cell.declared == EXACT for cell in cells):
             exact = [name for name, cell in zip(names, cells, strict=True) if cell.declared == EXACT]
             self.notes.append(f"numbers kept exactly, as text, in: {', '.join(exact)}")
         self.notes += [cell.note for cell in cells if cell.note]

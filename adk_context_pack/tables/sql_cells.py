@@ -30,12 +30,14 @@ class Cells:
         values: what SQLite is given, one for each row.
         longest: characters of the longest text.
         note: what a reader of query results should know about it; empty where there is nothing.
+        overflows: whether the sum of the column may be beyond 64 bits, where SQLite's own `sum` gives up.
     """
 
     declared: str
     values: Sequence[Any]
     longest: int = 0
     note: str = ""
+    overflows: bool = False
 
 
 def cells_of(column: Column) -> Cells:
@@ -63,9 +65,10 @@ def cells_of(column: Column) -> Cells:
 
 def _integers(values: Sequence[Any]) -> Cells:
     present = [value for value in values if value is not None] if None in values else values
-    if not present or (min(present) in _INT64 and max(present) in _INT64):
-        return Cells("INTEGER", values)
-    return _exact(values, "")
+    largest = max(map(abs, present), default=0)
+    if largest not in _INT64:
+        return _exact(values, "")
+    return Cells("INTEGER", values, overflows=largest * len(present) not in _INT64)
 
 
 def _texts(values: Sequence[Any], declared: str) -> Cells:
@@ -92,15 +95,15 @@ def _from_numbers(values: Sequence[Any], note: str) -> Cells:
     if Decimal in types and not all(_fits_float(value) for value in values if type(value) is Decimal):
         return _exact(values, note)
     whole = [value for value in values if type(value) is int] if int in types else []
-    if whole and not (min(whole) in _INT64 and max(whole) in _INT64):
+    largest = max(map(abs, whole), default=0)
+    if largest not in _INT64:
         return _exact(values, note)
     if not types & {float, Decimal}:
-        return Cells("INTEGER", values, note=note)
+        return Cells("INTEGER", values, note=note, overflows=largest * len(whole) not in _INT64)
     if Decimal in types:
         values = [float(value) if type(value) is Decimal else value for value in values]
     # REAL makes a float of 3, so that 3 / 2 is 1.5 in every row; only integers that no float holds stay as they are.
-    small = not whole or max(map(abs, whole)) <= _FLOAT_EXACT
-    return Cells("REAL" if small else "", values, note=note)
+    return Cells("REAL" if largest <= _FLOAT_EXACT else "", values, note=note)
 
 
 def _exact(values: Sequence[Any], note: str) -> Cells:

@@ -1,0 +1,332 @@
+"""Rows in SQLite: exact, named as they were, and closed to everything but reading."""
+
+import csv
+import json
+import math
+import sqlite3
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.tables.columns import iter_columns
+from adk_context_pack.tables.row_database import MAX_SQL_LENGTH, RowDatabase
+from tests.support.shared_data import shared_file
+
+FEW = [{"id": i, "name": f"row {i}", "metrics": {"clicks": str(i * 10), "ctr": i / 8}} for i in range(20)]
+
+
+def database(rows, **settings):
+    return RowDatabase({"rows": iter_columns(rows)}, **settings)
+
+
+def ask(rows, sql, **settings):
+    return database(rows, **settings).query(sql, max_rows=1000)
+
+
+def cell(rows, sql):
+    answer = ask(rows, sql)
+    assert len(answer.rows) == 1
+    assert len(answer.rows[0]) == 1
+    return answer.rows[0][0]
+
+
+def refused(sql, rows=FEW, **settings):
+    with pytest.raises(QueryError) as caught:
+        ask(rows, sql, **settings)
+    return str(caught.value)
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**70), 2**70)), min_size=1, max_size=30))
+def test_integers_of_any_size_are_added_up_exactly(values):
+    """Sum, smallest and largest of a column of integers are Python's, beyond 64 bits as digits in a text."""
+    present = [value for value in values if value is not None]
+    rows = [{"x": value} for value in values]
+    found = ask(rows, "SELECT sum(x), min(x), max(x), count(x) FROM rows").rows[0]
+    expected = [sum(present), min(present), max(present)] if present else [None] * 3
+    assert [None if value is None else int(value) for value in found[:3]] == expected
+    assert found[3] == len(present)
+
+
+@given(st.lists(st.decimals(allow_nan=False, allow_infinity=False, places=2), min_size=1, max_size=20))
+def test_decimal_texts_sort_and_compare_as_numbers(values):
+    """A column of decimal texts is ordered by value, as floats or, where no float holds them, as exact texts."""
+    answer = ask([{"x": str(value)} for value in values], "SELECT x FROM rows ORDER BY x")
+    assert [Decimal(str(row[0])) for row in answer.rows] == sorted(values)
+
+
+def test_numeric_texts_are_numbers():
+    """int64 as text, the way the Google Ads API returns it, compares, sorts and adds up as a number."""
+    assert cell(FEW, "SELECT sum(metrics.clicks) FROM rows") == 1900
+    assert cell(FEW, "SELECT max(metrics.clicks) FROM rows") == 190
+    assert cell(FEW, "SELECT count(*) FROM rows WHERE metrics.clicks > 90") == 10
+
+
+def test_identifiers_stay_texts_and_are_found_as_numbers():
+    """A text identifier keeps its leading zeros and is found with and without quotes."""
+    rows = [{"campaign_id": "007"}, {"campaign_id": "123456789012"}]
+    assert ask(rows, "SELECT campaign_id FROM rows").rows == [["007"], ["123456789012"]]
+    assert cell(rows, "SELECT count(*) FROM rows WHERE campaign_id = 123456789012") == 1
+    assert cell(rows, "SELECT count(*) FROM rows WHERE campaign_id = '007'") == 1
+
+
+def test_missing_cells_count_for_nothing():
+    """None, NaN, an empty text among numbers and a missing key are NULL, so that averages are right."""
+    rows = [{"x": "1", "y": 1.0}, {"x": "", "y": math.nan}, {"x": None, "y": None}, {}, {"x": "3", "y": 2.0}]
+    assert ask(rows, "SELECT avg(x), count(x), avg(y), count(y) FROM rows").rows == [[2.0, 2, 1.5, 2]]
+
+
+def test_floats_do_not_become_integers():
+    """A float column divides as floats even in rows whose value is whole."""
+    assert cell([{"x": 3.0, "y": 2}, {"x": 0.5, "y": 1}], "SELECT max(x / y) FROM rows") == 1.5
+
+
+def test_every_kind_of_value_has_a_cell():
+    """Booleans, lists, objects, bytes, dates and mixed cells can be queried, and infinity comes back as text."""
+    rows = [
+        {"ok": True, "tags": ["a", 1], "mixed": 1, "big": math.inf, "raw": b"\x01"},
+        {"ok": False, "tags": [], "mixed": "one", "big": 1.0, "raw": None},
+    ]
+    assert ask(rows, "SELECT ok, tags, mixed, big, raw FROM rows").rows == [
+        [1, '["a", 1]', 1, "inf", "01"],
+        [0, "[]", "one", 1.0, None],
+    ]
+    assert ask(rows, "SELECT value FROM rows, json_each(rows.tags)").rows == [["a"], [1]]
+
+
+def test_a_number_column_with_stray_texts_says_so():
+    """Texts among numbers are kept, and a note tells of them."""
+    held = database([{"x": value} for value in ("1", "2", "3", "n/a")])
+    assert held.query("SELECT sum(x) FROM rows WHERE typeof(x) != 'text'", max_rows=1).rows == [[6]]
+    assert held.notes == ["x also holds 1 values that are no numbers, kept as text"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "metrics.clicks",
+        '"metrics.clicks"',
+        "`metrics.clicks`",
+        "[metrics.clicks]",
+        "Metrics.Clicks",
+        "r.metrics.clicks",
+    ],
+)
+def test_dotted_names_work_however_they_are_written(written):
+    """A nested column is found unquoted, in every kind of quotes, in any case, and behind an alias."""
+    assert cell(FEW, f"SELECT sum({written}) FROM rows r") == 1900
+
+
+def test_an_unknown_name_in_double_quotes_is_an_error():
+    """SQLite takes an unknown name in double quotes for a text; here it is the error that it is."""
+    assert refused('SELECT "metrics.clickz" FROM rows') == "no such column: metrics.clickz"
+    assert refused('SELECT count(*) FROM rows WHERE name = "row 1"') == "no such column: row 1"
+    assert ask(FEW, 'SELECT id AS "The id" FROM rows ORDER BY "The id" DESC LIMIT 1').rows == [[19]]
+
+
+def test_odd_column_names_are_columns():
+    """Keywords, quotes, blanks, NUL, lone surrogates and names that differ in case only can all be read."""
+    names = ["order", 'a"b', "a`b", "a]b", "a b", "", "sel\0ect", "\ud800", "ID", "id", "x.y", "日本"]
+    held = database([dict(zip(names, range(len(names)), strict=True))])
+    answer = held.query("SELECT * FROM rows", max_rows=1)
+    assert answer.rows == [list(range(len(names)))]
+    assert answer.columns == [
+        "order",
+        'a"b',
+        "a`b",
+        "a]b",
+        "a b",
+        "column",
+        "sel\ufffdect",
+        "?",
+        "ID",
+        "id_2",
+        "x.y",
+        "日本",
+    ]
+    assert held.query('SELECT "order", [a"b], "a`b", 日本 FROM rows', max_rows=1).rows == [[0, 1, 2, 11]]
+
+
+def test_odd_texts_come_back():
+    """U+2028, emoji and quotes come back as they were; NUL as a symbol and lone surrogates as U+FFFD, with a note."""
+    held = database([{"x": "a\u2028b"}, {"x": "\U0001f600'\""}, {"x": "a\0b"}, {"x": "\ud800"}])
+    assert [row[0] for row in held.query("SELECT x FROM rows", max_rows=9).rows] == [
+        "a\u2028b",
+        "\U0001f600'\"",
+        "a\u2400b",
+        "?",
+    ]
+    assert "lone surrogates" in held.notes[0]
+
+
+def test_several_tables_have_their_keys_and_one_is_called_rows():
+    """Of several tables each has its own name; a single one is `rows` and goes by its key as well."""
+    two = RowDatabase({"a.items": iter_columns([{"x": 1}]), "b": iter_columns([{"x": 2}, {"x": 3}])})
+    assert two.query("SELECT sum(x) FROM a.items", max_rows=1).rows == [[1]]
+    assert two.query('SELECT i.x, b.x FROM "a.items" i, b ORDER BY 2', max_rows=9).rows == [[1, 2], [1, 3]]
+    with pytest.raises(QueryError, match="no such table: rows"):
+        two.query("SELECT * FROM rows", max_rows=1)
+    one = RowDatabase({"sqlite_results": iter_columns([{"x": 1}])})
+    assert (
+        one.query("SELECT x FROM rows", max_rows=1).rows == one.query("SELECT x FROM t_sqlite_results", max_rows=1).rows
+    )
+
+
+def test_the_answer_is_bounded_and_counts_all():
+    """Of a large result the first rows come back, with the exact number of all."""
+    answer = database(FEW).query("SELECT a.id FROM rows a, rows b", max_rows=7)
+    assert (len(answer.rows), answer.total) == (7, 400)
+
+
+def test_a_huge_answer_is_not_collected():
+    """Rows of long texts stop coming back after four million characters, and are counted all the same."""
+    answer = database([{"x": "y" * 300_000}] * 40).query("SELECT x FROM rows", max_rows=40)
+    assert (len(answer.rows), answer.total) == (14, 40)
+
+
+def test_a_long_text_can_be_read():
+    """A cell longer than the limit for computed texts can be read whole and in parts."""
+    text = "é" * 2_000_000
+    assert cell([{"x": text}], "SELECT length(x) FROM rows") == 2_000_000
+    assert cell([{"x": text}], "SELECT substr(x, -2) FROM rows") == "éé"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO rows VALUES (1, 'x', 2, 3)",
+        "UPDATE rows SET id = 1",
+        "DELETE FROM rows RETURNING id",
+        "DROP TABLE rows",
+        "CREATE TEMP TABLE t (x)",
+        "CREATE TABLE t AS SELECT * FROM rows",
+        "ATTACH DATABASE ':memory:' AS other",
+        "ATTACH DATABASE 'file.db' AS other",
+        "DETACH DATABASE main",
+        "PRAGMA table_info(rows)",
+        "PRAGMA query_only = OFF",
+        "SELECT * FROM pragma_database_list",
+        "SELECT * FROM pragma_table_info('rows')",
+        "SELECT * FROM sqlite_master",
+        "SELECT load_extension('x')",
+        "SELECT readfile('/etc/passwd')",
+        "SELECT fts3_tokenizer('simple')",
+        "SELECT zeroblob(1000000000)",
+        "SELECT randomblob(1000000000)",
+        "SELECT sqlite_version()",
+        "VACUUM INTO 'file.db'",
+        "BEGIN",
+        "COMMIT",
+        "ANALYZE",
+        "REINDEX",
+        "SAVEPOINT a",
+        "SELECT 1; SELECT 2",
+        "SELECT 1; DROP TABLE rows",
+        "/* */ DROP TABLE rows --",
+        "WITH t AS (SELECT 1) INSERT INTO rows SELECT 1, 2, 3, 4",
+        "",
+        "-- nothing",
+        "SELECT '\0'",
+        "SELECT \ud800",
+        "SELECT 'unfinished",
+        "SELECT 1" + " " * MAX_SQL_LENGTH,
+    ],
+)
+def test_nothing_but_select_gets_through(sql):
+    """What writes, attaches, reaches out, or is no single SELECT is refused, and the rows are as before."""
+    held = database(FEW)
+    with pytest.raises(QueryError):
+        held.query(sql, max_rows=5)
+    assert held.query("SELECT count(*), sum(id) FROM rows", max_rows=5).rows == [[20, 190]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t",
+        "SELECT count(*) FROM rows a, rows b, rows c, rows d, rows e, rows f, rows g, rows h",
+        "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT x FROM t ORDER BY x",
+    ],
+)
+def test_a_query_that_runs_for_ever_is_stopped(sql):
+    """A query that would not end is stopped with a message, and the next one is answered."""
+    held = database(FEW, max_seconds=0.2)
+    with pytest.raises(QueryError, match=r"took longer than 0\.2 s"):
+        held.query(sql, max_rows=5)
+    assert held.query("SELECT count(*) FROM rows", max_rows=5).rows == [[20]]
+
+
+def test_rows_that_never_end_are_cut_and_not_counted():
+    """Of an endless result the first rows come back; that they could not be counted shows in the total."""
+    sql = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT x FROM t"
+    answer = database(FEW, max_seconds=0.2).query(sql, max_rows=3)
+    assert (answer.rows, answer.total) == ([[1], [2], [3]], None)
+
+
+def test_a_query_that_eats_memory_is_stopped():
+    """A query whose texts double, or whose rows pile up, is stopped by a limit on size or memory."""
+    doubling = "WITH RECURSIVE t(x) AS (SELECT 'aaaaaaaa' UNION ALL SELECT x || x FROM t) SELECT max(x) FROM t"
+    assert "too long" in refused(doubling)
+    piling = (
+        "WITH RECURSIVE t(x, y) AS (SELECT 1, replace(hex('aaaaaaaaaaaaaaaaaaaa'), '6', '01234567890123456789')"
+        " UNION ALL SELECT x + 1, x || y FROM t) SELECT * FROM t ORDER BY y"
+    )
+    message = refused(piling, max_bytes=20 * 2**20, max_seconds=30)
+    assert "needed more than 20 MB" in message
+
+
+def test_slow_functions_are_held_by_the_length_of_texts():
+    """A text that a query makes longer and longer for a search within it hits the limit on its length."""
+    assert "too long" in refused("SELECT replace(replace(printf('%050000d', 0), '0', 'aaaaaaaaaa'), 'a', 'bbbbbbbbbb')")
+
+
+def test_windows_and_with_work():
+    """WITH, window functions, subqueries and set operations are SELECT as well."""
+    sql = (
+        "WITH top AS (SELECT id, row_number() OVER (ORDER BY metrics.clicks DESC) AS place FROM rows)"
+        " SELECT id FROM top WHERE place <= 2 UNION SELECT 1 EXCEPT SELECT 18"
+    )
+    assert ask(FEW, sql).rows == [[1], [19]]
+
+
+def test_a_table_wider_than_sqlite_keeps_its_first_columns():
+    """Of more columns than SQLite has room for, the first ones stay and a note says so."""
+    held = database([{f"c{i}": i for i in range(2500)}])
+    assert held.query("SELECT c1999 FROM rows", max_rows=1).rows == [[1999]]
+    assert "2000 columns" in held.notes[0]
+
+
+def test_tables_without_columns_can_be_asked():
+    """An empty table has no rows rather than an error."""
+    assert cell([], "SELECT count(*) FROM rows") == 0
+
+
+def test_flights_agree_with_python():
+    """On 20,000 real rows, groups and sums are those that plain Python finds."""
+    rows = json.loads(shared_file("flights/flights-20k.json").read_text(encoding="utf-8"))
+    answer = ask(rows, "SELECT origin, count(*), sum(delay), max(distance) FROM rows GROUP BY origin ORDER BY origin")
+    expected = {}
+    for row in rows:
+        expected.setdefault(row["origin"], []).append(row)
+    assert answer.total == len(expected)
+    for origin, count, delay, distance in answer.rows:
+        mine = expected[origin]
+        assert count == len(mine)
+        assert delay == sum(row["delay"] for row in mine)
+        assert distance == max(row["distance"] for row in mine)
+
+
+def test_meridian_agrees_with_sqlite_fed_by_hand():
+    """On a real CSV the numeric texts add up to what floats inserted by hand add up to."""
+    with shared_file("meridian/geo_media.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    by_hand = sqlite3.connect(":memory:")
+    by_hand.execute("CREATE TABLE rows (geo, spend REAL)")
+    by_hand.executemany("INSERT INTO rows VALUES (?, ?)", [(row["geo"], float(row["Channel0_spend"])) for row in rows])
+    sql = "SELECT geo, sum({}) FROM rows GROUP BY geo ORDER BY geo"
+    expected = by_hand.execute(sql.format("spend")).fetchall()
+    found = ask(rows, sql.format("Channel0_spend")).rows
+    assert [row[0] for row in found] == [row[0] for row in expected]
+    assert [row[1] for row in found] == pytest.approx([row[1] for row in expected], rel=1e-12)
