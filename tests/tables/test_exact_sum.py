@@ -48,8 +48,8 @@ def test_windows_slide():
 
 @pytest.mark.parametrize(("sql", "expected"), [("sum(x)", None), ("total(x)", 0.0), ("avg(x)", None)])
 def test_nothing_to_add(sql, expected):
-    """Over no rows the aggregates say what SQLite's own say."""
-    assert connection([]).execute(f"SELECT {sql} FROM rows").fetchone()[0] == expected
+    """Where every cell is NULL the aggregates say what SQLite's own say."""
+    assert connection([None]).execute(f"SELECT {sql} FROM rows").fetchone()[0] == expected
 
 
 def test_null_and_text_count_as_in_sqlite():
