@@ -10,7 +10,6 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
-from pydantic import SkipValidation
 
 from adk_context_pack._settings import at_least
 from adk_context_pack.errors import SettingError
@@ -56,26 +55,42 @@ class DataSummarizer(BaseAgent):
         SettingError: a setting that cannot work.
     """
 
-    source: SkipValidation[str] = "gaql_execution_results"
-    kpis: SkipValidation[tuple[Kpi, ...]] = GOOGLE_ADS_KPIS
-    output_key: SkipValidation[str] = "summarized_results"
-    rank_by: SkipValidation[str | None] = None
-    max_ranked: SkipValidation[int] = 5
-    group_by: SkipValidation[tuple[str | tuple[str, ...], ...]] = ()
-    max_groups: SkipValidation[int] = 50
-    max_rows: SkipValidation[int] = 1000
+    source: str
+    kpis: tuple[Kpi, ...]
+    output_key: str
+    rank_by: str | None
+    max_ranked: int
+    group_by: tuple[tuple[str, ...], ...]
+    max_groups: int
+    max_rows: int
 
-    def model_post_init(self, context: Any, /) -> None:
-        """Checks the settings."""
-        super().model_post_init(context)
-        for name in ("source", "output_key"):
-            _text(self, name, getattr(self, name))
-        if self.rank_by is not None:
-            _text(self, "rank_by", self.rank_by)
-        for name in ("max_ranked", "max_groups", "max_rows"):
-            at_least(self, name, getattr(self, name), 0)
-        self.kpis = tuple(_kpis(self, self.kpis))
-        self.group_by = tuple(_dimensions(self, self.group_by))
+    def __init__(  # noqa: PLR0913  each is a setting of its own
+        self,
+        *,
+        name: str,
+        source: str = "gaql_execution_results",
+        kpis: Iterable[Kpi] = GOOGLE_ADS_KPIS,
+        output_key: str = "summarized_results",
+        rank_by: str | None = None,
+        max_ranked: int = 5,
+        group_by: Iterable[str | Iterable[str]] = (),
+        max_groups: int = 50,
+        max_rows: int = 1000,
+        **settings: Any,
+    ) -> None:
+        # Checked before pydantic, which would wrap the error in one of its own.
+        owner = type(self).__name__
+        own: dict[str, Any] = {
+            "source": _text(owner, "source", source),
+            "kpis": tuple(_kpis(owner, kpis)),
+            "output_key": _text(owner, "output_key", output_key),
+            "rank_by": None if rank_by is None else _text(owner, "rank_by", rank_by),
+            "max_ranked": at_least(owner, "max_ranked", max_ranked, 0),
+            "group_by": tuple(_dimensions(owner, group_by)),
+            "max_groups": at_least(owner, "max_groups", max_groups, 0),
+            "max_rows": at_least(owner, "max_rows", max_rows, 0),
+        }
+        super().__init__(name=name, **own, **settings)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         summary = await self._summary(ctx)
@@ -83,7 +98,8 @@ class DataSummarizer(BaseAgent):
         if ctx.session.state.get(self.output_key) != summary:
             # Written into `ctx.session.state` it would be lost after the turn; only an event's delta is stored.
             fields["actions"] = EventActions(state_delta={self.output_key: summary})
-        if "output" in Event.model_fields and _may_be_node(ctx):
+        # A node of a graph has no parent; under one, an output would be stored for nobody.
+        if "output" in Event.model_fields and self.parent_agent is None:
             fields["output"] = {id_: without_rows(entry) for id_, entry in summary.items()}
         if fields:
             yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, **fields)
@@ -93,7 +109,7 @@ class DataSummarizer(BaseAgent):
             kpis=self.kpis,
             rank_by=self.rank_by,
             max_ranked=self.max_ranked,
-            group_by=tuple((names,) if isinstance(names, str) else names for names in self.group_by),
+            group_by=self.group_by,
             max_groups=self.max_groups,
             max_rows=self.max_rows,
         )
@@ -138,14 +154,10 @@ class DataSummarizer(BaseAgent):
             return [Result(id=name, error=f"could not be read ({type(error).__name__})")]
 
 
-def _may_be_node(ctx: InvocationContext) -> bool:
-    # 2.8 and later say where in a graph an agent runs; outside of one an output would be stored for nobody.
-    return not hasattr(ctx, "node_path") or ctx.node_path is not None
-
-
-def _text(owner: object, name: str, value: object) -> None:
+def _text(owner: object, name: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise SettingError.of(owner, name, value, "a non-empty text")
+    return value
 
 
 def _kpis(owner: object, kpis: object) -> Iterator[Kpi]:
@@ -157,11 +169,11 @@ def _kpis(owner: object, kpis: object) -> Iterator[Kpi]:
         yield kpi
 
 
-def _dimensions(owner: object, group_by: object) -> Iterator[str | tuple[str, ...]]:
+def _dimensions(owner: object, group_by: object) -> Iterator[tuple[str, ...]]:
     if isinstance(group_by, str) or not isinstance(group_by, Iterable):
         raise SettingError.of(owner, "group_by", group_by, 'a collection of columns such as ("device",)')
     for names in group_by:
         entry = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else ()
         if not entry or not all(isinstance(name, str) and name for name in entry):
             raise SettingError.of(owner, "group_by", names, "made of column names, or of tuples of them")
-        yield names if isinstance(names, str) else entry
+        yield entry

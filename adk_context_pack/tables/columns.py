@@ -171,6 +171,8 @@ def column_kind(column: Column) -> Kind:
 
 
 def _numeric_kind(column: Column) -> Kind:
+    if float in column.types and all(map(is_missing, column.values)):
+        return "empty"
     if not names_date(column.name) or column.types - {int, type(None)}:
         return "number"
     present = [value for value in column.values if value is not None]

@@ -119,24 +119,19 @@ class _Walk:
 
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         changed = {}
-        header = next((name for name in _HEADERS if name in value), None)
-        names = _names(value[header]) if header else None
+        header, names = _header(value)
         for key, item in value.items():
-            if key == header and names:
+            if key == header:
                 continue
-            new = (
-                self._list(item, (*keys, key), names)
-                if isinstance(item, (list, tuple))
-                else self._value(item, (*keys, key))
-            )
+            path = (*keys, key)
+            new = self._list(item, path, names) if isinstance(item, (list, tuple)) else self._value(item, path)
             if new is not item:
                 changed[key] = new
         return {**value, **changed} if changed else value
 
     def _list(self, value: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None = None) -> Any:
         if len(value) >= self._min_rows and _holds_rows(value):
-            fits = bool(names and value) and isinstance(value[0], (list, tuple)) and len(value[0]) == len(names or ())
-            return self._table(value, keys, names if fits else None)
+            return self._table(value, keys, names if names and _fits(value, names) else None)
         if len(value) > _MAX_OPENED:
             return value
         new = [self._value(item, (*keys, index)) for index, item in enumerate(value)]
@@ -244,6 +239,21 @@ def _holds_rows(value: Sequence[Any]) -> bool:
     # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
     ends = (value[0], value[-1]) if value else ()
     return not any(isinstance(end, bytes) or any(hasattr(end, name) for name in _MEDIA) for end in ends)
+
+
+def _header(value: Mapping[Any, Any]) -> tuple[str | None, Sequence[str] | None]:
+    """The key under which a dict names the columns of a list of lists in it, and these names."""
+    for key in _HEADERS:
+        names = _names(value[key]) if key in value else None
+        if names and any(_fits(item, names) for other, item in value.items() if other != key):
+            return key, names
+    return None, None
+
+
+def _fits(rows: Any, names: Sequence[str]) -> bool:
+    if not isinstance(rows, (list, tuple)) or not rows:
+        return False
+    return isinstance(rows[0], (list, tuple)) and len(rows[0]) == len(names)
 
 
 def _names(header: Any) -> Sequence[str] | None:

@@ -1,0 +1,194 @@
+"""Tables are found wherever a result holds them, and fewer rows put in their place without touching the result."""
+
+import copy
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, RootModel
+
+from adk_context_pack.tables.find_tables import find_tables, replace_rows
+
+ROWS = [{"a": index, "b": f"x{index}"} for index in range(5)]
+CSV = "a,b\n0,x0\n1,x1\n2,x2\n3,x3\n4,x4\n"
+
+
+class Row(BaseModel):
+    a: int
+
+
+class Page(BaseModel):
+    rows: list[Row]
+    note: str = "n"
+
+
+class Rows(RootModel[list[Row]]):
+    pass
+
+
+def mcp(*texts, **more):
+    return {"content": [{"type": "text", "text": text} for text in texts], "isError": False, **more}
+
+
+def lines(rows):
+    return "\n".join(map(json.dumps, rows))
+
+
+MODELS = [Row(a=index) for index in range(5)]
+CASES = {
+    "rows": ({"rows": ROWS, "x": 1}, "rows", {"rows": ROWS[:2], "x": 1}),
+    "result": ({"result": ROWS}, "result", {"result": ROWS[:2]}),
+    "bare": (ROWS, "result", ROWS[:2]),
+    "nested": ({"data": {"items": ROWS}}, "data.items", {"data": {"items": ROWS[:2]}}),
+    "in a list": ([{"id": 1, "rows": ROWS}], "0.rows", [{"id": 1, "rows": ROWS[:2]}]),
+    "json": (json.dumps(ROWS), "result", '[{"a":0,"b":"x0"},{"a":1,"b":"x1"}]'),
+    "json in a dict": (
+        {"result": json.dumps({"rows": ROWS})},
+        "result.rows",
+        {"result": '{"rows":[{"a":0,"b":"x0"},{"a":1,"b":"x1"}]}'},
+    ),
+    "json lines": ({"out": lines(ROWS)}, "out", {"out": '{"a":0,"b":"x0"}\n{"a":1,"b":"x1"}'}),
+    "csv": ({"out": CSV}, "out", {"out": "a,b\n0,x0\n1,x1\n"}),
+    "csv with cr": (CSV.replace("\n", "\r\n"), "result", "a,b\r\n0,x0\r\n1,x1\r\n"),
+    "tsv": (CSV.replace(",", "\t"), "result", "a\tb\n0\tx0\n1\tx1\n"),
+    "models": (Page(rows=MODELS), "rows", {"rows": [{"a": 0}, {"a": 1}], "note": "n"}),
+    "root model": (Rows(MODELS), "result", [{"a": 0}, {"a": 1}]),
+    "list of models": (MODELS, "result", [{"a": 0}, {"a": 1}]),
+    "google ads": (
+        {"results": [{"metrics": {"clicks": "1"}}] * 5, "fieldMask": "m"},
+        "results",
+        {"results": [{"metrics": {"clicks": "1"}}] * 2, "fieldMask": "m"},
+    ),
+    "scalars": ({"names": list("abcde")}, "names", {"names": ["a", "b"]}),
+    "tuple": ({"rows": tuple(ROWS)}, "rows", {"rows": ROWS[:2]}),
+    "mcp text": (mcp(json.dumps(ROWS)), "result", mcp('[{"a":0,"b":"x0"},{"a":1,"b":"x1"}]')),
+    "mcp twice": (
+        mcp(json.dumps(ROWS, indent=2), structuredContent={"result": ROWS}),
+        "result",
+        mcp('[{"a":0,"b":"x0"},{"a":1,"b":"x1"}]', structuredContent={"result": ROWS[:2]}),
+    ),
+    "mcp by row": (
+        mcp(*map(json.dumps, ROWS), structuredContent={"result": ROWS}),
+        "result",
+        mcp('{"a":0,"b":"x0"}', '{"a":1,"b":"x1"}', structuredContent={"result": ROWS[:2]}),
+    ),
+    "mcp by row alone": (mcp(*map(json.dumps, ROWS)), "result", mcp('{"a":0,"b":"x0"}', '{"a":1,"b":"x1"}')),
+    "mcp rows": (
+        mcp(json.dumps({"rows": ROWS}), structuredContent={"rows": ROWS}),
+        "rows",
+        mcp('{"rows":[{"a":0,"b":"x0"},{"a":1,"b":"x1"}]}', structuredContent={"rows": ROWS[:2]}),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "key", "shorter"), CASES.values(), ids=CASES)
+def test_found_and_replaced(value, key, shorter):
+    """Each form of a result holds one table of five rows under its key, and takes two rows in the same form."""
+    before = copy.deepcopy(value)
+    (table,) = find_tables(value, min_rows=3)
+    assert (table.key, len(table.rows)) == (key, 5)
+    assert replace_rows(value, {key: table.rows[:2]}, min_rows=3) == shorter
+    assert value == before
+    assert replace_rows(value, {}, min_rows=3) is value
+
+
+def test_columns_beside_lists():
+    """Names of columns are taken from beside the rows, as texts or as descriptions, and are no table themselves."""
+    for header in (
+        ["a", "b"],
+        [{"name": "a", "type": "INT"}, {"name": "b"}],
+        {"fields": [{"name": "a"}, {"name": "b"}]},
+    ):
+        value = {"columns": header, "rows": [[1, 2], [3, 4], [5, 6]]}
+        (table,) = find_tables(value)
+        assert (table.key, table.columns) == ("rows", ["a", "b"])
+
+
+def test_several_tables():
+    """Several tables are told apart by their keys, and one can be cut without the others."""
+    value = {"open": ROWS, "closed": {"rows": ROWS}, "few": ROWS[:1]}
+    assert [table.key for table in find_tables(value, min_rows=2)] == ["open", "closed.rows"]
+    shorter = replace_rows(value, {"open": ROWS[:1]}, min_rows=2)
+    assert shorter["open"] == ROWS[:1]
+    assert shorter["closed"] is value["closed"]
+
+
+def test_equal_keys_are_told_apart():
+    """A dotted key and a nested one that read the same get different names."""
+    assert [table.key for table in find_tables({"a.b": ROWS, "a": {"b": ROWS}})] == ["a.b", "a.b_2"]
+
+
+def test_mcp_texts_that_differ_are_kept_apart():
+    """A text that does not repeat the structured content is a table of its own."""
+    tables = find_tables(mcp(json.dumps(ROWS[:3]), structuredContent={"result": ROWS}), min_rows=2)
+    assert [(table.key, len(table.rows)) for table in tables] == [("result", 5), ("result_2", 3)]
+
+
+def test_media_stay():
+    """Images beside the text of an MCP result stay where they are, and bytes are no rows."""
+    image = {"type": "image", "data": "xx", "mimeType": "image/png"}
+    value = mcp(json.dumps(ROWS))
+    value["content"].append(image)
+    assert replace_rows(value, {"result": []})["content"] == [{"type": "text", "text": "[]"}, image]
+    assert find_tables({"parts": [b"x", b"y"]}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dear all, thank you\nfor coming, and\nfor bringing, cake\n",
+        "12:01:07,310 INFO start\n12:01:08,311 INFO go\n12:01:09,312 INFO stop\n",
+        "one line, with a comma",
+        "[not json]",
+        "a,b\n1,2,3\n4\n5,6\n",
+        "[" * 100_000 + "]" * 100_000,
+        "",
+    ],
+)
+def test_prose_and_logs_are_no_tables(text):
+    """Letters, logs, broken tables and JSON too deep to read are left alone."""
+    assert find_tables({"out": text}) == []
+
+
+def test_another_form_in_place_of_rows():
+    """A text of the caller's own can take the place of rows, also within JSON."""
+    assert replace_rows({"rows": ROWS}, {"rows": "a\n0"}) == {"rows": "a\n0"}
+    assert replace_rows(json.dumps({"rows": ROWS}), {"rows": "a\n0"}) == '{"rows":"a\\n0"}'
+
+
+def test_rows_are_neither_copied_nor_counted_out():
+    """Finding and replacing look at no row, so that their time does not depend on how many there are."""
+
+    class Rows(list):
+        def __iter__(self):
+            raise AssertionError("all rows were looked at")
+
+    value = {"rows": Rows(ROWS * 1000)}
+    (table,) = find_tables(value, min_rows=100)
+    assert table.rows is value["rows"]
+    assert replace_rows(value, {"rows": ROWS[:1]}, min_rows=100) == {"rows": ROWS[:1]}
+
+
+def test_a_text_is_read_once():
+    """With a memo the text that was read to find the table is not read again to replace its rows."""
+    memo = {}
+    value = json.dumps(ROWS)
+    (table,) = find_tables(value, memo=memo)
+    assert len(memo) == 1
+    assert find_tables(value, memo=memo)[0].rows is table.rows
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5)),
+    lambda inner: st.one_of(st.lists(inner, max_size=5), st.dictionaries(st.text(max_size=4), inner, max_size=4)),
+    max_leaves=20,
+)
+
+
+@given(JSON, st.integers(0, 3))
+def test_keys_are_unique_and_rows_come_back(value, min_rows):
+    """In any JSON each table has a key of its own, and putting all its rows back gives the same value."""
+    tables = find_tables(value, min_rows=min_rows)
+    assert len({table.key for table in tables}) == len(tables)
+    assert replace_rows(value, {table.key: table.rows for table in tables}, min_rows=min_rows) == value

@@ -1,0 +1,309 @@
+"""Facts equal what plain Python finds by looking at every row, whatever is in the rows."""
+
+import copy
+import csv
+import json
+import math
+import random
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from adk_context_pack.errors import SettingError
+from adk_context_pack.tables.table_facts import table_facts
+from tests.support.shared_data import shared_file
+
+NUMBERS = st.one_of(
+    st.integers(-(2**70), 2**70),
+    st.integers(-50, 50),
+    st.floats(allow_nan=False, allow_infinity=False, width=32),
+    st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-(10**9), max_value=10**9),
+)
+HOLES = st.sampled_from([None, "", math.nan])
+
+
+def is_hole(value):
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+def exact(values):
+    return sum(map(Fraction, values), Fraction(0))
+
+
+def agrees(figure, truth):
+    """Whether a figure is the exact one, or the float nearest to it."""
+    return Fraction(figure) == truth if not isinstance(figure, float) else figure == float(truth)
+
+
+@given(st.lists(st.one_of(NUMBERS, HOLES), min_size=1, max_size=60))
+def test_numbers_are_exact(values):
+    """Sum, extremes, mean, missing count and the rows of extremes of any mix of numbers and holes are the true ones."""
+    facts = table_facts([{"amount": value} for value in values]).column("amount")
+    numbers = [value for value in values if not is_hole(value)]
+    if not numbers:
+        assert facts.kind == "empty"
+        return
+    assert facts.kind == "number"
+    assert agrees(facts.total, exact(numbers))
+    assert facts.minimum == min(numbers)
+    assert facts.maximum == max(numbers)
+    assert facts.mean == float(Fraction(facts.total) / len(numbers))
+    assert math.isclose(facts.mean, exact(numbers) / len(numbers), rel_tol=1e-15)
+    assert facts.missing == len(values) - len(numbers)
+    assert values[facts.min_row] == facts.minimum
+    assert values[facts.max_row] == facts.maximum
+
+
+@given(st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=40))
+def test_integers_as_texts_are_numbers(values):
+    """The Google Ads API's int64 as texts add up to the same integer as the integers themselves."""
+    facts = table_facts([{"impressions": str(value)} for value in values]).column("impressions")
+    assert (facts.kind, facts.total) == ("number", sum(values))
+    assert (facts.minimum, facts.maximum) == (min(values), max(values))
+
+
+@given(st.lists(st.one_of(st.sampled_from(["red", "green", "a b", "ü", "7"]), st.booleans(), HOLES), max_size=60))
+def test_other_values_are_counted(values):
+    """Distinct values and the commonest one are what a set and a count find."""
+    facts = table_facts([{"colour": value} for value in ["red", *values]]).column("colour")
+    present = [value for value in ["red", *values] if not is_hole(value)]
+    if facts.kind == "number":
+        assert 2 * present.count("7") > len(present)
+        return
+    assert facts.distinct == len(set(present))
+    assert facts.commonest[0][1] == max(map(present.count, present))
+    assert facts.commonest[0][0] == max(present, key=present.count)
+    assert facts.missing == len(values) + 1 - len(present)
+
+
+CELLS = st.one_of(NUMBERS, HOLES, st.booleans(), st.text(max_size=3), st.lists(st.integers(), max_size=2))
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["a", "b.c", "b", "id", "day"]),
+            st.one_of(CELLS, st.dictionaries(st.sampled_from("cd"), CELLS)),
+        ),
+        max_size=20,
+    )
+)
+def test_anything_goes(rows):
+    """No rows make it raise or write into them, and its form for the prompt is JSON without NaN."""
+    before = copy.deepcopy(rows)
+    facts = table_facts(rows)
+    assert repr(rows) == repr(before)
+    assert facts.rows == len(rows)
+    assert len({column.name for column in facts.columns}) == len(facts.columns)
+    json.dumps(facts.as_dict(), allow_nan=False)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "n": st.one_of(st.integers(), st.none()),
+                "f": st.floats(width=32),
+                "t": st.sampled_from(["x", "y", None]),
+                "id": st.integers(0, 9),
+                "year": st.integers(1990, 2030),
+                "ok": st.booleans(),
+            }
+        ),
+        min_size=1,
+        max_size=80,
+    )
+)
+def test_both_ways_agree(rows):
+    """The fast way over blocks and the thorough way column by column state the very same facts."""
+    # A row without one key sends all columns the thorough way.
+    uneven = [*rows, {}]
+    fast, thorough = table_facts(rows), table_facts(uneven)
+    for column in fast.columns:
+        other = thorough.column(column.name)
+        assert column.as_dict() | {"missing": column.missing + 1} == other.as_dict() | {"missing": other.missing}
+
+
+def test_sums_beyond_floats():
+    """Integers beyond 2^53, decimals and floats that cancel out are added without loss."""
+    rows = [
+        {"big": 2**53, "price": Decimal("0.1"), "f": 1e16},
+        {"big": 1, "price": Decimal("0.2"), "f": 1.0},
+        {"big": 2**80, "price": Decimal("1E-20"), "f": -1e16},
+    ]
+    facts = table_facts(rows)
+    assert facts.column("big").total == 2**53 + 1 + 2**80
+    assert facts.column("price").total == Decimal("0.30000000000000000001")
+    assert facts.column("f").total == 1.0
+
+
+def test_booleans_are_no_numbers():
+    """A column of booleans is counted, and a boolean among numbers takes no part in their sum."""
+    facts = table_facts([{"ok": True, "n": 1}, {"ok": False, "n": True}, {"ok": True, "n": 5}])
+    assert facts.column("ok").as_dict() == {"distinct": 2, "commonest": {"True": 2, "False": 1}}
+    assert (facts.column("n").total, facts.column("n").not_numbers) == (6, 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "campaignId", "campaign.id", "customer_id", "zip_code", "zip", "order_number", "sku"]
+)
+def test_identifiers_are_not_summed(name):
+    """Columns that identify get counts, and no sum."""
+    facts = table_facts([{name: 12345}, {name: 12345}, {name: 99}]).column(name)
+    assert (facts.kind, facts.total, facts.distinct, facts.commonest[0]) == ("identifier", None, 2, (12345, 2))
+
+
+@pytest.mark.parametrize("name", ["paid", "bid", "grid", "clicks_per_day", "cost_micros", "holidays"])
+def test_measures_are_summed(name):
+    """Names that only look like identifiers or dates do not keep a measure from being summed."""
+    assert table_facts([{name: 1.5}, {name: 2}]).column(name).total == 3.5
+
+
+def test_leading_zeros_identify():
+    """Digits with a leading zero are codes and stay texts."""
+    facts = table_facts([{"plz": "01067"}, {"plz": "10115"}]).column("plz")
+    assert (facts.kind, facts.total) == ("identifier", None)
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        (["2024-03-01", "2023-12-31", ""], "2023-12-31", "2024-03-01"),
+        (["2022-02-01 2:20:51", "2022-02-01 10:00:00"], "2022-02-01 2:20:51", "2022-02-01 10:00:00"),
+        (["2001/01/01 00:47", "2001/03/31 21:45"], "2001/01/01 00:47", "2001/03/31 21:45"),
+        ([20240101, 20231231], 20231231, 20240101),
+    ],
+)
+def test_dates_get_their_range(values, low, high):
+    """Dates of every form are ranged as moments and never summed."""
+    facts = table_facts([{"date": value} for value in values]).column("date")
+    assert (facts.kind, facts.total, facts.minimum, facts.maximum) == ("date", None, low, high)
+
+
+def test_the_planted_row_is_found():
+    """One fraud among 500 payments is the first outlier, and the rule is named."""
+    rng = random.Random(7)
+    rows = [{"id": i, "amount": round(rng.lognormvariate(4, 0.5), 2), "fee": rng.randint(1, 9)} for i in range(500)]
+    rows[251]["amount"] = 48_999.5
+    facts = table_facts(rows)
+    assert facts.outliers[0].row == facts.notable_rows[0] == 251
+    assert facts.outliers[0].column == "amount"
+    assert "Tukey" in facts.as_dict()["outliers"]["rule"]
+
+
+def test_the_only_refund_is_found():
+    """A value that one row in 500 has, in a column of few values, stands out too."""
+    rows = [{"kind": "sale" if i % 3 else "fee"} for i in range(500)]
+    rows[100]["kind"] = "chargeback"
+    assert [(cell.row, cell.value) for cell in table_facts(rows).outliers] == [(100, "chargeback")]
+
+
+def test_one_different_value_among_equals_is_found():
+    """Where nearly all values are one, the other one stands apart, though the middle half has no width."""
+    rows = [{"errors": 0} for _ in range(300)]
+    rows[5]["errors"] = 4
+    assert [cell.row for cell in table_facts(rows).outliers] == [5]
+
+
+def test_even_data_has_no_outliers():
+    """Evenly spread values name nobody."""
+    assert table_facts([{"n": i % 97} for i in range(5000)]).outliers == ()
+
+
+@pytest.mark.parametrize("rows", [[], [{}], [None], [{"a": None}]])
+def test_nothing_to_say(rows):
+    """No rows, empty rows and rows of nothing give their count and no figures."""
+    assert table_facts(rows).rows == len(rows)
+    assert all(column.total is None for column in table_facts(rows).columns)
+
+
+def test_one_row():
+    """A single row is its own minimum, maximum, mean and sum."""
+    assert table_facts([{"n": -3}]).as_dict()["columns"]["n"] == {
+        "sum": -3, "min": -3, "max": -3, "mean": -3.0, "missing": 0, "min_row": 0, "max_row": 0
+    }  # fmt: skip
+
+
+def test_nested_rows_are_dotted():
+    """Nested rows become dotted columns, and a name that two ways lead to is told apart."""
+    rows = [{"metrics": {"clicks": "3"}, "metrics.clicks": 1}, {"metrics": None, "metrics.clicks": 2}, {}]
+    facts = table_facts(rows)
+    assert [(column.name, column.total, column.missing) for column in facts.columns] == [
+        ("metrics.clicks", 3, 2),
+        ("metrics.clicks_2", 3, 1),
+    ]
+
+
+def test_other_kinds_of_rows():
+    """Models, lists of values with and without names, and plain values are rows too."""
+
+    class Sale(BaseModel):
+        amount: int
+
+    assert table_facts([Sale(amount=2), Sale(amount=3)]).column("amount").total == 5
+    assert table_facts([[1, "x"], [2, "y"]], columns=["n", "t"]).column("n").total == 3
+    assert table_facts([[1, 2], [3, 4]], columns=["n", "n"]).column("n_2").total == 6
+    assert table_facts([4, 5]).column("value").total == 9
+
+
+def test_wrong_setting_is_named():
+    """A negative count of outliers is refused with the value."""
+    with pytest.raises(SettingError, match=r"max_outliers.*-1"):
+        table_facts([], max_outliers=-1)
+
+
+def test_many_blocks():
+    """Extremes and holes are found in whichever block of a long table they are."""
+    rng = random.Random(3)
+    rows = [{"n": rng.randint(0, 999), "f": rng.random(), "t": f"t{i % 7}", "none": None} for i in range(10_000)]
+    rows[7777] |= {"n": 1000, "f": None}
+    rows[8888]["n"] = -1
+    facts = table_facts(rows)
+    n, f = facts.column("n"), facts.column("f")
+    assert (n.max_row, n.min_row, n.total) == (7777, 8888, sum(row["n"] for row in rows))
+    assert f.total == math.fsum(row["f"] for row in rows if row["f"] is not None)
+    assert (f.missing, facts.column("none").kind) == (1, "empty")
+
+
+def csv_rows(name):
+    with shared_file(name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", ["campaign_stats", "ad_group_stats", "keyword_stats", "account_stats", "ad_stats"])
+def test_google_ads_reports(name):
+    """On real Google Ads reports the measures are summed exactly, and ids and dates are not."""
+    rows = csv_rows(f"google_ads/{name}.csv")
+    facts = table_facts(rows)
+    for measure in ("clicks", "impressions", "cost_micros"):
+        assert facts.column(measure).total == sum(int(row[measure]) for row in rows)
+    assert all(c.total is None for c in facts.columns if c.name.endswith("id"))
+    assert facts.column("date").minimum == min(row["date"] for row in rows)
+
+
+def test_meridian():
+    """3,120 rows of decimals as texts are added without rounding."""
+    rows = csv_rows("meridian/geo_media.csv")
+    facts = table_facts(rows)
+    assert Fraction(facts.column("Channel0_spend").total) == exact(Decimal(row["Channel0_spend"]) for row in rows)
+    assert (facts.column("time").kind, facts.column("geo").kind) == ("date", "text")
+
+
+def test_flights():
+    """20,000 real flights: negative delays, dates with a time, and the commonest origin."""
+    rows = json.loads(shared_file("flights/flights-20k.json").read_text())
+    facts = table_facts(rows)
+    delays = [row["delay"] for row in rows]
+    delay = facts.column("delay")
+    assert (delay.total, delay.minimum, delay.maximum) == (sum(delays), min(delays), max(delays))
+    assert (delay.min_row, delay.max_row) == (delays.index(min(delays)), delays.index(max(delays)))
+    origins = [row["origin"] for row in rows]
+    assert facts.column("origin").commonest[0] == (
+        top := max(sorted(set(origins)), key=origins.count),
+        origins.count(top),
+    )
+    assert facts.column("date").maximum == max(row["date"] for row in rows)
