@@ -9,6 +9,8 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+
 from adk_context_pack._settings import at_least, one_of, positive
 from adk_context_pack.errors import SettingError, StoreError
 from adk_context_pack.tools.artifact_access import ArtifactAccess
@@ -112,8 +114,11 @@ class PayloadStore:
         return handle
 
     async def _entry(self, context: Any, value: Any, *, kind: Kind, tool_name: str, handle: str) -> Any:
-        encoded = encode(value)
         artifacts = ArtifactAccess(context, timeout_s=self.timeout_s)
+        stays_here = self.place == "state" or (self.place == "auto" and not artifacts.available)
+        if stays_here and _keeps_objects(context) and not is_pointer(value):
+            return value
+        encoded = encode(value)
         if not self._to_artifacts(encoded, available=artifacts.available):
             return _state_entry(value, encoded)
         name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:_MAX_NAME_LENGTH]}-{handle}.json"
@@ -147,6 +152,13 @@ class PayloadStore:
                 except StoreError as error:
                     # The handle is gone either way; what is left behind costs only room.
                     logger.warning("an expired artifact could not be removed: %s", error)
+
+
+def _keeps_objects(context: Any) -> bool:
+    # ADK's service in memory serialises nothing, so that nothing needs to be checked there and storing takes the same
+    # time for any number of rows. A subclass may do anything.
+    invocation = getattr(context, "_invocation_context", context)
+    return type(getattr(invocation, "session_service", None)) is InMemorySessionService
 
 
 def _state_entry(value: Any, encoded: Encoded) -> Any:

@@ -6,12 +6,14 @@ import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Literal
 
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tokens import Counter, TokenMeter, estimate_tokens
+from adk_context_pack.tools.alarms import alarming_rows
 from adk_context_pack.tools.table_text import facts_as_text, rows_as_csv
 
 LIMITS = "_row_limits"
@@ -169,7 +171,7 @@ class _Draft:
         # Only as many of the rows left out are counted as it takes, since there may be a hundred thousand.
         saved = 0
         for table in self.tables:
-            for row in table.rows[self.most[table.key] :]:
+            for row in islice(table.rows, self.most[table.key], None):
                 saved += self.plan.tokens(row)
                 if saved > cost:
                     return True
@@ -200,7 +202,7 @@ def _facts_of(tables: Sequence[Table]) -> list[tuple[Table, TableFacts]]:
 def _full(table: Table, facts: TableFacts) -> dict[str, Any]:
     said = facts.as_dict()
     said.pop("rows")
-    return said | _notable(table, facts, facts.notable_rows[:_MAX_NOTABLE])
+    return said | _notable(table, facts, (*facts.notable_rows, *alarming_rows(table.rows, most=_MAX_NOTABLE)))
 
 
 def _short(table: Table, facts: TableFacts) -> dict[str, Any]:
@@ -216,12 +218,17 @@ def _numbers(_: Table, facts: TableFacts) -> dict[str, Any]:
 
 
 def _outlier_rows(table: Table, facts: TableFacts, most: int) -> dict[str, Any]:
-    return _notable(table, facts, [cell.row for cell in facts.outliers[:most]])
+    return _notable(
+        table, facts, (*(cell.row for cell in facts.outliers[:most]), *alarming_rows(table.rows, most=most))
+    )
 
 
 def _notable(table: Table, facts: TableFacts, indexes: Sequence[int]) -> dict[str, Any]:
     stands_out = {cell.row: {"stands_out": cell.column} for cell in facts.outliers}
-    rows = [{"row": index, **stands_out.get(index, {}), "values": _values(table.rows[index])} for index in indexes]
+    rows = [
+        {"row": index, **stands_out.get(index, {}), "values": _values(table.rows[index])}
+        for index in indexes[:_MAX_NOTABLE]
+    ]
     return {"notable_rows": rows} if rows else {}
 
 

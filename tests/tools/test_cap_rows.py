@@ -280,7 +280,8 @@ async def test_agent_tool_is_capped_and_its_agent_runs():
     assert isinstance(wrapped, AgentTool)
     assert wrapped._get_declaration() == tool._get_declaration()
     run = await run_agent(agent_with(wrapped, calls=[("inner", {"request": "rows"})]), "go")
-    assert len(run.requests) == 3
+    assert json.loads(shown(run)["result"]) == [{"n": n} for n in range(5)]
+    assert shown(run)["_row_limits"]["result"] == {"shown": 5, "total": 50}
 
 
 async def test_a_pending_long_running_call_stays_pending():

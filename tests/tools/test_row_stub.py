@@ -182,3 +182,22 @@ def test_any_table_is_within_its_limits_and_untouched(rows, max_rows, max_tokens
     assert limit["shown"] == len(stub.body["rows"]) <= max_rows
     assert all(shown is row for shown, row in zip(stub.body["rows"], rows, strict=False))
     assert stub.body["beside"] == 1
+
+
+class Watched(list):
+    """A list that counts how many of its entries are handed out one by one."""
+
+    handed = 0
+
+    def __iter__(self):
+        for row in super().__iter__():
+            self.handed += 1
+            yield row
+
+
+@pytest.mark.parametrize("max_tokens", [None, 600])
+def test_without_facts_the_number_of_rows_costs_nothing(max_tokens):
+    """Of a hundred thousand rows only those are looked at that are shown or weighed against the stub."""
+    rows = Watched({"n": number} for number in range(100_000))
+    assert make_stub({"rows": rows}, plan(facts=False, max_tokens=max_tokens)) is not None
+    assert rows.handed <= 200

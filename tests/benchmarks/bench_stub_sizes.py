@@ -1,0 +1,133 @@
+"""How large the results of six tools are for the model, whole and capped, in o200k tokens.
+
+Run it with `python -m tests.benchmarks.bench_stub_sizes`; `--json` gives the same to a machine. The results are those
+on which other libraries were measured: a table of 500 rows with one fraud in the middle, 50 rows, 100 nested objects,
+600 lines of a log with one FATAL, 3,000 words of prose, and one of some 22 tokens, which has to come through untouched;
+and two real tables, where `../shared/data` is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+
+from adk_context_pack import cap_rows
+from tests.support.o200k import o200k
+from tests.support.shared_data import FOLDER
+from tests.support.tables import transactions
+
+WAYS: dict[str, dict[str, Any]] = {
+    "max_rows=100": {},
+    "csv": {"encoding": "csv"},
+    "max_tokens=600": {"max_tokens": 600},
+    "max_tokens=2000": {"max_tokens": 2000},
+}
+"""Column of the table, and the settings behind it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The size of one result whole and capped each way; `untouched` where every way gave back the same object."""
+
+    name: str
+    whole: int
+    capped: dict[str, int]
+    untouched: bool
+
+
+def results() -> dict[str, Any]:
+    """The results by name."""
+    made = random.Random(11)
+    words = ("the", "of", "and", "to", "in", "that", "it", "was", "with", "they", "have", "this", "from", "had", "by")
+    log = [
+        f"2026-05-01 10:{n // 60:02d}:{n % 60:02d} INFO worker-{n % 7} request {n} ok in {n % 90} ms"
+        for n in range(600)
+    ]
+    log[400] = "2026-05-01 10:06:40 FATAL worker-3 out of memory"
+    found: dict[str, Any] = {
+        "500 rows, one fraud": {"rows": transactions(500)},
+        "50 rows": {"rows": transactions(50)},
+        "100 nested objects": {"items": [_nested(number, made) for number in range(100)]},
+        "600 log lines, one FATAL": {"log": log},
+        "3,000 words of prose": {"text": " ".join(made.choices(words, k=3000))},
+        "22 tokens": {"status": "ok", "rows": [{"id": 7, "name": "Oslo"}]},
+    }
+    return found | {name: read() for name, read in REAL.items() if (FOLDER / name).exists()}
+
+
+def _nested(number: int, made: random.Random) -> dict[str, Any]:
+    return {
+        "id": number,
+        "owner": {
+            "name": f"user {number}",
+            "address": {"city": made.choice(("Oslo", "Bergen")), "zip": f"{number:04d}"},
+        },
+        "metrics": {"clicks": made.randint(0, 900), "cost": round(made.uniform(0, 90), 2)},
+        "tags": made.sample(("a", "b", "c", "d"), 2),
+    }
+
+
+def _flights() -> Any:
+    return {"rows": json.loads((FOLDER / "flights/flights-20k.json").read_text(encoding="utf-8"))}
+
+
+def _meridian() -> Any:
+    with (FOLDER / "meridian/geo_media.csv").open(encoding="utf-8", newline="") as file:
+        return {"rows": list(csv.DictReader(file))}
+
+
+REAL: dict[str, Callable[[], Any]] = {"flights/flights-20k.json": _flights, "meridian/geo_media.csv": _meridian}
+
+
+async def measure() -> list[Line]:
+    """The sizes of all results."""
+    sessions = InMemorySessionService()
+    session = await sessions.create_session(app_name="app", user_id="user")
+    invocation = InvocationContext(
+        session_service=sessions, session=session, invocation_id="i", agent=LlmAgent(name="analyst")
+    )
+    return [await _line(name, result, invocation) for name, result in results().items()]
+
+
+async def _line(name: str, result: Any, invocation: InvocationContext) -> Line:
+    def tool() -> Any:
+        """Returns the result."""
+        return result
+
+    capped: dict[str, int] = {}
+    same = []
+    for way, settings in WAYS.items():
+        context = ToolContext(invocation, function_call_id=f"{name} {way}")
+        seen = await cap_rows(FunctionTool(tool), store="state", **settings).run_async(args={}, tool_context=context)
+        capped[way] = o200k(seen)
+        same.append(seen is result)
+    return Line(name=name, whole=o200k(result), capped=capped, untouched=all(same))
+
+
+def main() -> None:
+    """Prints the table, or JSON with `--json`."""
+    lines = asyncio.run(measure())
+    if "--json" in sys.argv:
+        sys.stdout.write(json.dumps([vars(line) for line in lines], indent=1) + "\n")
+        return
+    out = [f"{'result':26} {'whole':>9} " + " ".join(f"{way:>16}" for way in WAYS)]
+    for line in lines:
+        sizes = " ".join(f"{size:>16,}" for size in line.capped.values())
+        out.append(f"{line.name:26} {line.whole:>9,} {sizes}{'  untouched' if line.untouched else ''}")
+    sys.stdout.write("\n".join(out) + "\n")
+
+
+if __name__ == "__main__":
+    main()
