@@ -22,10 +22,11 @@ from adk_context_pack.tokens import TokenMeter
 HIGHEST_FACTOR = 5.0
 _PLAUSIBLE = (0.2, HIGHEST_FACTOR)
 """Figures outside are no matter of tokenizers: another callback rewrote that request, or the model counts nothing."""
-_TYPICAL = (0.7, 2.0)
+_TYPICAL = (0.5, 2.0)
 """The same against the factor already known. Strict below, since a step in which something was taken out as well looks
 like cheap tokens, and would let a request grow over its budget."""
 _WINDOW = 8
+_MEANINGFUL = 100
 _SEARCHED = 50
 
 
@@ -69,7 +70,7 @@ class Calibration:
             fixed: estimated tokens of system instruction and tool declarations.
             meter: what the estimates are made with.
         """
-        own = [event for event in call.events if event.author == call.agent_name and event.content]
+        own = [event for event in call.events if event.author == call.agent_name and _is_answer(event)]
         if not own:
             return cls({})
         start = _start(call, own, request.model, fixed, meter)
@@ -88,13 +89,18 @@ class Calibration:
         if not before or not now or now.number != before.number + 1 or not steady or estimate <= 0:
             return self.factor
         ratio = (now.tokens - before.tokens) / estimate
-        lowest, highest = _TYPICAL if self._known else _PLAUSIBLE
+        lowest, highest = _TYPICAL if self._known and self._recent else _PLAUSIBLE
         if not lowest * self.factor <= ratio <= highest * self.factor:
             return self.factor
         self._recent.append((now.tokens - before.tokens, estimate))
         self.factor = sum(actual for actual, _ in self._recent) / sum(guess for _, guess in self._recent)
         self._known = True
         return ratio
+
+
+def _is_answer(event: Event) -> bool:
+    # Results of the agent's tools are the agent's events as well.
+    return event.content is not None and event.content.role == "model"
 
 
 def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int, meter: TokenMeter) -> float | None:
@@ -108,7 +114,8 @@ def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int,
         if event.author != "user" or event.content is None:
             return None
         guess += meter.content(event.content)
-    ratio = actual / guess if guess else 0.0
+    # A short prompt is mostly what the provider puts around it, and says little about words.
+    ratio = actual / guess if guess >= _MEANINGFUL else 0.0
     return ratio if _PLAUSIBLE[0] <= ratio <= _PLAUSIBLE[1] else None
 
 

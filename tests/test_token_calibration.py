@@ -1,0 +1,107 @@
+"""Calibration: estimates against the provider's own figures, as the session holds them."""
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.genai import types
+
+from adk_context_pack import FitTokenBudget
+from tests.passes.test_fit_token_budget import KINDS
+from tests.support.events import agent_called, agent_said, tool_returned, user_said
+from tests.support.histories import real_tokens, rows
+from tests.support.requests import call_for, request_for
+from tests.support.run import run_agent, session_service
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+USAGE = types.GenerateContentResponseUsageMetadata
+
+
+def session(kind, turns, factor=1.0, **stamp):
+    """A conversation whose own events carry what o200k counts for the request that each of them answers."""
+    events = []
+    for n in range(turns):
+        events.append(user_said(f"Question {n}?"))
+        steps = [
+            agent_called("a", "fetch", f"adk-{n}", page=n),
+            tool_returned("a", "fetch", KINDS[kind](n), f"adk-{n}"),
+            agent_said("a", f"Answer {n}."),
+        ]
+        for step in steps:
+            if step.content.role == "model":
+                tokens = round(real_tokens(request_for("a", events)) * factor)
+                step.usage_metadata = USAGE(prompt_token_count=tokens)
+                step.model_version = stamp.get("model_version")
+            events.append(step)
+    return [*events, user_said("The last question.")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("factor", [0.85, 1.0, 1.6])
+def test_within_ten_percent_once_calibrated(kind, factor):
+    """A request of up to nine tenths of the budget by the provider's count goes out whole, one over it does not."""
+    events = session(kind, 12, factor)
+    request = request_for("a", events)
+    size = real_tokens(request) * factor
+    assert FitTokenBudget(max_tokens=round(size / 0.9)).apply(request, call_for("a", events)) is request
+    cut = FitTokenBudget(max_tokens=round(size / 1.01)).apply(request, call_for("a", events))
+    assert real_tokens(cut) * factor <= size / 1.01
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_never_over_budget_while_it_learns(kind):
+    """At every call of a history with figures, cut or not, the provider counts no more than the budget."""
+    events = session("prose", 5)[:-1] + session(kind, 12)
+    entry = FitTokenBudget(max_tokens=6000)
+    for stop in range(1, len(events) + 1):
+        if events[stop - 1].content.role == "user":
+            request = request_for("a", events[:stop])
+            assert real_tokens(entry.apply(request, call_for("a", events[:stop]))) <= 6000
+
+
+def test_figures_of_another_model_or_agent_do_not_count():
+    """What another model or agent was billed says nothing about this one's tokens."""
+    events = session("prose", 12, model_version="other-model-2")
+    request = request_for("a", events)
+    budget = FitTokenBudget(max_tokens=round(real_tokens(request) / 0.95))
+    assert budget.apply(request, call_for("a", events)) is not request
+    for event in events:
+        event.model_version = request.model
+    assert budget.apply(request, call_for("a", events)) is request
+
+
+def test_absurd_figures_are_left_out_of_account():
+    """A model that claims 3 tokens for every prompt does not lead the budget astray."""
+    events = session("json", 12)
+    for event in events:
+        if event.usage_metadata:
+            event.usage_metadata = USAGE(prompt_token_count=3)
+    request = request_for("a", events)
+    assert real_tokens(FitTokenBudget(max_tokens=5000).apply(request, call_for("a", events))) <= 5000
+
+
+@pytest.mark.parametrize("service", ["memory", "sqlite"])
+async def test_a_run_that_is_gone_on_with_after_a_restart(service, tmp_path):
+    """With real figures in a real session, a second process sends what fits, and never more than the budget."""
+
+    def fetch(page: int) -> dict:
+        """Fetches a page."""
+        return {"rows": rows(page, 40)}
+
+    def build():
+        pages = iter(range(6))
+
+        def answer(request):
+            page = next(pages, None)
+            assert results_in(request) or page == 0
+            return "done" if page is None else call("fetch", page=page)
+
+        model = ScriptedModel(answer=answer, usage=real_tokens)
+        return LlmAgent(name="a", model=model, tools=[fetch], before_model_callback=[FitTokenBudget(max_tokens=9000)])
+
+    async with session_service(service, tmp_path) as sessions:
+        first = await run_agent(build(), "Go.", session_service=sessions)
+    async with session_service(service, tmp_path) as again:
+        sessions = sessions if service == "memory" else again
+        second = await run_agent(build(), "Go on.", session_service=sessions)
+    sizes = [real_tokens(request) for request in (*first.requests, *second.requests)]
+    assert max(sizes) <= 9000
+    assert max(sizes) >= 0.7 * 9000
