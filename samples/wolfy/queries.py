@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from google.adk.tools.tool_context import ToolContext
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from .account import Account
 from .gaql import QueryError, run_gaql
@@ -44,8 +44,15 @@ class QueryTools:
         Args:
             queries: the queries, in the order in which they should run.
         """
-        # Newer releases of ADK hand over models, older ones the dicts that the model sent.
-        plan = [PlannedQuery.model_validate(entry).model_dump() for entry in queries]
+        try:
+            # Newer releases of ADK hand over models, older ones the dicts that the model sent.
+            plan = [PlannedQuery.model_validate(entry).model_dump() for entry in queries]
+        except ValidationError as error:
+            return {"status": "FAILED", "error_message": str(error)}
+        for key in tool_context.state.to_dict():
+            # Results of an earlier question in this session are no answer to this one.
+            if key.startswith(f"{RESULTS}:"):
+                tool_context.state[key] = None
         tool_context.state[QUERIES] = [{**entry, "status": "PENDING", "attempts": 0} for entry in plan]
         return {"status": "SUCCESS", "saved": [entry["id"] for entry in plan]}
 
