@@ -30,6 +30,7 @@ from adk_context_pack.tools.offload_payload import OffloadPayload, offload_paylo
 from adk_context_pack.tools.payload_store import PayloadStore
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
+from adk_context_pack.tools.search_history import search_history
 
 __all__ = [
     "GOOGLE_ADS_KPIS",
@@ -65,6 +66,7 @@ __all__ = [
     "offload_payload",
     "query_rows",
     "read_payload",
+    "search_history",
     "summarized_results_tool",
     "table_facts",
 ]

@@ -1,0 +1,72 @@
+"""A session's past as entries of text: what was said, called and returned, by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from google.adk.events.event import Event
+from google.genai import types
+
+from adk_context_pack.tokens import payload_text
+
+Kind = Literal["said", "called", "returned"]
+
+_CREDENTIALS = "adk_request_credential"
+"""ADK's call that asks for credentials; its answer is the user's secret, and no conversation."""
+
+
+class Entry(NamedTuple):
+    """One part of an event.
+
+    Attributes:
+        event: the event.
+        kind: what it is.
+        tool: the tool's name, for what was called or returned.
+        text: the words, or arguments or result as compact JSON.
+    """
+
+    event: Event
+    kind: Kind
+    tool: str
+    text: str
+
+
+def live_events(events: Sequence[Event]) -> list[Event]:
+    """`events` without those that a rewind has annulled, oldest first, as ADK's own content builder sees them."""
+    first: dict[str, int] = {}
+    for index, event in enumerate(events):
+        first.setdefault(event.invocation_id, index)
+    kept = []
+    index = len(events) - 1
+    while index >= 0:
+        # The attribute came with the releases that can rewind.
+        rewound = getattr(events[index].actions, "rewind_before_invocation_id", None)
+        if rewound:
+            index = min(first.get(rewound, index), index)
+        else:
+            kept.append(events[index])
+        index -= 1
+    return kept[::-1]
+
+
+def entries(event: Event) -> Iterator[Entry]:
+    """What one event says, thoughts, media and credentials left out."""
+    for part in (event.content.parts if event.content else None) or ():
+        if (used := part.function_call or part.function_response) is None:
+            if part.text and not part.thought:
+                yield Entry(event, "said", "", part.text)
+        elif used.name != _CREDENTIALS:
+            if isinstance(used, types.FunctionCall):
+                yield Entry(event, "called", used.name or "", payload_text(used.args or {}))
+            else:
+                yield Entry(event, "returned", used.name or "", payload_text(used.response or {}))
+
+
+def event_text(event: Event) -> str:
+    """All that one event says, one entry after the other."""
+    return "\n".join(f"{_label(entry)}{entry.text}" for entry in entries(event))
+
+
+def _label(entry: Entry) -> str:
+    return "" if entry.kind == "said" else f"{entry.kind} {entry.tool}: "
