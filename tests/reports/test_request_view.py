@@ -1,0 +1,71 @@
+"""A request as text: every part of every kind, detached from the session."""
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack.reports.request_view import ViewPart, view_of
+from tests.support.events import call_part, result_part
+
+PARTS = [
+    types.Part(text="hello"),
+    types.Part(text="hm", thought=True),
+    call_part("look", {"a": 1}),
+    result_part("look", {"rows": [1]}),
+    types.Part(inline_data=types.Blob(data=b"1234", mime_type="image/png")),
+    types.Part(file_data=types.FileData(file_uri="gs://bucket/file", mime_type="text/plain")),
+    types.Part(executable_code=types.ExecutableCode(code="print(1)", language=types.Language.PYTHON)),
+    types.Part(),
+]
+
+
+def request_of(parts, **config):
+    request = LlmRequest(config=types.GenerateContentConfig(**config))
+    request.contents = [types.Content(role="user", parts=parts), types.Content(role=None, parts=None)]
+    return request
+
+
+def test_shows_every_kind_of_part():
+    """Texts, thoughts, calls, results, media, files and code each say what they are."""
+    assert view_of(request_of(PARTS)) == (
+        ViewPart("user · text", "hello"),
+        ViewPart("user · thought", "hm"),
+        ViewPart("tool call · look", '{\n "a": 1\n}'),
+        ViewPart("tool result · look", '{\n "rows": [\n  1\n ]\n}'),
+        ViewPart("user · media", "image/png, 4 bytes"),
+        ViewPart("user · file", "gs://bucket/file"),
+        ViewPart("user · code", "print(1)"),
+        ViewPart("user · code", ""),
+    )
+
+
+def test_shows_instructions_of_every_form_and_tools():
+    """A system instruction may be text, a content or a list; each declared function is a part."""
+    function = types.FunctionDeclaration(name="look", description="Looks.")
+    text, content, several = (
+        view_of(request_of([], system_instruction=form, tools=[types.Tool(function_declarations=[function])]))
+        for form in (
+            "Be brief.",
+            types.Content(parts=[types.Part(text="Be brief.")]),
+            ["Be", types.Part(text="brief.")],
+        )
+    )
+    assert text == content
+    assert text[0] == ViewPart("system instruction", "Be brief.")
+    assert several[0].text == "Be\n\nbrief."
+    assert (text[1].label, '"look"' in text[1].text) == ("tool declaration", True)
+
+
+def test_equal_parts_share_their_text():
+    """The part of the second view that equals one of the first is the same object, so it costs no memory."""
+    first = view_of(request_of(PARTS))
+    assert all(new is old for new, old in zip(view_of(request_of(PARTS), first), first, strict=True))
+
+
+def test_payloads_that_json_cannot_hold_and_long_ones():
+    """Odd keys, cycles and very long results still give a text."""
+    odd = {("a", 1): "value"}
+    odd_result = types.FunctionResponse.model_construct(name="odd", response=odd)
+    (part,) = view_of(request_of([types.Part.model_construct(function_response=odd_result, text=None)]))
+    assert "value" in part.text
+    (part,) = view_of(request_of([types.Part(text="x" * 300_000)]))
+    assert part.text.endswith("100,000 more characters")
