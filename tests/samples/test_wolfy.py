@@ -97,9 +97,8 @@ async def test_a_second_question_in_the_session_is_answered_anew(account, lean):
     """Nothing of the first turn's queries, results or answers gets in the way of the second."""
     sessions = InMemorySessionService()
     runner = Runner(app_name="wolfy", agent=build_pipeline(account), session_service=sessions)
-    stale = {
-        "gaql_execution_results:q9": {"query_id": "q9", "status": "SUCCESS", "results": [{"metrics": {"clicks": "7"}}]}
-    }
+    old = {"query_id": "q9", "status": "SUCCESS", "results": [{"metrics": {"clicks": "7"}}]}
+    stale = {"gaql_execution_results:q9": old}
     session = await sessions.create_session(app_name="wolfy", user_id="user", state=stale)
     for _ in range(2):
         message = types.Content(role="user", parts=[types.Part(text="How is the account doing?")])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
+from google.adk.sessions.state import State
 
 from samples.wolfy.agent import open_account
 from samples.wolfy.csv_account import csv_account
 from samples.wolfy.demo_account import demo_account
 from samples.wolfy.gaql import QueryError, run_gaql
 from samples.wolfy.measure import run_pipeline
+from samples.wolfy.queries import QueryTools
 from samples.wolfy.techniques import TECHNIQUES
 from tests.support.shared_data import shared_file
 
@@ -105,6 +108,36 @@ def test_a_wrong_query_says_what_is_wrong(account, query, message):
     """A query that cannot run is refused with a message that a model can correct it from."""
     with pytest.raises(QueryError, match=message):
         run_gaql(account, query)
+
+
+def test_a_malformed_plan_is_refused_with_a_reason(account):
+    """A model that leaves out a field is told so; the run goes on and nothing is saved."""
+    context = SimpleNamespace(state={})
+    answer = QueryTools(account).save_queries([{"id": "q1"}], context)
+
+    assert answer["status"] == "FAILED"
+    assert "query" in answer["error_message"]
+    assert context.state == {}
+
+
+def test_a_query_waits_for_those_it_depends_on(account):
+    """A query that names another's first row stays pending until that one has run, and then runs on its value."""
+    brand = "SELECT campaign.id, metrics.clicks FROM campaign WHERE campaign.name = 'Brand'"
+    days = "SELECT segments.date, metrics.clicks FROM campaign WHERE campaign.id = $q1.campaign.id"
+    plan = [
+        {"id": "q1", "title": "", "purpose": "", "query": brand},
+        {"id": "q2", "title": "", "purpose": "", "query": days, "depends_on": ["q1"]},
+    ]
+    tools, context = QueryTools(account), SimpleNamespace(state=State({}, {}))
+    tools.save_queries(plan, context)
+
+    assert tools.run_query("q2", context)["message"] == "Waits for q1."
+    assert tools.run_query("q1", context)["row_count"] == 1
+    found = tools.run_query("q2", context)
+    assert found["row_count"] == 14
+    assert {row["segments"]["date"] for row in found["results"]} == {f"2024-06-{day:02}" for day in range(1, 15)}
+    assert [entry["status"] for entry in context.state["gaql_queries"]] == ["SUCCESS", "SUCCESS"]
+    assert tools.run_query("q7", context)["error_message"] == "There is no query 'q7'."
 
 
 def test_numbers_that_say_nothing_when_added_are_no_metrics(tmp_path):
