@@ -21,6 +21,7 @@ from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.pass_report import PassReport
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
@@ -35,6 +36,7 @@ from adk_context_pack.tools.search_history import search_history
 __all__ = [
     "GOOGLE_ADS_KPIS",
     "CallReport",
+    "CapReport",
     "CapRows",
     "CastNarrative",
     "ClearToolResults",

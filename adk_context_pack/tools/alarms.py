@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-import regex
-
 # The words that log levels and stack traces use, standing alone: `error_rate` and `0 errors` are no alarm.
-_ALARM = regex.compile(
-    r"(?<![\w./-])(?:fatal|panic|critical|emerg|alert|severe|error|exception|traceback)(?![\w-])", regex.IGNORECASE
+_ALARM = re.compile(
+    r"(?<![\w./-])(?:fatal|panic|critical|emerg|alert|severe|error|exception|traceback)(?![\w-])", re.IGNORECASE
 )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from google.genai import types
+
 from adk_context_pack.tools.row_stub import LIMITS
 from adk_context_pack.tools.stores import READ_BACK_TOOLS
 
@@ -17,7 +19,8 @@ def is_exempt(tool_name: str, result: Any, actions: Any, call_id: str | None) ->
     """Whether a result passes as it is.
 
     Exempt are results of ADK's control tools and of tools that read stored results back, pending long-running results
-    (None), errors, stubs, and what a tool says while it waits for a confirmation or for credentials.
+    (None), parts and function responses that a tool built itself, errors, stubs, and what a tool says while it waits
+    for a confirmation or for credentials.
 
     Args:
         tool_name: the tool.
@@ -25,7 +28,9 @@ def is_exempt(tool_name: str, result: Any, actions: Any, call_id: str | None) ->
         actions: the event actions of the call.
         call_id: the call's id; None where it is not known.
     """
-    if result is None or tool_name in _CONTROL_TOOLS or tool_name in READ_BACK_TOOLS or _is_waiting(actions, call_id):
+    if tool_name in _CONTROL_TOOLS or tool_name in READ_BACK_TOOLS or _is_waiting(actions, call_id):
+        return True
+    if result is None or isinstance(result, types.Part | types.FunctionResponse):
         return True
     return isinstance(result, Mapping) and (LIMITS in result or _is_error(result))
 

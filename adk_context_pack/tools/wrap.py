@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from google.adk.agents import llm_agent
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
@@ -24,7 +25,8 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
     """`tool` with `reduce` behind it; the tool's own object is never changed.
 
     Args:
-        tool: a function (sync or async), bound method, callable object, partial, `BaseTool` or `BaseToolset`.
+        tool: a function (sync or async), bound method, callable object, partial, `BaseTool`, `BaseToolset`, or a node
+            of a 2.x `Workflow`.
         reduce: called with every result; what it returns is what ADK makes the function response from.
 
     Returns:
@@ -37,9 +39,25 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
         return WrappedToolset(tool, lambda inner: _wrapped(inner, reduce))
     if isinstance(tool, BaseTool):
         return _wrapped(tool, reduce)
+    if _is_node(tool):
+        return _wrapped(_node_tool(tool), reduce)
     if callable(tool):
         return _wrapped(_function_tool(tool), reduce)
     raise SettingError.of("cap_rows", "tool", tool, "a function, a tool or a toolset")
+
+
+def _is_node(tool: Any) -> bool:
+    # From 2.x on LlmAgent takes nodes of a Workflow as tools.
+    return isinstance(tool, getattr(llm_agent, "BaseNode", ())) and hasattr(llm_agent, "_wrap_base_node_as_tool")
+
+
+def _node_tool(node: Any) -> BaseTool:
+    try:
+        made: BaseTool = llm_agent._wrap_base_node_as_tool(node)  # noqa: SLF001 - what LlmAgent itself does with a node
+    except ValueError as error:
+        # Agents are nodes too, and no tools.
+        raise SettingError.of("cap_rows", "tool", node, "a function, a tool or a toolset") from error
+    return made
 
 
 def _function_tool(function: Callable[..., Any]) -> FunctionTool:

@@ -2,6 +2,7 @@
 
 import pytest
 from google.adk.events.event_actions import EventActions
+from google.genai import types
 
 from adk_context_pack.tools.exempt import is_exempt
 
@@ -14,6 +15,8 @@ from adk_context_pack.tools.exempt import is_exempt
         ("search", {"isError": False, "content": []}, False),
         ("search", "error", False),
         ("search", None, True),
+        ("search", types.Part(text="media"), True),
+        ("search", types.FunctionResponse(response={"rows": [1]}), True),
         ("search", {"error": "quota"}, True),
         ("search", {"status": "ERROR", "error_message": "no"}, True),
         ("search", {"isError": True, "content": []}, True),
