@@ -12,6 +12,19 @@ from adk_context_pack.errors import StoreError
 _MIME_TYPE = "application/json"
 
 
+def outermost_invocation(context: Any) -> Any:
+    """ADK's invocation context behind any context; within an `AgentTool`, that of the agent that called it.
+
+    A child agent has services of its own that end with the call: its session is in memory, its artifacts are those of
+    its parent. What is kept in it is in the end kept by the parent's services.
+    """
+    invocation = getattr(context, "_invocation_context", context)
+    # ADK's ForwardingArtifactService exists in a child even if the parent has no service to forward to.
+    while (parent := getattr(getattr(invocation, "artifact_service", None), "tool_context", None)) is not None:
+        invocation = getattr(parent, "_invocation_context", parent)
+    return invocation
+
+
 class ArtifactAccess:
     """Saves and loads this session's artifacts, with a time limit, in words of this package.
 
@@ -22,14 +35,13 @@ class ArtifactAccess:
 
     def __init__(self, context: Any, *, timeout_s: float) -> None:
         self._context = context
-        # Every context holds the invocation's own context, which alone says whether there is a service.
         self._invocation = getattr(context, "_invocation_context", context)
         self._timeout_s = timeout_s
 
     @property
     def available(self) -> bool:
         """Whether the app has an artifact service."""
-        return getattr(self._invocation, "artifact_service", None) is not None
+        return getattr(outermost_invocation(self._context), "artifact_service", None) is not None
 
     async def save(self, filename: str, data: bytes) -> None:
         """Saves `data` in the session's scope and reads it back, since a service may write half of it.

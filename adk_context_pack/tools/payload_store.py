@@ -13,7 +13,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack._settings import at_least, one_of, positive
 from adk_context_pack.errors import SettingError, StoreError
-from adk_context_pack.tools.artifact_access import ArtifactAccess
+from adk_context_pack.tools.artifact_access import ArtifactAccess, outermost_invocation
 from adk_context_pack.tools.handles import (
     Kind,
     expiry_key,
@@ -157,8 +157,7 @@ class PayloadStore:
 def _keeps_objects(context: Any) -> bool:
     # ADK's service in memory serialises nothing, so that nothing needs to be checked there and storing takes the same
     # time for any number of rows. A subclass may do anything.
-    invocation = getattr(context, "_invocation_context", context)
-    return type(getattr(invocation, "session_service", None)) is InMemorySessionService
+    return type(getattr(outermost_invocation(context), "session_service", None)) is InMemorySessionService
 
 
 def _state_entry(value: Any, encoded: Encoded) -> Any:

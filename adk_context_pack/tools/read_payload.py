@@ -14,6 +14,7 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack._settings import positive
 from adk_context_pack.errors import ContextPackError, QueryError
 from adk_context_pack.tokens import payload_text
+from adk_context_pack.tools.artifact_access import outermost_invocation
 from adk_context_pack.tools.byte_cache import ByteCache
 from adk_context_pack.tools.handles import find_result
 from adk_context_pack.tools.payload_text import matches_in, page_of
@@ -115,7 +116,7 @@ def _storable(reply: dict[str, Any], context: ToolContext) -> dict[str, Any]:
 
 
 def _can_be_stored(text: str, context: ToolContext) -> bool:
-    service = getattr(getattr(context, "_invocation_context", None), "session_service", None)
+    service = getattr(outermost_invocation(context), "session_service", None)
     engine = getattr(service, "db_engine", None)
     # PostgreSQL's JSONB refuses NUL; an event with one would end the run.
     if "\0" in text and getattr(getattr(engine, "dialect", None), "name", "") == "postgresql":

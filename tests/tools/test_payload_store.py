@@ -1,0 +1,444 @@
+"""Keeping full results: where, how long, for whom, and what happens when it cannot be done."""
+
+import asyncio
+import math
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from adk_context_pack.errors import HandleError, SettingError, StoreError
+from adk_context_pack.tools import handles, payload_store
+from adk_context_pack.tools.handles import stored_results
+from adk_context_pack.tools.payload_store import PayloadStore
+from adk_context_pack.tools.stores import choose_store, load_payload, resolve
+from tests.support.in_tool import in_tool, model_that_calls, run_in_tool
+from tests.support.run import SERVICES, run_agent, session_service
+from tests.support.scripted_model import results_in
+
+ROWS = [{"id": i, "name": f"row {i}"} for i in range(50)]
+PLACES = ("auto", "state", "artifacts")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+class Folder:
+    """An artifact service of the filesystem where the release has one, else one in memory."""
+
+    def __init__(self, path):
+        self._path = path
+        self._memory = InMemoryArtifactService()
+
+    def service(self):
+        try:
+            from google.adk.artifacts.file_artifact_service import FileArtifactService  # noqa: PLC0415
+        except ImportError:
+            return self._memory
+        return FileArtifactService(root_dir=str(self._path))
+
+
+class Money(BaseModel):
+    amount: float
+
+
+async def put_and_load(context, value, **settings):
+    handle = await PayloadStore(**settings).put(context, value, tool_name="t")
+    return handle, await load_payload(context, handle)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@given(value=JSON)
+def test_what_is_kept_comes_back(place, value):
+    """Any JSON value comes back as it was from every place, lookalikes of pointers among it."""
+
+    async def act(context):
+        for kept in (value, {"stored": "expired"}, {"stored": "text", "text": "1"}, {"stored": "key", "key": "x"}):
+            assert (await put_and_load(context, kept, place=place))[1] == kept
+
+    asyncio.run(in_tool(act))
+
+
+@pytest.mark.parametrize("kind", SERVICES)
+@pytest.mark.parametrize("place", PLACES)
+async def test_a_handle_survives_a_restart_and_works_in_a_second_process(kind, place, tmp_path):
+    """With services over the same data, another session service and another artifact service open the handle."""
+    if kind == "memory":
+        pytest.skip("a session service in memory does not survive a restart")
+    folder = Folder(tmp_path)
+    odd = [{"a": math.inf, "b": "x\0\u2028\ud800", "c": 2**70, "d": "é" * 40_000}]
+    async with session_service(kind, tmp_path) as sessions:
+        values = await in_tool(
+            lambda context: _put_all(context, place, [ROWS, odd]),
+            session_service=sessions,
+            artifact_service=folder.service(),
+        )
+    async with session_service(kind, tmp_path) as sessions:
+        loaded = await in_tool(
+            lambda context: _load_all(context, values), session_service=sessions, artifact_service=folder.service()
+        )
+    assert loaded == [ROWS, odd]
+
+
+async def _put_all(context, place, values):
+    return [await PayloadStore(place=place).put(context, value, tool_name="t") for value in values]
+
+
+async def _load_all(context, found):
+    return [await load_payload(context, handle) for handle in found]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[Decimal("1.50")], [date(2026, 1, 2)], Money(amount=2), [math.nan], "\ud800", "\0", {1: 2}, (1, 2), {3}, b"\xff"],
+)
+@pytest.mark.parametrize("place", ["state", "artifacts"])
+async def test_what_json_cannot_hold_does_not_end_a_run(value, place, tmp_path):
+    """Values that a database would refuse are kept in a settled form, and the run ends well."""
+    folder = Folder(tmp_path)
+    async with session_service("sqlite", tmp_path) as sessions:
+        handle = await in_tool(
+            lambda context: PayloadStore(place=place).put(context, value, tool_name="t"),
+            session_service=sessions,
+            artifact_service=folder.service(),
+        )
+        loaded = await in_tool(
+            lambda context: load_payload(context, handle), session_service=sessions, artifact_service=folder.service()
+        )
+    settled = {"{3}": [3], "(1, 2)": [1, 2], "{1: 2}": {"1": 2}}.get(repr(value), value)
+    if isinstance(value, Money):
+        settled = {"amount": 2.0}
+    if repr(value).startswith(("[Decimal", "[datetime")):
+        settled = [str(value[0])]
+    if value == b"\xff":
+        settled = "/w=="
+    assert repr(loaded) == repr(settled)
+
+
+@pytest.mark.parametrize("other", [{"session_id": "other"}, {"user_id": "other"}, {"app_name": "other"}])
+@pytest.mark.parametrize("place", PLACES)
+async def test_handles_of_others_open_nothing(place, other):
+    """A handle of another session, user or app is unknown, even where they share every service."""
+    sessions_and_artifacts = {"artifact_service": InMemoryArtifactService()}
+    (handle, _), run = await run_in_tool(lambda c: put_and_load(c, ROWS, place=place), **sessions_and_artifacts)
+    with pytest.raises(HandleError, match="no stored result"):
+        await in_tool(
+            lambda c: load_payload(c, handle), session_service=run.session_service, **sessions_and_artifacts, **other
+        )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "user:rows-t-x.json",
+        "../../other/rows-t-x.json",
+        "rows-../x.json",
+        "/etc/passwd",
+        "report.pdf",
+        "",
+        7,
+        "rows-t-x.json\n",
+    ],
+)
+async def test_a_forged_pointer_opens_no_file(name):
+    """A pointer in state that names a file of the user's, of another session or outside is refused unread."""
+    artifacts = InMemoryArtifactService()
+    part = types.Part(inline_data=types.Blob(mime_type="application/json", data=b'"secret"'))
+    if isinstance(name, str) and name:
+        await artifacts.save_artifact(
+            app_name="app", user_id="user", session_id="session", filename=name.replace("..", "x"), artifact=part
+        )
+    pointer = {"stored": "artifact", "artifact": name, "bytes": 8, "sha256": "0" * 64}
+    state = {"rows:t:2pw92fpz5qx": pointer}
+    with pytest.raises(HandleError, match="names no stored file"):
+        await in_tool(lambda c: load_payload(c, "2pw92fpz5qx"), state=state, artifact_service=artifacts)
+
+
+async def test_a_pointer_to_a_pointer_to_itself_ends():
+    """State keys that point to each other are refused instead of followed for ever."""
+    state = {"rows:t:2pw92fpz5qx": {"stored": "key", "key": "a"}, "a": {"stored": "key", "key": "a"}}
+    with pytest.raises(HandleError, match="points to another key"):
+        await in_tool(lambda c: load_payload(c, "2pw92fpz5qx"), state=state)
+
+
+@pytest.mark.parametrize("handle", ["", "nope", "x" * 1500, "\0\n\x1b", "2pw92fpz5qx", None, 7, "../../x", "ROWS:T:X"])
+async def test_unknown_handles_are_answered_with_those_there_are(handle):
+    """A handle that this session never gave out is refused in a short message that names the newest ones."""
+
+    async def act(context):
+        known = await PayloadStore().put(context, ROWS, tool_name="list_rows")
+        with pytest.raises(HandleError) as caught:
+            await load_payload(context, handle)
+        return known, str(caught.value)
+
+    known, message = await in_tool(act)
+    assert f"{known} (list_rows)" in message
+    assert len(message) < 300
+
+
+async def test_handles_are_short_and_say_nothing_of_the_call():
+    """A handle has 11 plain characters, whatever the tool is called, and works with other case and spaces."""
+
+    async def act(context):
+        handle = await PayloadStore(place="artifacts").put(context, ROWS, tool_name="../ns:tool\n" + "x" * 1500)
+        assert await load_payload(context, f" {handle.upper()} ") == ROWS
+        names = await context.list_artifacts()
+        return handle, names
+
+    handle, names = await in_tool(act)
+    assert len(handle) == 11
+    assert handle.isalnum()
+    assert handle.isascii()
+    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") for name in names)
+    assert max(map(len, names)) < 70
+
+
+async def test_rows_are_kept_once_and_in_one_delta():
+    """State holds the result itself under one key, and only the event of its call carries it."""
+    handle, run = await run_in_tool(lambda c: PayloadStore(place="state").put(c, ROWS, tool_name="list_rows"))
+    assert run.session.state[f"rows:list_rows:{handle}"] == ROWS
+    carrying = [event for event in run.session.events if "row 7" in event.model_dump_json()]
+    assert len(carrying) == 1
+
+
+async def test_large_results_go_to_artifacts_and_small_ones_to_state():
+    """auto: above 64 KB of JSON the state holds a pointer of a few bytes, if the app has an artifact service."""
+    large = [{"text": "x" * 1000}] * 70
+
+    async def act(context):
+        return [await PayloadStore().put(context, value, tool_name="t") for value in (ROWS, large)]
+
+    for artifacts in (InMemoryArtifactService(), None):
+        (small, big), run = await run_in_tool(act, artifact_service=artifacts)
+        assert run.session.state[f"rows:t:{small}"] == ROWS
+        kept = run.session.state[f"rows:t:{big}"]
+        assert (kept == large) if artifacts is None else (kept["stored"] == "artifact" and len(str(kept)) < 250)
+
+
+async def test_parallel_calls_lose_nothing():
+    """Twenty results stored at once are all there, under handles of their own."""
+
+    async def act(context):
+        found = await asyncio.gather(*(PayloadStore().put(context, [i], tool_name="t") for i in range(20)))
+        return [(await load_payload(context, handle))[0] for handle in found]
+
+    assert await in_tool(act) == list(range(20))
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_a_key_of_ones_own_holds_the_newest_result(place):
+    """A chosen key holds the result or its pointer; the handle of the one it replaced says that it has expired."""
+
+    async def act(context):
+        store = PayloadStore(place=place)
+        first = await store.put(context, ROWS, tool_name="t", key="results:a")
+        second = await store.put(context, [1], tool_name="t", key="results:a")
+        third = await store.put(context, [2], tool_name="t", key="results:b")
+        with pytest.raises(HandleError, match="has expired"):
+            await load_payload(context, first)
+        assert await resolve(context.session.state["results:a"], context) == [1]
+        return [await load_payload(context, handle) for handle in (second, third)], len(await context.list_artifacts())
+
+    loaded, artifacts = await in_tool(act)
+    assert loaded == [[1], [2]]
+    assert artifacts == (2 if place == "artifacts" else 0)
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_the_oldest_expire_and_say_so(place, monkeypatch):
+    """Above max_results the oldest goes, with its artifact; its handle says that it has expired, and others work."""
+    now = [1_800_000_000]
+    monkeypatch.setattr(payload_store.time, "time", lambda: now[0])
+
+    async def act(context):
+        found = []
+        for number in range(5):
+            now[0] += 1
+            found.append(await PayloadStore(place=place, max_results=3).put(context, [number], tool_name="t"))
+        for handle in found[:2]:
+            with pytest.raises(HandleError, match="has expired"):
+                await load_payload(context, handle)
+        assert [result.handle for result in stored_results(context.session.state)] == found[2:]
+        return [await load_payload(context, handle) for handle in found[2:]], len(await context.list_artifacts())
+
+    loaded, artifacts = await in_tool(act)
+    assert loaded == [[2], [3], [4]]
+    assert artifacts == (3 if place == "artifacts" else 0)
+
+
+async def test_old_results_expire_without_another_one(monkeypatch):
+    """Past max_age_s a handle has expired, although nothing was stored since; a store without a limit keeps its own."""
+    now = [1_800_000_000]
+    monkeypatch.setattr(handles.time, "time", lambda: now[0])
+
+    async def act(context):
+        aged = await PayloadStore(max_age_s=60).put(context, [1], tool_name="t")
+        ageless = await PayloadStore().put(context, [2], tool_name="t")
+        now[0] += 60
+        assert await load_payload(context, aged) == [1]
+        now[0] += 1
+        with pytest.raises(HandleError, match="has expired"):
+            await load_payload(context, aged)
+        await PayloadStore(max_age_s=60).put(context, [3], tool_name="t")
+        assert [1] not in context.session.state.values()
+        return await load_payload(context, ageless)
+
+    assert await in_tool(act) == [2]
+
+
+class BrokenArtifacts(InMemoryArtifactService):
+    """A service that fails in one way."""
+
+    how: str = ""
+
+    async def save_artifact(self, *, artifact, **names):
+        if self.how == "raises":
+            raise OSError("disk full of secret")
+        if self.how == "hangs":
+            await asyncio.sleep(3600)
+        if self.how == "half":
+            artifact = types.Part(
+                inline_data=types.Blob(mime_type="application/json", data=artifact.inline_data.data[:7])
+            )
+        return await super().save_artifact(artifact=artifact, **names)
+
+    async def load_artifact(self, **names):
+        if self.how == "nothing":
+            return None
+        if self.how == "text":
+            return types.Part(text="x")
+        return await super().load_artifact(**names)
+
+
+@pytest.mark.parametrize("how", ["raises", "hangs", "half", "nothing", "text"])
+async def test_a_store_that_fails_is_one_error(how):
+    """A service that raises, hangs, half-writes or gives nothing back: StoreError, and nothing in state."""
+
+    async def act(context):
+        with pytest.raises(StoreError) as caught:
+            await PayloadStore(place="artifacts", timeout_s=0.05).put(context, ROWS, tool_name="t")
+        assert "secret" not in str(caught.value)
+        return stored_results(context.session.state)
+
+    assert await in_tool(act, artifact_service=BrokenArtifacts(how=how)) == []
+
+
+@pytest.mark.parametrize("change", ["gone", "other", "raises"])
+async def test_a_damaged_artifact_is_not_given_out(change):
+    """An artifact that is gone, was overwritten or cannot be read is an error and never somebody else's data."""
+    artifacts = BrokenArtifacts()
+
+    async def act(context):
+        handle = await PayloadStore(place="artifacts").put(context, ROWS, tool_name="t")
+        if change == "other":
+            part = types.Part(inline_data=types.Blob(mime_type="application/json", data=b"[1]"))
+            await context.save_artifact(f"rows-t-{handle}.json", part)
+        artifacts.how = "nothing"
+        if change == "raises":
+            artifacts.how = "hangs"
+            artifacts.artifacts = None
+        if change == "other":
+            artifacts.how = ""
+        with pytest.raises(StoreError):
+            await load_payload(context, handle, timeout_s=0.05)
+
+    await in_tool(act, artifact_service=artifacts)
+
+
+@pytest.mark.parametrize("how", ["object", "loop", "deep", "digits"])
+async def test_what_cannot_be_encoded_is_one_error(how, tmp_path):
+    """An object, a circle, 10,000 levels, an endless integer: StoreError before anything is written."""
+    deep: list = []
+    for _ in range(10_000):
+        deep = [deep]
+    loop: list = []
+    loop.append(loop)
+    value = {"object": object(), "loop": loop, "deep": deep, "digits": 10**5000}[how]
+
+    async def act(context):
+        for place in ("state", "artifacts"):
+            with pytest.raises(StoreError, match="no JSON form"):
+                await PayloadStore(place=place).put(context, value, tool_name="t")
+        return stored_results(context.session.state)
+
+    async with session_service("sqlite", tmp_path) as sessions:
+        assert await in_tool(act, session_service=sessions) == []
+
+
+async def test_json_nested_deeper_than_adk_writes_survives(tmp_path):
+    """300 levels, which Python's JSON holds and ADK's events do not, are kept as text and the run ends well."""
+    deep: list = []
+    for _ in range(300):
+        deep = [deep]
+    async with session_service("sqlite", tmp_path) as sessions:
+        handle = await in_tool(
+            lambda c: PayloadStore(place="state").put(c, deep, tool_name="t"), session_service=sessions
+        )
+        assert await in_tool(lambda c: load_payload(c, handle), session_service=sessions) == deep
+
+
+async def test_artifacts_without_a_service_is_one_error():
+    """The place "artifacts" in an app without an artifact service is a StoreError."""
+    with pytest.raises(StoreError, match="no artifact service"):
+        await in_tool(lambda c: PayloadStore(place="artifacts").put(c, ROWS, tool_name="t"), artifact_service=None)
+
+
+@pytest.mark.parametrize("artifacts", [None, ...])
+async def test_what_a_child_agent_keeps_its_parent_can_open(artifacts, tmp_path):
+    """A result stored within an AgentTool's own session is opened by the parent, with and without artifacts."""
+    large = [{"x": "y" * 1000, "z": Decimal("1.5")}] * 100
+    kept = []
+
+    async def keep(tool_context: ToolContext) -> str:
+        """Keeps rows."""
+        kept.append(await PayloadStore().put(tool_context, large, tool_name="keep"))
+        return "kept"
+
+    async def read(tool_context: ToolContext) -> int:
+        """Counts rows."""
+        return len(await load_payload(tool_context, kept[0]))
+
+    child = LlmAgent(name="child", model=model_that_calls(("keep", {})), tools=[keep])
+    model = model_that_calls(("child", {"request": "go"}), ("read", {}))
+    parent = LlmAgent(name="parent", model=model, tools=[AgentTool(child), read])
+    async with session_service("sqlite", tmp_path) as sessions:
+        run = await run_agent(parent, "go", session_service=sessions, artifact_service=artifacts)
+    assert results_in(run.requests[-1])[-1].response == {"result": 100}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"place": "disk"},
+        {"place": None},
+        {"max_state_bytes": -1},
+        {"max_results": 0},
+        {"max_age_s": 1.5},
+        {"timeout_s": 0},
+        {"timeout_s": True},
+        {"timeout_s": "1"},
+    ],
+)
+def test_settings_that_cannot_work_name_their_value(settings):
+    """A wrong setting fails when the store is built, with the value in the message."""
+    with pytest.raises(SettingError, match=repr(next(iter(settings.values())))):
+        PayloadStore(**settings)
+
+
+def test_a_store_is_chosen_by_name_or_given():
+    """A name gives a store at that place, a store itself stays, anything else is refused."""
+    store = PayloadStore(max_results=3)
+    assert choose_store(store) is store
+    assert choose_store("state") == PayloadStore(place="state")
+    with pytest.raises(SettingError, match="disk"):
+        choose_store("disk")
