@@ -31,10 +31,11 @@ def with_dynamic(request: LlmRequest, agent: Any, view: View, call: ModelCall) -
 def _exact(request: LlmRequest, entry: Declared, view: View, call: ModelCall) -> tuple[int, str] | None:
     if entry.pieces is None:
         return None
-    for index in (*_standing(request), *_elsewhere(request, call)):
-        filled = fill_dynamic(_lone_text(request.contents[index]), entry, view, call)
-        if filled is not None:
-            return index, filled
+    for any_view in (False, True):
+        for index in (*_standing(request), *_elsewhere(request, call)):
+            filled = fill_dynamic(_lone_text(request.contents[index]), entry, view, call, any_view=any_view)
+            if filled is not None:
+                return index, filled
     return None
 
 

@@ -24,7 +24,7 @@ from adk_context_pack._adk_instruction import (
     static_texts,
 )
 from adk_context_pack._loose import Region, loose_spans
-from adk_context_pack._template import Block, Piece, Slot, Span, find_block, match_at, my_slots, parse
+from adk_context_pack._template import Block, Filling, Piece, Slot, Span, find_block, match_at, my_slots, parse
 from adk_context_pack._view import View
 from adk_context_pack.model_call import ModelCall
 
@@ -93,10 +93,11 @@ def _known_blocks(
     text: str, entries: Sequence[Declared], sent: Sequence[tuple[Piece, ...] | None], view: View
 ) -> dict[int, Block]:
     blocks: dict[int, Block] = {}
+    filling = Filling(view.stale, view.text, view.missing)
     cursor = 0
     for index, pieces in enumerate(sent):
         follower = entries[index].follower
-        block = find_block(text, pieces, stale=view.stale, cursor=cursor, follower=follower) if pieces else None
+        block = find_block(text, pieces, filling, cursor=cursor, follower=follower) if pieces else None
         if block:
             blocks[index] = block
             cursor = min(block.end + 2, len(text))
@@ -108,13 +109,14 @@ def _region(text: str, blocks: Mapping[int, Block], identity: str) -> Region:
     return Region(text, 0, len(text) if end < 0 else end, tuple(blocks.values()))
 
 
-def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall) -> str | None:
+def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall, *, any_view: bool) -> str | None:
     """The instruction that ADK put among the contents, with the view in its slots; None if `text` is not it."""
     pieces = _as_sent(entry, call)
     if pieces is None or not is_labelled(text):
         return None
     whole = (LABEL_BEGIN, *(elide(piece) if isinstance(piece, str) else piece for piece in pieces), LABEL_END)
-    found = match_at(text, 0, whole, stale=elide(view.stale), end=len(text))
+    filling = Filling(elide(view.stale), elide(view.text), view.missing, any_view)
+    found = match_at(text, 0, whole, filling, end=len(text))
     return found and _filled(text, [span for span in found.spans if span.slot.mine], view.elided())
 
 

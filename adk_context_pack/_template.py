@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -65,20 +66,41 @@ def parse(template: str, key: str, output_key: str | None) -> tuple[Piece, ...]:
     """The template as plain text (with ADK's own variables still in it) and slots, in turn."""
     pieces: list[Piece] = []
     done = 0
-    found = list(BRACES.finditer(template))
-    for index, match in enumerate(found):
-        name = match.group().lstrip("{").rstrip("}").strip()
-        optional = name.endswith("?")
-        name = name.removesuffix("?")
+    found = [_Expression.of(match) for match in BRACES.finditer(template)]
+    for index, expression in enumerate(found):
+        name = expression.name
         if not name.startswith(PREFIX) and name != output_key:
             continue
-        before = template[found[index - 1].end() if index else 0 : match.start()]
-        after = template[match.end() : found[index + 1].start() if index + 1 < len(found) else len(template)]
+        stored = name == output_key
+        # ADK has put a value in the place of the whole match, odd braces included.
+        start, end = expression.matched if stored else (expression.start, expression.end)
+        before = template[found[index - 1].matched[1] if index else 0 : start]
+        after = template[end : found[index + 1].matched[0] if index + 1 < len(found) else len(template)]
         mine = name in (PREFIX + key, output_key)
-        slot = Slot(match.group(), optional, mine, name == output_key, before, after)
-        pieces += (template[done : match.start()], slot)
-        done = match.end()
+        slot = Slot(template[start:end], expression.optional, mine, stored, before, after)
+        pieces += (template[done:start], slot)
+        done = end
     return tuple(piece for piece in (*pieces, template[done:]) if piece != "")
+
+
+class _Expression(NamedTuple):
+    """A brace expression with as many braces before as after it."""
+
+    name: str
+    optional: bool
+    start: int
+    end: int
+    matched: tuple[int, int]
+
+    @classmethod
+    def of(cls, match: re.Match[str]) -> _Expression:
+        # ADK takes all braces for the expression's own, so `{"rows": {name}}` loses one; here the odd one stays.
+        text = match.group()
+        name = text.strip("{}").strip()
+        lead, trail = len(text) - len(text.lstrip("{")), len(text) - len(text.rstrip("}"))
+        braces = min(lead, trail)
+        start, end = match.start() + lead - braces, match.end() - trail + braces
+        return cls(name.removesuffix("?"), name.endswith("?"), start, end, match.span())
 
 
 def my_slots(pieces: tuple[Piece, ...]) -> list[Slot]:
@@ -86,8 +108,39 @@ def my_slots(pieces: tuple[Piece, ...]) -> list[Slot]:
     return [piece for piece in pieces if isinstance(piece, Slot) and piece.mine]
 
 
+class Filling(NamedTuple):
+    """What a slot may hold in a text.
+
+    Attributes:
+        stale: what ADK filled in for an `output_key`.
+        fresh: the view, for a slot that has been filled in already.
+        missing: there is no value, so an optional slot that has been filled in is empty.
+        any_view: a slot of one's own may hold a view of another state of things.
+    """
+
+    stale: str
+    fresh: str
+    missing: bool
+    any_view: bool = False
+
+    def ends(self, text: str, at: int, slot: Slot) -> Iterator[int]:
+        """Where a slot that begins at `at` may end, the likeliest first."""
+        for filled in (self.stale if slot.stored else slot.text, self.fresh if slot.mine else ""):
+            if filled and text.startswith(filled, at):
+                yield at + len(filled)
+        if self.any_view or not slot.mine:
+            yield from _json_ends(text, at)
+        if self._may_be_empty(slot):
+            yield at
+
+    def _may_be_empty(self, slot: Slot) -> bool:
+        if self.any_view or not slot.mine:
+            return slot.optional or slot.stored
+        return (slot.optional and self.missing) or (slot.stored and not self.stale)
+
+
 def find_block(
-    text: str, pieces: tuple[Piece, ...], *, stale: str, cursor: int = 0, follower: str = ""
+    text: str, pieces: tuple[Piece, ...], filling: Filling, *, cursor: int = 0, follower: str = ""
 ) -> Block | None:
     """Where the pieces stand in `text` one after the other, at or after `cursor`.
 
@@ -97,13 +150,13 @@ def find_block(
     Args:
         text: a system instruction.
         pieces: plain texts as ADK filled them in, and slots.
-        stale: what ADK filled in for an `output_key`.
+        filling: what the slots may hold.
         cursor: where the instruction before it ended.
         follower: what ADK writes next.
     """
     best: tuple[tuple[bool, bool, bool], Block] | None = None
     for start in _starts(text, pieces, cursor):
-        block = match_at(text, start, pieces, stale=stale)
+        block = match_at(text, start, pieces, filling)
         if block is None:
             continue
         led = start == 0 or text.startswith("\n\n", start - 2)
@@ -114,34 +167,34 @@ def find_block(
             return block
         if best is None or rank > best[0]:
             best = (rank, block)
+    if best is None and not filling.any_view:
+        return find_block(text, pieces, filling._replace(any_view=True), cursor=cursor, follower=follower)
     return best[1] if best else None
 
 
-def match_at(text: str, start: int, pieces: tuple[Piece, ...], *, stale: str, end: int | None = None) -> Block | None:
+def match_at(
+    text: str, start: int, pieces: tuple[Piece, ...], filling: Filling, *, end: int | None = None
+) -> Block | None:
     """The block that begins at `start`, and ends at `end` where that is given."""
     if not pieces:
         return Block(start, start, ()) if end is None or start == end else None
     piece, rest = pieces[0], pieces[1:]
     if isinstance(piece, str):
-        found = (
-            match_at(text, start + len(piece), rest, stale=stale, end=end) if text.startswith(piece, start) else None
-        )
+        found = match_at(text, start + len(piece), rest, filling, end=end) if text.startswith(piece, start) else None
         return found and Block(start, found.end, found.spans)
-    for slot_end in _slot_ends(text, start, piece, stale):
-        found = match_at(text, slot_end, rest, stale=stale, end=end)
+    for slot_end in filling.ends(text, start, piece):
+        found = match_at(text, slot_end, rest, filling, end=end)
         if found is not None:
             return Block(start, found.end, (Span(start, slot_end, piece), *found.spans))
     return None
 
 
-def _slot_ends(text: str, at: int, slot: Slot, stale: str) -> Iterator[int]:
-    filled = stale if slot.stored else slot.text
-    if filled and text.startswith(filled, at):
-        yield at + len(filled)
+def _json_ends(text: str, at: int) -> Iterator[int]:
     with contextlib.suppress(ValueError, RecursionError):
-        yield _read_json(text, at)[1]
-    if slot.optional or slot.stored:
-        yield at
+        value, end = _read_json(text, at)
+        # Nothing says where a number ends if digits follow it.
+        numeric = isinstance(value, int | float) and not isinstance(value, bool)
+        yield from range(end, at, -1) if numeric else (end,)
 
 
 def _starts(text: str, pieces: tuple[Piece, ...], cursor: int) -> Iterator[int]:
@@ -164,8 +217,10 @@ def occurrences(text: str, part: str, start: int = 0) -> Iterator[int]:
 
 def placeholders(text: str, key: str, start: int, end: int) -> Iterator[Span]:
     """The placeholders of `key` in a text that has no template."""
-    for match in BRACES.finditer(text, start, end) if PREFIX + key in text else ():
-        name = match.group().lstrip("{").rstrip("}").strip()
-        if name.removesuffix("?") == PREFIX + key:
-            slot = Slot(match.group(), optional=name.endswith("?"), mine=True, stored=False, before="", after="")
-            yield Span(match.start(), match.end(), slot)
+    if PREFIX + key not in text:
+        return
+    for expression in map(_Expression.of, BRACES.finditer(text, start, end)):
+        if expression.name == PREFIX + key:
+            mark = text[expression.start : expression.end]
+            slot = Slot(mark, optional=expression.optional, mine=True, stored=False, before="", after="")
+            yield Span(expression.start, expression.end, slot)

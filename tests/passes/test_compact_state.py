@@ -244,12 +244,18 @@ async def test_keys_with_prefixes(key):
 
 async def test_escapes_follow_adk():
     """Doubled braces, blanks, and what the installed ADK takes for an escape mean here what they mean for `{name}`."""
-    template = "{{NAME}} { NAME } {NAME?} \\{NAME} ${NAME} {NAME}} {x {NAME} y}"
+    template = "{{NAME}} { NAME } {NAME?} \\{NAME} ${NAME} {x {NAME} y}"
     adk = agent(template.replace("NAME", "v"))
     ours = agent(template.replace("NAME", "compact:v"), CompactState(key="v"))
     plain = (await run_agent(adk, "hi", state={"v": 7})).requests[0].system
     assert (await run_agent(ours, "hi", state={"v": 7})).requests[0].system == plain.replace("{v}", "{compact:v}")
     assert ("\\{v}" in plain) == (BRACES.search("\\{v}") is None)
+
+
+async def test_a_placeholder_in_a_json_example_keeps_its_braces():
+    """Braces around a placeholder that are not its own stay, so that `{"rows": {compact:q}}` stays JSON."""
+    run = await run_agent(agent('{"rows": {compact:q}} {{compact:q}} x'), "hi", state={"q": 1})
+    assert run.requests[0].system == f'{{"rows": 1}} 1 x\n\n{IDENTITY}'
 
 
 async def test_a_missing_value():
@@ -362,7 +368,7 @@ async def test_an_artifact_in_the_template_does_not_hide_the_slot(tmp_path):
 async def test_output_key_is_exact_and_written_only_where_it_changed(kind, tmp_path):
     """`{q_compact}` shows the state of the very call, and only calls that see a new view write it to the session."""
     compact = CompactState(key="q", select=("id",), output_key="q_compact")
-    reviewer = agent("Now {q_compact} {q_compact?} {compact:q}.", compact, tools=[add_query])
+    reviewer = agent("Now {{q_compact}} {q_compact?} {compact:q}.", compact, tools=[add_query])
     reviewer.before_agent_callback = compact.refresh
     reviewer.model = ScriptedModel(answer=answers(call("add_query", query_id="b"), "ok"))
     async with session_service(kind, tmp_path) as service:
