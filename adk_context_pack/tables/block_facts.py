@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any
 
 from adk_context_pack.tables.column_facts import ColumnFacts, Outlier, counted_facts, find_outliers
-from adk_context_pack.tables.columns import Column, Kind, column_kind
+from adk_context_pack.tables.columns import Column, column_kind
 from adk_context_pack.tables.names import names_date, names_identifier
 from adk_context_pack.tables.numbers import Number, exact_mean, float_sum, number_of
 from adk_context_pack.tables.outliers import fences, sample_positions
@@ -41,7 +41,7 @@ def block_facts(rows: Rows, *, max_outliers: int) -> dict[Any, ColumnFacts | Non
         Facts by key, in the rows' order; a column of None needs `column_facts`. None for rows whose keys differ.
     """
     keys = list(rows[0]) if rows else []
-    if not keys or set(map(len, rows)) != {len(keys)}:
+    if not keys:
         return None
     block = max(32, _CELLS_IN_BLOCK // len(keys))
     room = [round(_ROOM_A_ROW * len(rows))]
@@ -49,13 +49,16 @@ def block_facts(rows: Rows, *, max_outliers: int) -> dict[Any, ColumnFacts | Non
     gatherers = {key: _gatherer(key, rows[0][key], room) for key in keys if isinstance(key, str)}
     try:
         _gather(rows, keys, gatherers, block)
-    except KeyError:
-        # Rows of one length all of whose keys are the first row's are uniform; these are not.
+    except (KeyError, _UnevenError):
         return None
     return {
         key: gatherer.facts(key, _Cells(rows, key, block), max_outliers) if (gatherer := gatherers.get(key)) else None
         for key in keys
     }
+
+
+class _UnevenError(Exception):
+    """Rows do not all have the same keys."""
 
 
 class _Cells:
@@ -95,20 +98,24 @@ class _Numbers:
 
     def add(self, cells: Sequence[Any]) -> bool:
         """Takes the cells of the next block; False says that the column needs the thorough way."""
-        types = set(map(type, cells))
-        if _NONE in types:
-            size = len(cells)
-            cells = [cell for cell in cells if cell is not None]
-            self._missing += size - len(cells)
-            types.discard(_NONE)
-        if not types:
-            self._extremes(None, None)
-            return True
-        kind = types.pop()
-        if types or kind not in (int, float) or kind is not (self._type or kind):
-            return False
-        self._type = kind
+        kind = self._type
+        # Counting one type in a list of types is a third faster than making a set of them.
+        if kind is None or list(map(type, cells)).count(kind) != len(cells):
+            cells = self._present(cells)
+            types = set(map(type, cells))
+            if not types:
+                self._extremes(None, None)
+                return True
+            kind = types.pop()
+            if types or kind not in (int, float) or kind is not (self._type or kind):
+                return False
+            self._type = kind
         return self._count(kind, cells)
+
+    def _present(self, cells: Sequence[Any]) -> Sequence[Any]:
+        present = [cell for cell in cells if cell is not None]
+        self._missing += len(cells) - len(present)
+        return present
 
     def _count(self, kind: type, cells: Sequence[Any]) -> bool:
         total = sum(cells)
@@ -163,53 +170,51 @@ class _Numbers:
 
 
 class _Counts:
-    """Texts, booleans or integers that identify, with None among them."""
+    """Texts, or what identifies, or booleans, with None among them."""
 
-    def __init__(self, room: list[int]) -> None:
+    def __init__(self, types: set[type], room: list[int]) -> None:
+        self._types = types
         self._counts: Counter[Any] = Counter()
         self._room = room
-        self._type: type | None = None
 
     def add(self, cells: Sequence[Any]) -> bool:
         """Takes the cells of the next block; False says that the column needs the thorough way."""
-        before = len(self._counts)
-        types = set(map(type, cells)) - {_NONE}
-        if len(types) > 1 or not types <= {self._type or str, str, bool, int}:
+        if bool in self._types and not set(map(type, cells)) <= self._types:
+            # True and 1 are one key, so that the keys cannot tell afterwards.
             return False
-        if types:
-            kind = types.pop()
-            if kind is not (self._type or kind):
-                return False
-            self._type = kind
-        self._counts.update(cells)
+        before = len(self._counts)
+        try:
+            self._counts.update(cells)
+        except TypeError:
+            return False
         self._room[0] -= len(self._counts) - before
         return self._room[0] >= 0
 
     def facts(self, name: str, cells: _Cells, max_outliers: int) -> ColumnFacts | None:
         """The facts after the last block; None says that the column needs the thorough way."""
         counts = self._counts
-        counts.pop(None, None)
-        counts.pop("", None)
-        kind = self._kind(name)
+        types = frozenset(map(type, counts))
+        for missing in (None, ""):
+            counts.pop(missing, None)
+        if not counts or not types <= self._types:
+            return None
+        kind = column_kind(Column(name, list(counts) if str in types else (), types))
         if kind == "number":
             return None
         return counted_facts(name, kind, counts, cells, rows=len(cells.rows), max_outliers=max_outliers)
-
-    def _kind(self, name: str) -> Kind:
-        if self._type is str:
-            return column_kind(Column(name, list(self._counts), frozenset((str,))))
-        return column_kind(Column(name, (), frozenset((self._type or _NONE,))))
 
 
 _Gatherer = _Numbers | _Counts
 
 
 def _gatherer(name: str, first: Any, room: list[int]) -> _Gatherer | None:
-    if names_identifier(name) or type(first) is bool:
-        return _Counts(room)
+    if names_identifier(name):
+        return _Counts({int, str, _NONE}, room)
+    if type(first) is bool:
+        return _Counts({bool, _NONE}, room)
     if isinstance(first, str):
         # Numbers as texts are read one by one, which the thorough way does.
-        return None if number_of(first) is not None else _Counts(room)
+        return None if number_of(first) is not None else _Counts({str, _NONE}, room)
     # Integers under the name of a date may be years, which only the whole column can tell.
     return None if names_date(name) else _Numbers()
 
@@ -218,7 +223,11 @@ def _gather(rows: Rows, keys: list[Any], gatherers: dict[Any, _Gatherer | None],
     one = itemgetter(keys[0])
     cells_of = itemgetter(*keys) if len(keys) > 1 else lambda row: (one(row),)
     for start in range(0, len(rows), block):
-        columns = zip(*map(cells_of, rows[start : start + block]), strict=True)
+        part = rows[start : start + block]
+        # Dicts of one length all of which have the first one's keys have the same keys.
+        if set(map(len, part)) != {len(keys)}:
+            raise _UnevenError
+        columns = zip(*map(cells_of, part), strict=True)
         for key, cells in zip(keys, columns, strict=True):
             gatherer = gatherers.get(key)
             if gatherer is not None and not gatherer.add(cells):

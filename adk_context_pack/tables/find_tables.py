@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adk_context_pack.tables.columns import as_record, is_record, unique_names
+from adk_context_pack.tables.columns import as_record, is_record
+from adk_context_pack.tables.headers import fits, header_of
+from adk_context_pack.tables.mcp_blocks import is_mcp, is_text, rows_of_blocks, with_rows
 from adk_context_pack.tables.text_tables import TextTable, read_text, to_json
 
 _MAX_DEPTH = 12
 # Lists up to this long are looked into for tables within; a longer one is rows, and its length must cost nothing.
 _MAX_OPENED = 100
-_HEADERS = ("columns", "column_names", "columnNames", "headers", "header", "fields", "names", "schema")
-_MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 _MEDIA = ("inline_data", "inlineData", "blob")
 _SAME: Any = object()
 
@@ -99,7 +99,7 @@ class _Walk:
         if isinstance(value, str):
             return self._text(value, keys)
         if isinstance(value, Mapping):
-            return self._mcp(value, keys) if _is_mcp(value) else self._mapping(value, keys)
+            return self._mcp(value, keys) if is_mcp(value) else self._mapping(value, keys)
         if isinstance(value, (list, tuple)):
             return self._list(value, keys)
         return self._model(value, keys) if is_record(type(value)) and not isinstance(value, type) else value
@@ -119,7 +119,7 @@ class _Walk:
 
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         changed = {}
-        header, names = _header(value)
+        header, names = header_of(value)
         for key, item in value.items():
             if key == header:
                 continue
@@ -131,7 +131,7 @@ class _Walk:
 
     def _list(self, value: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None = None) -> Any:
         if len(value) >= self._min_rows and _holds_rows(value):
-            return self._table(value, keys, names if names and _fits(value, names) else None)
+            return self._table(value, keys, names if names and fits(value, names) else None)
         if len(value) > _MAX_OPENED:
             return value
         new = [self._value(item, (*keys, index)) for index, item in enumerate(value)]
@@ -184,85 +184,25 @@ class _Walk:
         return {**value, **changed} if changed else value
 
     def _blocks(self, blocks: Sequence[Any], keys: tuple[Any, ...], structured: Any) -> Any:
-        texts = [block["text"] for block in blocks if _is_text(block)]
-        rows = _rows_of_blocks(texts, structured)
+        texts = [block["text"] for block in blocks if is_text(block)]
+        rows = rows_of_blocks(texts, structured)
         if rows is None or len(rows) < self._min_rows:
             new = [self._block(block, keys) for block in blocks]
             return blocks if all(one is other for one, other in zip(new, blocks, strict=True)) else new
         shown = self._table(rows, (*keys, "result") if structured is not None else keys, None)
-        return blocks if shown is rows else list(_with_rows(blocks, shown))
+        return blocks if shown is rows else list(with_rows(blocks, shown))
 
     def _block(self, block: Any, keys: tuple[Any, ...]) -> Any:
-        if not _is_text(block):
+        if not is_text(block):
             return block
         new = self._value(block["text"], keys)
         return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else to_json(new)}
-
-
-def _rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | None:
-    # Python's MCP server writes a list as one text block for each of its entries.
-    if len(texts) <= 1:
-        return None
-    if isinstance(structured, Mapping):
-        rows = structured.get("result")
-        return rows if isinstance(rows, list) and len(rows) == len(texts) else None
-    if not all(text[:1] == "{" for text in texts):
-        return None
-    read = [found.value if (found := read_text(text)) and found.form == "json" else None for text in texts]
-    return read if all(isinstance(row, dict) for row in read) else None
-
-
-def _with_rows(blocks: Iterable[Any], shown: Any) -> Iterator[Any]:
-    written = False
-    rows = shown if isinstance(shown, (list, tuple)) else [shown]
-    for block in blocks:
-        if not _is_text(block):
-            yield block
-        elif not written:
-            written = True
-            yield from ({**block, "text": row if isinstance(row, str) else to_json(row)} for row in rows)
-
-
-def _is_mcp(value: Mapping[Any, Any]) -> bool:
-    blocks = value.get("content")
-    if not isinstance(blocks, (list, tuple)) or not all(isinstance(block, Mapping) for block in blocks):
-        return False
-    marked = "structuredContent" in value or "isError" in value
-    return (marked or bool(blocks)) and all(block.get("type") in _MCP_TYPES for block in blocks)
-
-
-def _is_text(block: Any) -> bool:
-    return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
 def _holds_rows(value: Sequence[Any]) -> bool:
     # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
     ends = (value[0], value[-1]) if value else ()
     return not any(isinstance(end, bytes) or any(hasattr(end, name) for name in _MEDIA) for end in ends)
-
-
-def _header(value: Mapping[Any, Any]) -> tuple[str | None, Sequence[str] | None]:
-    """The key under which a dict names the columns of a list of lists in it, and these names."""
-    for key in _HEADERS:
-        names = _names(value[key]) if key in value else None
-        if names and any(_fits(item, names) for other, item in value.items() if other != key):
-            return key, names
-    return None, None
-
-
-def _fits(rows: Any, names: Sequence[str]) -> bool:
-    if not isinstance(rows, (list, tuple)) or not rows:
-        return False
-    return isinstance(rows[0], (list, tuple)) and len(rows[0]) == len(names)
-
-
-def _names(header: Any) -> Sequence[str] | None:
-    if isinstance(header, Mapping):
-        header = header.get("fields")
-    if not isinstance(header, (list, tuple)) or not header:
-        return None
-    known = all(isinstance(name, str) or (isinstance(name, Mapping) and "name" in name) for name in header)
-    return unique_names(header) if known else None
 
 
 def _plain_row(row: Any) -> Any:

@@ -72,13 +72,13 @@ GOOGLE_ADS_KPIS = (
     Kpi(name="CPA", numerator="cost", denominator="conversions"),
     Kpi(name="ROAS", numerator="conversions_value", denominator="cost"),
 )
-"""The key figures of an Ads account. Shares are fractions (0.05 is 5 %), prices are in the account's currency.
+"""The key figures of an Ads account. Shares are fractions (0.05 is 5 %), prices are in its currency.
 
 CTR: clicks / impressions (`metrics.ctr`). CPC: cost / clicks (`metrics.average_cpc`). CPM: cost per thousand
 impressions (`metrics.average_cpm`). CVR: conversions / clicks. CPA: cost / conversions (`metrics.cost_per_conversion`).
 ROAS: conversions value / cost.
 
-Source: https://developers.google.com/google-ads/api/fields/latest/metrics, and for ROAS and CVR the Google Ads glossary,
+Source: https://developers.google.com/google-ads/api/fields/latest/metrics; for CVR and ROAS the glossary of Google Ads,
 https://support.google.com/google-ads/topic/3121777.
 """
 

@@ -1,0 +1,50 @@
+"""MCP results: rows in text blocks, one block for all of them or one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from adk_context_pack.tables.text_tables import read_text, to_json
+
+_MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
+
+
+def rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | None:
+    """The rows that text blocks hold, one in each; None where they do not."""
+    # Python's MCP server writes a list as one text block for each of its entries.
+    if len(texts) <= 1:
+        return None
+    if isinstance(structured, Mapping):
+        rows = structured.get("result")
+        return rows if isinstance(rows, list) and len(rows) == len(texts) else None
+    if not all(text[:1] == "{" for text in texts):
+        return None
+    read = [found.value if (found := read_text(text)) and found.form == "json" else None for text in texts]
+    return read if all(isinstance(row, dict) for row in read) else None
+
+
+def with_rows(blocks: Iterable[Any], shown: Any) -> Iterator[Any]:
+    """`blocks` with a text block for each shown row in place of all text blocks; the others stay."""
+    written = False
+    rows = shown if isinstance(shown, (list, tuple)) else [shown]
+    for block in blocks:
+        if not is_text(block):
+            yield block
+        elif not written:
+            written = True
+            yield from ({**block, "text": row if isinstance(row, str) else to_json(row)} for row in rows)
+
+
+def is_mcp(value: Mapping[Any, Any]) -> bool:
+    """Whether a dict is the result of an MCP tool."""
+    blocks = value.get("content")
+    if not isinstance(blocks, (list, tuple)) or not all(isinstance(block, Mapping) for block in blocks):
+        return False
+    marked = "structuredContent" in value or "isError" in value
+    return (marked or bool(blocks)) and all(block.get("type") in _MCP_TYPES for block in blocks)
+
+
+def is_text(block: Any) -> bool:
+    """Whether a content block is text."""
+    return block.get("type") == "text" and isinstance(block.get("text"), str)
