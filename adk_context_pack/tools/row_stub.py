@@ -14,6 +14,7 @@ from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replac
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tokens import Counter, TokenMeter, estimate_tokens
 from adk_context_pack.tools.alarms import alarming_rows
+from adk_context_pack.tools.handles import HANDLE_LENGTH
 from adk_context_pack.tools.table_text import facts_as_text, rows_as_csv
 
 LIMITS = "_row_limits"
@@ -28,7 +29,7 @@ NOTE = "_note"
 logger = logging.getLogger("adk_context_pack")
 
 Encoding = Literal["json", "csv"]
-_NO_HANDLE = "0" * 11
+_NO_HANDLE = "0" * HANDLE_LENGTH
 _MAX_NOTABLE = 6
 # A list is cut to meet a budget if it takes more than a quarter of it.
 _HEAVY = 4
@@ -62,11 +63,16 @@ class StubPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowStub:
-    """A capped result, and how many of its rows it shows."""
+    """A capped result, and how many rows of each table it shows."""
 
     body: dict[str, Any]
-    rows_shown: int
+    shown: Mapping[str, int]
     rows_total: int
+
+    @property
+    def rows_shown(self) -> int:
+        """How many rows the model sees, of all tables together."""
+        return sum(self.shown.values())
 
     def with_handle(self, handle: str) -> dict[str, Any]:
         """The result for the model, with the handle under which the full one is kept."""
@@ -104,10 +110,12 @@ class _Draft:
 
     def stub(self, extras: Mapping[str, Any]) -> RowStub | None:
         """The stub with these extras; None where they cost more than is left out or than the budget allows."""
+        cost = self.plan.tokens(extras)
         if self.plan.max_tokens is None:
-            return self._with(extras, self.most) if self._saves(self.plan.tokens(extras)) else None
+            return self._with(extras, self.most) if self._saves(cost, self.most) else None
         left = self._left_by(extras, self.plan.max_tokens)
-        return self._fitted(extras, left) if left >= 0 else None
+        stub = self._fitted(extras, left) if left >= 0 else None
+        return stub if stub is not None and self._saves(cost, stub.shown) else None
 
     def basic(self) -> RowStub:
         """The rows within the limits, and nothing beside them but the limits."""
@@ -135,7 +143,7 @@ class _Draft:
         smaller = replace_rows(self.result, rows, min_rows=self._min_rows, memo=self._memo)
         # ADK hands what is no dict to the model under this key.
         body = {**(smaller if isinstance(self.result, Mapping) else {"result": smaller}), LIMITS: limits, **extras}
-        return RowStub(body=body, rows_shown=sum(shown.values()), rows_total=sum(len(t.rows) for t in self.tables))
+        return RowStub(body=body, shown=shown, rows_total=sum(len(t.rows) for t in self.tables))
 
     def _encoded(self, table: Table, shown: int) -> Any:
         rows = list(table.rows[:shown])
@@ -167,11 +175,11 @@ class _Draft:
             return self.plan.text_tokens(rows_as_csv([row], table.columns).rpartition("\n")[2]) + 1
         return self.plan.tokens(row) + 1
 
-    def _saves(self, cost: int) -> bool:
+    def _saves(self, cost: int, shown: Mapping[str, int]) -> bool:
         # Only as many of the rows left out are counted as it takes, since there may be a hundred thousand.
         saved = 0
         for table in self.tables:
-            for row in islice(table.rows, self.most[table.key], None):
+            for row in islice(table.rows, shown[table.key], None):
                 saved += self.plan.tokens(row)
                 if saved > cost:
                     return True

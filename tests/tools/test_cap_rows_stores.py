@@ -6,6 +6,7 @@ import logging
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack.errors import SettingError
@@ -219,3 +220,30 @@ def test_settings_that_cannot_work_fail_when_built(settings, value):
     with pytest.raises(SettingError) as caught:
         CapRows(**settings)
     assert value in str(caught.value)
+
+
+async def test_a_handle_made_below_an_agent_tool_is_valid_above_it():
+    """A child agent's capped rows can be queried by the agent that called it, in state as in artifacts."""
+
+    def child_answer(request):
+        results = results_in(request)
+        return results[0].response["_handle"] if results else call("list_transactions")
+
+    def answer(request):
+        results = results_in(request)
+        if not results:
+            return call("child", request="go")
+        if len(results) == 1:
+            return call("query_rows", handle=results[0].response["result"], sql="SELECT COUNT(*) AS n FROM rows")
+        return "done"
+
+    for store in ("state", "artifacts"):
+        child = LlmAgent(
+            name="child",
+            description="d",
+            model=ScriptedModel(answer=child_answer),
+            tools=[cap_rows(list_transactions, store=store)],
+        )
+        parent = LlmAgent(name="parent", model=ScriptedModel(answer=answer), tools=[AgentTool(child), query_rows])
+        run = await run_agent(parent, "go")
+        assert "500" in str(results_in(run.requests[-1], "query_rows")[0].response), store

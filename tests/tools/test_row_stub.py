@@ -82,6 +82,12 @@ def test_a_budget_alone_never_makes_a_result_larger():
     assert make_stub({"text": "word " * 2000}, plan(max_tokens=100)) is None
 
 
+def test_a_budget_does_not_make_room_for_facts_that_cost_more_than_the_rows():
+    """A few tiny rows above `max_rows`: a large budget is no reason to say more than the limits."""
+    result = {"rows": [{"n": n} for n in range(6)]}
+    assert make_stub(result, plan(max_rows=5, max_tokens=600)).body.keys() == {"rows", LIMITS}
+
+
 def test_few_wide_rows_are_cut_by_the_budget():
     """Fifty rows are within `max_rows`, and still too many tokens; a short list beside them stays whole."""
     result = {"rows": [{"id": n, "text": f"word {n} " * 40} for n in range(50)], "tags": ["a", "b", "c"]}
