@@ -2,6 +2,7 @@
 
 from adk_context_pack.agents.compact_state_step import CompactStateStep
 from adk_context_pack.agents.data_summarizer import DataSummarizer
+from adk_context_pack.agents.history_summarizer import HistorySummarizer
 from adk_context_pack.agents.summarized_results import get_summarized_results, summarized_results_tool
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.errors import (
@@ -49,6 +50,7 @@ __all__ = [
     "DataSummarizer",
     "FitTokenBudget",
     "HandleError",
+    "HistorySummarizer",
     "Kpi",
     "ModelCall",
     "OffloadPayload",

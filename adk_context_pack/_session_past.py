@@ -23,13 +23,22 @@ class Entry(NamedTuple):
         event: the event.
         kind: what it is.
         tool: the tool's name, for what was called or returned.
-        text: the words, or arguments or result as compact JSON.
+        part: the part.
     """
 
     event: Event
     kind: Kind
     tool: str
-    text: str
+    part: types.Part
+
+    @property
+    def text(self) -> str:
+        """The words, or arguments or result as compact JSON."""
+        if (call := self.part.function_call) is not None:
+            return payload_text(call.args or {})
+        if (result := self.part.function_response) is not None:
+            return payload_text(result.response or {})
+        return self.part.text or ""
 
 
 def live_events(events: Sequence[Event]) -> list[Event]:
@@ -53,14 +62,11 @@ def live_events(events: Sequence[Event]) -> list[Event]:
 def entries(event: Event) -> Iterator[Entry]:
     """What one event says, thoughts, media and credentials left out."""
     for part in (event.content.parts if event.content else None) or ():
-        if (used := part.function_call or part.function_response) is None:
-            if part.text and not part.thought:
-                yield Entry(event, "said", "", part.text)
-        elif used.name != _CREDENTIALS:
-            if isinstance(used, types.FunctionCall):
-                yield Entry(event, "called", used.name or "", payload_text(used.args or {}))
-            else:
-                yield Entry(event, "returned", used.name or "", payload_text(used.response or {}))
+        if (used := part.function_call or part.function_response) is not None:
+            if used.name != _CREDENTIALS:
+                yield Entry(event, "called" if part.function_call else "returned", used.name or "", part)
+        elif part.text and not part.thought:
+            yield Entry(event, "said", "", part)
 
 
 def event_text(event: Event) -> str:

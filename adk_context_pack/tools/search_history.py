@@ -77,9 +77,10 @@ def _search(events: Iterable[Event], words: str, agent: str, tool: str) -> list[
             # What this tool itself was asked and gave would be found again and again.
             if entry.tool == NAME or (tool and entry.tool != tool):
                 continue
-            text = entry.text.casefold()
-            if all(word in text or word in entry.tool.casefold() for word in wanted):
-                found.append((entry, _snippet(entry.text, text, wanted)))
+            text = entry.text
+            folded = text.casefold()
+            if all(word in folded or word in entry.tool.casefold() for word in wanted):
+                found.append((entry, _snippet(text, folded, wanted)))
         # Whole events, since reading on begins before an event.
         if len(found) > _MAX_FOUND:
             break

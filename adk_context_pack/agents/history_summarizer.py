@@ -1,0 +1,98 @@
+"""A summarizer for ADK's own compaction that needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions, EventCompaction
+from google.genai import types
+
+from adk_context_pack._account import Limits, account_lines, bounded
+from adk_context_pack._session_past import event_text
+from adk_context_pack._settings import positive
+from adk_context_pack.context_pass import logger
+from adk_context_pack.tokens import Counter, TokenMeter, valid_counter
+
+
+class HistorySummarizer(BaseEventsSummarizer):
+    """Compacts events into an attributed account, for `EventsCompactionConfig(summarizer=HistorySummarizer(), …)`.
+
+    One line for each entry, in order: the user's requests word for word, what agents said (shortened with a mark),
+    each tool with its arguments and what came of it. Thoughts and credentials are left out. An earlier account is
+    taken in entry by entry, another summarizer's summary as it stands. Nothing is translated or rephrased.
+
+    Compaction shrinks what the next request is built from; the events themselves stay in the session, where
+    `search_history` finds them. It ends at the last finished turn among the events that ADK offers; only a single
+    turn that is longer than all of them is compacted from its beginning.
+
+    A pass that trims requests (`FitTokenBudget`, `ClearToolResults`) keeps the last prompt small, and ADK's
+    `token_threshold` looks at nothing else: with such a pass, set `compaction_interval`, or a threshold below the
+    budget.
+
+    Args:
+        max_tokens: the longest account. If it would be longer, results of tools go first, then what agents said, then
+            what the user said, the oldest first, and the account says how many entries are missing.
+        max_said_chars: the longest text of what an agent said.
+        max_args_chars: the longest rendering of a call's arguments.
+        max_outcome_chars: the longest description of a result, or of an error.
+        counter: a tokenizer of one's own, from text to tokens; without one, tokens are estimated.
+
+    Raises:
+        SettingError: a setting that cannot work.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_tokens: int = 2000,
+        max_said_chars: int = 600,
+        max_args_chars: int = 200,
+        max_outcome_chars: int = 300,
+        counter: Counter | None = None,
+    ) -> None:
+        self.max_tokens = positive(self, "max_tokens", max_tokens)
+        self._limits = Limits(
+            said=positive(self, "max_said_chars", max_said_chars),
+            args=positive(self, "max_args_chars", max_args_chars),
+            outcome=positive(self, "max_outcome_chars", max_outcome_chars),
+        )
+        valid_counter(self, counter)
+        self._counter = counter
+
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        """The compaction of `events` as ADK stores it, or None where there is nothing to gain."""
+        try:
+            return self._summarize(finished(events))
+        except Exception:
+            # ADK goes on with the whole history; some releases would end the run.
+            logger.exception("the events could not be summarised; they stay as they are")
+            return None
+
+    def _summarize(self, events: Sequence[Event]) -> Event | None:
+        if not events:
+            return None
+        meter = TokenMeter(counter=self._counter)
+        text = bounded(account_lines(events, self._limits), self.max_tokens, meter)
+        if meter.text(text) >= sum(meter.text(event_text(event)) for event in events):
+            return None
+        compaction = EventCompaction(
+            start_timestamp=events[0].timestamp,
+            end_timestamp=events[-1].timestamp,
+            compacted_content=types.Content(role="model", parts=[types.Part(text=text)]),
+        )
+        # ADK's own summarizer marks its event in the same way.
+        return Event(author="user", actions=EventActions(compaction=compaction), invocation_id=Event.new_id())
+
+
+def finished(events: Sequence[Event]) -> Sequence[Event]:
+    """`events` up to the end of the last finished turn; all of them where that would leave nothing new.
+
+    A turn ends with words of an agent that ask for no tool; what follows belongs to the next one.
+    """
+    for stop in range(len(events), 1, -1):
+        last = events[stop - 1]
+        if last.author != "user" and last.is_final_response() and not last.long_running_tool_ids:
+            return events[:stop]
+    return events
