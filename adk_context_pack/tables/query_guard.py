@@ -28,6 +28,7 @@ _STEPS_A_LOOK = 200
 _LOOKS_A_MEMORY_LOOK = 64
 _STATM = Path("/proc/self/statm")
 _PAGE_BYTES = 4096
+_MAX_MESSAGE = 300
 _MAX_TEXT_BYTES = 100_000
 _NOT_ALLOWED = re.compile("not authorized|prohibited|authorization denied", re.IGNORECASE)
 
@@ -94,7 +95,8 @@ class QueryGuard:
             return QueryError("The query was stopped: a text or row became too long.")
         if _NOT_ALLOWED.search(str(error)):
             return QueryError(f"Only SELECT over the stored rows is allowed, with plain functions ({error}).")
-        return QueryError(str(error))
+        # SQLite quotes what it cannot read, however long.
+        return QueryError(str(error)[:_MAX_MESSAGE])
 
     @property
     def stopped(self) -> bool:

@@ -19,6 +19,8 @@ from adk_context_pack.tables.sql_text import quote, quote_dotted_names
 
 MAX_SQL_LENGTH = 10_000
 _SQLITE_COLUMNS = 2_000
+# SQLite names a column that has no name by its whole expression.
+_MAX_HEADER = 200
 _BYTES_A_CHARACTER = 4
 _MAX_ANSWER_CHARACTERS = 4_000_000
 
@@ -99,7 +101,7 @@ class RowDatabase:
         self._guard.start()
         try:
             cursor = self._connection.execute(sql)
-            columns = [item[0] for item in cursor.description or ()]
+            columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")
             rows = list(_first_rows(cursor, max_rows))

@@ -41,21 +41,19 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
         max_tokens: the budget.
         counter: a tokenizer of one's own; without one, tokens are estimated.
     """
-    return _UNSAFE.sub("\ufffd", _preview(text, max_tokens, counter))
-
-
-def _preview(text: str, max_tokens: int, counter: Counter | None) -> str:
     count = counter or estimate_tokens
     budget = int(max_tokens * _characters_a_token(text, count))
     parsed = _parsed(text)
     if parsed is not None:
         share = int(max_tokens * (1 - _TROUBLE_SHARE))
         shape = payload_text(json_shape(parsed, max_tokens=share, counter=counter))
-        return "\n".join([f"JSON of this shape: {shape}", *_trouble(text, 0, len(text), int(budget * _TROUBLE_SHARE))])
-    shown = _ends_and_trouble(text, budget)
+        return _safe(
+            "\n".join([f"JSON of this shape: {shape}", *_trouble(text, 0, len(text), int(budget * _TROUBLE_SHARE))])
+        )
+    shown = _safe(_ends_and_trouble(text, budget))
     while count(shown) > max_tokens and budget > 40:  # noqa: PLR2004 - too short to say anything
         budget = budget * 3 // 4
-        shown = _ends_and_trouble(text, budget)
+        shown = _safe(_ends_and_trouble(text, budget))
     return shown
 
 
@@ -74,6 +72,10 @@ def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -
         if count(payload_text(shape)) <= max_tokens:
             break
     return shape
+
+
+def _safe(text: str) -> str:
+    return _UNSAFE.sub("\ufffd", text)
 
 
 def _parsed(text: str) -> Any:

@@ -1,0 +1,108 @@
+"""What stands for a long text."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack.tokens import estimate_tokens, payload_text
+from adk_context_pack.tools.payload_preview import json_shape, text_preview
+from tests.support.o200k import o200k
+from tests.support.payloads import NASTY_TEXTS
+
+LOG = "\n".join(
+    f"2026-01-01 00:{i // 60:02d}:{i % 60:02d} "
+    + ("FATAL database is gone" if i == 311 else f"INFO request {i} served")
+    for i in range(600)
+)
+NESTED = {f"key{i}": {"values": list(range(20)), "name": f"name {i}"} for i in range(300)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LOG,
+        "lorem ipsum dolor sit amet " * 3000,
+        json.dumps(NESTED),
+        json.dumps([NESTED] * 3),
+        "x" * 100_000,
+        "漢字かな交じり文" * 4000,
+        "\U0001f600" * 20_000,
+        "\n" * 50_000,
+        "[" * 10_000 + "]" * 10_000,
+        '{"broken": ' * 5000,
+        "\ud800\0\u2028" * 9000,
+        "1234567890," * 9000,
+    ],
+)
+def test_a_preview_keeps_its_budget(text):
+    """Whatever the text, the preview has at most its tokens, and can be encoded."""
+    preview = text_preview(text, max_tokens=400)
+    assert 0 < estimate_tokens(preview) <= 400
+    assert preview.encode()
+    assert "\0" not in preview
+
+
+@pytest.mark.parametrize("text", [LOG, "lorem ipsum dolor sit amet " * 3000, "漢字かな交じり文" * 4000])
+def test_a_preview_keeps_its_budget_by_a_real_tokenizer(text):
+    """By o200k, too, a preview has at most its tokens, estimated or counted."""
+    assert o200k(text_preview(text, max_tokens=400)) <= 400
+    assert o200k(text_preview(text, max_tokens=200, counter=o200k)) <= 200
+
+
+def test_head_tail_and_the_one_fatal_line_are_there():
+    """Of 600 log lines the first, the last and the FATAL one are visible, the last with its position."""
+    preview = text_preview(LOG, max_tokens=400)
+    assert preview.startswith("2026-01-01 00:00:00")
+    assert preview.endswith("request 599 served")
+    at = LOG.index("2026-01-01 00:05:11")
+    assert f"[at {at}] 2026-01-01 00:05:11 FATAL database is gone" in preview
+    assert "characters left out" in preview
+
+
+def test_the_worst_lines_come_first_and_each_kind_once():
+    """Thousands of equal errors take one line, so that the one FATAL after them has room."""
+    lines = [f"ERROR retry {i} failed after {i * 3} ms" for i in range(5000)]
+    lines[4000] = "FATAL out of disk"
+    preview = text_preview("\n".join(lines), max_tokens=300)
+    assert "FATAL out of disk" in preview
+    assert preview.count("ERROR") < 15
+
+
+def test_a_fatal_word_in_one_endless_line_is_shown_with_its_surroundings():
+    """Of a line of 100,000 characters the part around the word is shown."""
+    text = "a b " * 12_500 + "FATAL: boom " + "c d " * 12_500
+    assert "FATAL: boom" in text_preview(text, max_tokens=300)
+
+
+def test_json_shows_its_shape_and_its_trouble():
+    """JSON gives keys, sizes and first values; an error within it is quoted."""
+    value = {"page": 1, "items": [{"level": "INFO", "m": i} for i in range(500)]}
+    value["items"][250]["level"] = "FATAL"
+    preview = text_preview(json.dumps(value), max_tokens=400)
+    assert '"page":1' in preview
+    assert '"list of 500, first":{"level":"INFO","m":0}' in preview
+    assert '{"level": "FATAL", "m": 250}' in preview
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(),
+        lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(), inner, max_size=8),
+        max_leaves=60,
+    ),
+    st.integers(40, 400),
+)
+def test_a_shape_is_json_and_keeps_its_budget(value, budget):
+    """The shape of any JSON is JSON again, and gives way in depth until it fits."""
+    shape = json_shape(value, max_tokens=budget)
+    assert json.loads(json.dumps(shape)) == shape
+    assert estimate_tokens(payload_text(shape)) <= budget
+
+
+@pytest.mark.parametrize("text", ["", "short", *NASTY_TEXTS])
+def test_a_short_text_is_its_own_preview(text):
+    """A text within the budget stays whole, control characters aside."""
+    safe = "".join("\ufffd" if (c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" else c for c in text)
+    assert text_preview(text, max_tokens=2000) == safe

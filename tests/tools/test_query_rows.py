@@ -1,0 +1,253 @@
+"""The tool that asks stored rows by SQL, called by a model in a real run."""
+
+import asyncio
+import copy
+import csv
+import json
+import logging
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.tools.tool_context import ToolContext
+
+from adk_context_pack.errors import SettingError
+from adk_context_pack.tokens import estimate_tokens, payload_text
+from adk_context_pack.tools import query_rows as module
+from adk_context_pack.tools.payload_store import PayloadStore
+from adk_context_pack.tools.query_rows import QueryRows, query_rows
+from tests.support.in_tool import model_that_calls
+from tests.support.run import run_agent, session_service
+from tests.support.scripted_model import results_in
+from tests.support.shared_data import shared_file
+
+ROWS = [{"id": i, "city": "Oslo" if i % 2 else "Rome", "m": {"clicks": str(i)}} for i in range(3000)]
+
+
+def keeper(value):
+    """A tool that keeps a value and returns its handle."""
+
+    async def keep(tool_context: ToolContext) -> dict:
+        """Keeps the result."""
+        return {"handle": await PayloadStore().put(tool_context, value, tool_name="keep")}
+
+    return keep
+
+
+def handle_of(results):
+    return results[0]["handle"]
+
+
+async def ask(value, *queries, tool=query_rows, **settings):
+    """What a model is told for each of its queries over one stored value."""
+    calls = [("keep", {}), *(("query_rows", {"handle": handle_of, "sql": sql}) for sql in queries)]
+    agent = LlmAgent(name="analyst", model=model_that_calls(*calls), tools=[keeper(value), tool])
+    run = await run_agent(agent, "go", **settings)
+    return [result.response for result in results_in(run.requests[-1])[1:]]
+
+
+async def test_a_model_gets_exact_rows():
+    """A filter, a group and a nested column are answered from all rows, not from a sample."""
+    sql = "SELECT city, count(*) AS n, sum(m.clicks) AS clicks FROM rows WHERE id >= 1000 GROUP BY city ORDER BY city"
+    (answer,) = await ask(ROWS, sql)
+    expected = [[c, 1000, sum(i for i in range(1000, 3000) if i % 2 == odd)] for c, odd in (("Oslo", 1), ("Rome", 0))]
+    assert answer == {"columns": ["city", "n", "clicks"], "rows": expected, "total_rows": 2}
+
+
+async def test_a_cut_answer_says_so():
+    """More rows or tokens than fit: the first ones, the exact total and the advice to narrow down."""
+    by_rows, by_tokens = await ask(
+        ROWS, "SELECT id FROM rows", "SELECT id, city, id * 7919 FROM rows LIMIT 90", tool=QueryRows(max_tokens=400)
+    )
+    assert (len(by_rows["rows"]), by_rows["total_rows"]) == (100, 3000)
+    assert by_rows["cut"].startswith("100 of 3000 rows")
+    assert 0 < len(by_tokens["rows"]) < 90
+    assert by_tokens["total_rows"] == 90
+    assert estimate_tokens(payload_text(by_tokens)) < 500
+
+
+async def test_one_long_cell_is_clipped_and_can_be_read_on():
+    """A cell over the whole budget comes in part, with its length; substr reads the rest."""
+    text = "".join(f"word{i} " for i in range(20_000))
+    first, rest = await ask([{"x": text}], "SELECT x FROM rows", "SELECT substr(x, -9) FROM rows")
+    assert f"[{len(text)} characters" in first["rows"][0][0]
+    assert estimate_tokens(payload_text(first)) < 4200
+    assert rest["rows"] == [[text[-9:]]]
+
+
+async def test_a_wrong_column_is_answered_with_the_columns_there_are():
+    """An unknown column or table and a syntax error come with the names that there are."""
+    for reply in await ask(
+        ROWS, "SELECT clicks FROM rows", "SELECT * FROM data", "SELEC 1", 'SELECT "m.click" FROM rows'
+    ):
+        assert reply["tables"] == {"rows": ["id", "city", "m.clicks"]}
+        assert reply["error"]
+        assert "single quotes" in reply["hint"]
+
+
+async def test_a_list_of_columns_is_bounded():
+    """Of thousands of columns an error names as many as its budget allows."""
+    wide = [{f"a_rather_long_name_of_a_column_{i}": i for i in range(1500)}]
+    error, all_columns = await ask(wide, "SELECT nope FROM rows", "SELECT * FROM rows")
+    assert estimate_tokens(payload_text(error)) < 2500
+    assert "name the ones that you need" in all_columns["error"]
+
+
+async def test_writing_is_refused_and_the_run_goes_on():
+    """SQL that writes is answered with an error, and the next query finds the rows as they were."""
+    refused, answer = await ask(ROWS, "DELETE FROM rows", "SELECT count(*) FROM rows")
+    assert refused["error"].startswith("Only SELECT")
+    assert answer["rows"] == [[3000]]
+
+
+async def test_a_query_without_end_does_not_block_other_work():
+    """While a query runs for ever the event loop goes on, and the query ends with a message."""
+    beats = []
+
+    async def heart():
+        while True:
+            beats.append(1)
+            await asyncio.sleep(0.01)
+
+    beating = asyncio.create_task(heart())
+    endless = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t"
+    (reply,) = await ask(ROWS, endless, tool=QueryRows(max_seconds=1))
+    beating.cancel()
+    assert "took longer than 1 s" in reply["error"]
+    assert len(beats) > 20
+
+
+async def test_an_unknown_handle_names_those_there_are():
+    """A handle that is none is answered with the newest ones of this session."""
+    calls = [("keep", {}), ("query_rows", {"handle": "nope", "sql": "SELECT 1"})]
+    agent = LlmAgent(name="analyst", model=model_that_calls(*calls), tools=[keeper(ROWS), query_rows])
+    run = await run_agent(agent, "go")
+    kept, reply = (result.response for result in results_in(run.requests[-1]))
+    assert f"{kept['handle']} (keep)" in reply["error"]
+
+
+async def test_a_handle_of_another_session_is_unknown_even_if_its_rows_are_loaded():
+    """Rows in this process's cache are not given to a session whose state does not hold the handle."""
+    first = LlmAgent(
+        name="analyst",
+        model=model_that_calls(("keep", {}), ("query_rows", {"handle": handle_of, "sql": "SELECT count(*) FROM rows"})),
+        tools=[keeper(ROWS), query_rows],
+    )
+    run = await run_agent(first, "go")
+    kept, answer = (result.response for result in results_in(run.requests[-1]))
+    assert answer["rows"] == [[3000]]
+    thief = LlmAgent(
+        name="analyst",
+        model=model_that_calls(("query_rows", {**kept, "sql": "SELECT * FROM rows"})),
+        tools=[query_rows],
+    )
+    for other in ({"session_id": "other"}, {"user_id": "other"}):
+        stolen = await run_agent(
+            thief, "go", session_service=run.session_service, artifact_service=run.artifact_service, **other
+        )
+        assert "no stored result" in results_in(stolen.requests[-1])[0].response["error"]
+
+
+async def test_later_queries_use_the_loaded_table(monkeypatch):
+    """Rows are loaded into SQLite once, however many queries follow, also those that come at the same time."""
+    loads = []
+    real = module.load_tables
+    monkeypatch.setattr(module, "load_tables", lambda *args, **settings: loads.append(1) or real(*args, **settings))
+    answers = await ask(ROWS, *(f"SELECT {i} + count(*) FROM rows" for i in range(5)))
+    assert [answer["rows"][0][0] for answer in answers] == [3000 + i for i in range(5)]
+    assert len(loads) == 1
+
+
+async def test_several_tables_are_named_by_their_keys():
+    """A result with two tables is queried by their keys, joins included; lists of words do not count."""
+    value = {"orders": [{"id": 1, "user": 7}], "users": [{"id": 7, "name": "Ann"}], "tags": ["x"]}
+    joined, wrong = await ask(value, "SELECT name FROM orders o JOIN users u ON o.user = u.id", "SELECT * FROM rows")
+    assert joined["rows"] == [["Ann"]]
+    assert set(wrong["tables"]) == {"orders", "users", "tags"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"rows": ROWS[:3], "warnings": ["slow"]},
+        {"data": {"result": ROWS[:3]}},
+        json.dumps(ROWS[:3]),
+        "id,city\n0,Rome\n1,Oslo\n2,Rome\n",
+        {"columns": ["id", "city"], "rows": [[0, "Rome"], [1, "Oslo"], [2, "Rome"]]},
+        {"content": [{"type": "text", "text": json.dumps(ROWS[:3])}], "structuredContent": {"result": ROWS[:3]}},
+    ],
+)
+async def test_rows_are_found_in_every_form(value):
+    """A table in a key, nested, in JSON text, CSV, columns with values and MCP results is `rows`."""
+    (answer,) = await ask(value, "SELECT sum(id), count(DISTINCT city) FROM rows")
+    assert answer["rows"] == [[3, 2]]
+
+
+@pytest.mark.parametrize("value", ["just a text", {"a": 1}, 7, None])
+async def test_a_result_without_a_table_says_so(value):
+    """A stored result that holds no table is answered with the tool that reads it."""
+    (reply,) = await ask(value, "SELECT 1 FROM rows")
+    assert "read_payload" in reply["error"]
+
+
+async def test_odd_arguments_are_answered(caplog):
+    """SQL and handles of odd types and lengths give a short error and no traceback in the log."""
+    odd = [None, 7, "", "\0", "\ud800", "x" * 50_000, "SELECT '" + "(" * 9000]
+    with caplog.at_level(logging.ERROR, logger="adk_context_pack"):
+        for reply in await ask(ROWS, *odd):
+            assert len(reply["error"]) < 400
+    assert not caplog.records
+
+
+async def test_a_restart_loses_nothing(tmp_path, monkeypatch):
+    """With a session database, a new process (an empty cache) answers from what is stored."""
+    async with session_service("sqlite", tmp_path) as sessions:
+        agent = LlmAgent(name="analyst", model=model_that_calls(("keep", {})), tools=[keeper(ROWS)])
+        run = await run_agent(agent, "go", session_service=sessions, artifact_service=None)
+    kept = results_in(run.requests[-1])[0].response
+    async with session_service("sqlite", tmp_path) as sessions:
+        query = ("query_rows", {**kept, "sql": "SELECT sum(m.clicks) FROM rows"})
+        agent = LlmAgent(
+            name="analyst",
+            model=model_that_calls(("query_rows", {"handle": "x", "sql": ""}), query),
+            tools=[query_rows],
+            include_contents="none",
+        )
+        run = await run_agent(agent, "go", session_service=sessions, artifact_service=None)
+    assert results_in(run.requests[-1])[-1].response["rows"] == [[sum(range(3000))]]
+
+
+async def test_a_failure_of_ours_ends_no_run(monkeypatch, caplog):
+    """A bug in loading is logged with its traceback, and the model gets an error."""
+    monkeypatch.setattr(module, "find_result", lambda *_: 1 / 0)
+    (reply,) = await ask(ROWS, "SELECT 1")
+    assert reply == {"error": "The query could not be run."}
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_the_tool_survives_a_copy_of_its_agent():
+    """An agent with the tool, ready-made or with settings, can be deep-copied, as ADK's own helpers do."""
+    agent = LlmAgent(name="analyst", tools=[query_rows, QueryRows(max_rows=3)])
+    assert len(copy.deepcopy(agent).tools) == 2
+
+
+@pytest.mark.parametrize("name", ["max_rows", "max_tokens", "max_seconds", "max_megabytes"])
+def test_settings_that_cannot_work_name_their_value(name):
+    """A limit that is no positive integer fails when the tool is built."""
+    with pytest.raises(SettingError, match=f"QueryRows: {name} .* not -3"):
+        QueryRows(**{name: -3})
+
+
+async def test_real_tables_answer_like_python():
+    """Over the real flights and marketing tables the answers are those of plain Python."""
+    flights = json.loads(shared_file("flights/flights-20k.json").read_text(encoding="utf-8"))
+    (answer,) = await ask(
+        {"flights": flights}, "SELECT origin, max(delay) m FROM flights GROUP BY 1 ORDER BY m DESC, 1 LIMIT 3"
+    )
+    worst: dict = {}
+    for row in flights:
+        worst[row["origin"]] = max(worst.get(row["origin"], -999), row["delay"])
+    assert answer["rows"] == [list(pair) for pair in sorted(worst.items(), key=lambda pair: (-pair[1], pair[0]))[:3]]
+    with shared_file("meridian/geo_media.csv").open(newline="", encoding="utf-8") as file:
+        media = list(csv.DictReader(file))
+    (answer,) = await ask(media, "SELECT count(*) FROM rows WHERE geo = 'Geo0' AND Channel0_spend > 1000")
+    assert answer["rows"] == [[sum(row["geo"] == "Geo0" and float(row["Channel0_spend"]) > 1000 for row in media)]]

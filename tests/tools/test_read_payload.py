@@ -1,0 +1,218 @@
+"""Reading a payload to its end, or by search, in a real run."""
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.tools.tool_context import ToolContext
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack.errors import QueryError, SettingError
+from adk_context_pack.tokens import estimate_tokens
+from adk_context_pack.tools import read_payload as module
+from adk_context_pack.tools.payload_store import PayloadStore
+from adk_context_pack.tools.payload_text import matches_in, page_of
+from adk_context_pack.tools.read_payload import ReadPayload, read_payload
+from tests.support.in_tool import model_that_calls
+from tests.support.run import run_agent, session_service
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+ODD = "a\u2028b\u2029c\x85d\r\ne\0f\x1bg\U0001f600h\u0301i\ufeffj" * 3000
+LIMITS = {"offset": 0, "max_matches": 20, "max_tokens": 4000, "max_seconds": 1}
+
+
+def keeper(value):
+    """A tool that keeps a value and returns its handle."""
+
+    async def keep(tool_context: ToolContext) -> dict:
+        """Keeps the result."""
+        return {"handle": await PayloadStore().put(tool_context, value, tool_name="keep", kind="payload")}
+
+    return keep
+
+
+async def read_all(value, *, tool=read_payload, **settings):
+    """The pages that a model gets which reads on until there is no next offset."""
+
+    def answer(request):
+        results = [result.response for result in results_in(request)]
+        if not results:
+            return call("keep")
+        if len(results) > 1 and results[-1]["next_offset"] is None:
+            return "done"
+        offset = {} if len(results) == 1 else {"offset": results[-1]["next_offset"]}
+        return call("read_payload", handle=results[0]["handle"], **offset)
+
+    agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[keeper(value), tool])
+    run = await run_agent(agent, "go", **settings)
+    return [result.response for result in results_in(run.requests[-1], "read_payload")]
+
+
+async def ask(value, *arguments, tool=read_payload):
+    """What a model is told for each set of arguments."""
+    calls = [("keep", {})]
+    calls += [("read_payload", {"handle": lambda results: results[0]["handle"], **args}) for args in arguments]
+    agent = LlmAgent(name="reader", model=model_that_calls(*calls), tools=[keeper(value), tool])
+    run = await run_agent(agent, "go")
+    return [result.response for result in results_in(run.requests[-1])[1:]]
+
+
+@pytest.mark.parametrize("text", ["x" * 100_000, ODD, "漢字" * 9000, "\ud800a" * 9000, "short", ""])
+async def test_all_pages_together_are_the_original(text):
+    """One line of 100,000 characters, any unicode, a lone surrogate: read page by page to the end, nothing changed."""
+    pages = await read_all(text)
+    assert "".join(page["text"] for page in pages) == text
+    assert all(estimate_tokens(page["text"]) <= 4000 for page in pages)
+    assert {page["total_characters"] for page in pages} == {len(text)}
+
+
+async def test_json_is_read_as_its_text():
+    """A value that is no text is read as compact JSON, exactly."""
+    value = {"a": [{"b": i, "c": "é\u2028"} for i in range(2000)]}
+    assert json.loads("".join(page["text"] for page in await read_all(value))) == value
+
+
+async def test_what_a_database_cannot_write_comes_escaped(tmp_path):
+    """With a session database a page with lone surrogates is JSON-escaped and says so; the run does not end."""
+    text = '\ud800\n"x"\\' * 3000
+    async with session_service("sqlite", tmp_path) as sessions:
+        pages = await read_all(text, session_service=sessions)
+    assert all(page["escaped"] for page in pages)
+    assert "".join(json.loads(f'"{page["text"]}"') for page in pages) == text
+
+
+def test_nul_is_escaped_for_postgresql_only():
+    """PostgreSQL refuses NUL in an event, so it comes escaped there; SQLite takes it as it is."""
+    for dialect, escaped in (("postgresql", True), ("sqlite", False)):
+        service = SimpleNamespace(db_engine=SimpleNamespace(dialect=SimpleNamespace(name=dialect)))
+        context = SimpleNamespace(_invocation_context=SimpleNamespace(session_service=service))
+        assert module._storable({"text": "a\0"}, context).get("escaped", False) is escaped
+
+
+@given(st.text(st.characters()), st.integers(1, 50), st.integers(-60, 60), st.integers(0, 9))
+def test_pages_follow_each_other(text, max_tokens, offset, length):
+    """From any offset on, pages begin where the one before ended, move on, and end at the end."""
+    start = min(len(text), offset) if offset >= 0 else max(0, len(text) + offset)
+    read, place = "", offset
+    while True:
+        page = page_of(text, offset=place, length=length, max_tokens=max_tokens)
+        read += page["text"]
+        if page["next_offset"] is None:
+            break
+        assert page["next_offset"] > page["offset"]
+        place = page["next_offset"]
+    assert read == text[start:]
+
+
+async def test_positions_may_count_from_the_end():
+    """A negative offset reads the tail; one beyond the end gives an empty page that says how long the text is."""
+    tail, beyond, part = await ask("0123456789", {"offset": -3}, {"offset": 99}, {"offset": 2, "length": 4})
+    assert (tail["text"], tail["next_offset"]) == ("789", None)
+    assert (beyond["text"], beyond["total_characters"]) == ("", 10)
+    assert (part["text"], part["next_offset"]) == ("2345", 6)
+
+
+async def test_search_gives_places_to_read_from():
+    """A word is found whatever its case, with its offset and line; the search goes on from next_offset."""
+    text = "\n".join(f"line {i} {'ERROR boom' if i % 100 == 50 else 'fine'}" for i in range(3000))
+    first, none = await ask(text, {"search": "error"}, {"search": "nothing like this"})
+    assert len(first["matches"]) == 20
+    assert first["matches"][0] == {"offset": text.index("ERROR"), "text": "line 50 ERROR boom"}
+    (rest,) = await ask(text, {"search": "error", "offset": first["next_offset"]})
+    found = [match["offset"] for match in first["matches"] + rest["matches"]]
+    assert found == [i for i in range(len(text)) if text.startswith("ERROR", i)]
+    assert (none["matches"], none["next_offset"]) == ([], None)
+
+
+async def test_a_broken_pattern_is_a_text():
+    """What is no regular expression is searched as it stands, and the answer says so."""
+    (reply,) = await ask("call foo(bar[1 now", {"search": "foo(bar[1"})
+    assert [match["offset"] for match in reply["matches"]] == [5]
+    assert "plain text" in reply["note"]
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|aa)+$", r"(?:a*)*b", r"^(([a-z])+.)+[A-Z]([a-z])+$"])
+async def test_a_pattern_that_backtracks_is_stopped(pattern):
+    """A pattern that would search for years gives an error within its time, and the loop goes on meanwhile."""
+    beats = []
+
+    async def heart():
+        while True:
+            beats.append(1)
+            await asyncio.sleep(0.01)
+
+    beating = asyncio.create_task(heart())
+    (reply,) = await ask("a" * 50_000 + "!", {"search": pattern}, tool=ReadPayload(max_seconds=1))
+    beating.cancel()
+    assert "took too long" in reply.get("error", "") or reply["matches"] == []
+    assert len(beats) > 5
+
+
+@pytest.mark.parametrize("pattern", ["((?:a?){1000}){1000}b", "x{9999}", "a" * 501])
+def test_a_pattern_too_large_to_compile_is_refused(pattern):
+    """Counted repeats that a compiler would unroll, and endless patterns, are refused before they cost anything."""
+    with pytest.raises(QueryError, match="pattern"):
+        matches_in("text", pattern, **LIMITS)
+
+
+def test_matches_of_nothing_are_no_places():
+    """A pattern that matches the empty text gives the places where it matches something."""
+    assert [match["offset"] for match in matches_in("aabaa", "a*", **LIMITS)["matches"]] == [0, 3]
+
+
+def test_a_search_keeps_its_budget():
+    """Long lines around matches are clipped and the answer stays within its tokens."""
+    reply = matches_in("y" * 500 + ("needle" + "x" * 5000) * 50, "needle", **{**LIMITS, "max_tokens": 500})
+    assert estimate_tokens(json.dumps(reply)) < 700
+    assert reply["next_offset"] is not None
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"offset": "x"},
+        {"offset": None},
+        {"length": [1]},
+        {"offset": 10**30},
+        {"length": -5},
+        {"offset": "3"},
+        {"search": 7},
+    ],
+)
+async def test_odd_arguments_are_answered(args):
+    """Numbers as text, numbers out of range and no numbers at all give a page or a short error."""
+    (reply,) = await ask("0123456789", args)
+    assert ("text" in reply) or ("matches" in reply) or ("whole number" in reply["error"])
+
+
+async def test_handles_of_other_sessions_open_nothing():
+    """A text in this process's cache is not given to a session whose state does not hold the handle."""
+    agent = LlmAgent(
+        name="reader",
+        model=model_that_calls(("keep", {}), ("read_payload", {"handle": lambda results: results[0]["handle"]})),
+        tools=[keeper("secret " * 9), read_payload],
+    )
+    run = await run_agent(agent, "go")
+    kept, page = (result.response for result in results_in(run.requests[-1]))
+    assert page["text"].startswith("secret")
+    thief = LlmAgent(name="thief", model=model_that_calls(("read_payload", kept)), tools=[read_payload])
+    stolen = await run_agent(thief, "go", session_service=run.session_service, session_id="other")
+    assert "no stored result" in results_in(stolen.requests[-1])[0].response["error"]
+
+
+async def test_a_failure_of_ours_ends_no_run(monkeypatch, caplog):
+    """A bug is logged with its traceback, and the model gets an error."""
+    monkeypatch.setattr(module, "page_of", lambda *_, **__: 1 / 0)
+    (reply,) = await ask("x", {})
+    assert reply == {"error": "The stored result could not be read."}
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_matches", "max_seconds"])
+def test_settings_that_cannot_work_name_their_value(name):
+    """A limit that is no positive integer fails when the tool is built."""
+    with pytest.raises(SettingError, match=f"ReadPayload: {name} .* not 0"):
+        ReadPayload(**{name: 0})
