@@ -88,7 +88,7 @@ def as_records(rows: Sequence[Any], names: Sequence[str] | None = None) -> Seque
 
 def as_record(row: Any, names: Sequence[str] | None = None, *, scalars: bool = False) -> Mapping[str, Any]:
     """One row as a mapping from column to value."""
-    if isinstance(row, Mapping):
+    if type(row) is dict or isinstance(row, Mapping):
         return row
     if is_record(type(row)):
         return _fields(row)
@@ -185,23 +185,32 @@ def _text_kind(column: Column) -> Kind:
     if not sample:
         return "empty"
     # A text column shows itself in its first values, so that the rest need not be looked at.
-    if all(map(is_date_text, sample)) and all(map(is_date_text, set(column.values) - _MISSING)):
-        return "date"
-    return _mixed_kind(column) if any(number_of(value) is not None for value in sample) else "text"
+    if all(map(is_date_text, sample)):
+        return "date" if all(map(is_date_text, set(column.values) - _MISSING)) else _mixed_kind(column)
+    if all(number_of(value) is None for value in sample):
+        return "text"
+    distinct = set(column.values) - _MISSING
+    numbers = {value: number for value in distinct if (number := number_of(value)) is not None}
+    return _numbers_kind(column.name, numbers) if len(numbers) == len(distinct) else _mixed_kind(column)
 
 
 def _mixed_kind(column: Column) -> Kind:
     present = [value for value in column.values if not is_missing(value)]
     if not present:
         return "empty"
-    found = [value for value in present if as_number(value) is not None]
+    found = [(value, number) for value in present if (number := as_number(value)) is not None]
     if 2 * len(found) <= len(present):
         return "text"
-    if any(_has_leading_zero(value) for value in found):
+    return _numbers_kind(column.name, dict(found))
+
+
+def _numbers_kind(name: str, numbers: Mapping[Any, Number]) -> Kind:
+    """The kind of a column most of whose values are numbers, by how they are written."""
+    if any(map(_has_leading_zero, numbers)):
         return "identifier"
-    if names_date(column.name) and all(isinstance(number := as_number(value), int) for value in found):
-        numbers = [number for value in found if (number := as_number(value)) is not None]
-        if any(start <= min(numbers) and max(numbers) <= end for start, end in _DATE_RANGES):
+    if names_date(name) and all(isinstance(number, int) for number in numbers.values()):
+        low, high = min(numbers.values()), max(numbers.values())
+        if any(start <= low and high <= end for start, end in _DATE_RANGES):
             return "date"
     return "number"
 

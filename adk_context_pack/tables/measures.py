@@ -155,7 +155,7 @@ def _is_price(name: str) -> bool:
 
 def _fraction_units(micros: Number) -> Any:
     try:
-        return Fraction(micros) / MICROS
+        return Fraction(micros, MICROS) if isinstance(micros, int) else Fraction(micros) / MICROS
     except (ValueError, OverflowError):
         return None
 
