@@ -18,9 +18,12 @@ from adk_context_pack.model_call import ModelCall
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults
 from adk_context_pack.passes.compact_state import CompactState
+from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
+from adk_context_pack.passes.keep_newest_result import KeepNewestResult
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.presets import default_passes
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.pass_report import PassReport
@@ -48,9 +51,11 @@ __all__ = [
     "ContextPass",
     "ContextPipeline",
     "DataSummarizer",
+    "DropOldThoughts",
     "FitTokenBudget",
     "HandleError",
     "HistorySummarizer",
+    "KeepNewestResult",
     "Kpi",
     "ModelCall",
     "OffloadPayload",
@@ -65,6 +70,7 @@ __all__ = [
     "TableFacts",
     "UnknownRelayFormatWarning",
     "cap_rows",
+    "default_passes",
     "estimate_tokens",
     "get_summarized_results",
     "offload_payload",

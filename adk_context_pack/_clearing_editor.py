@@ -39,8 +39,11 @@ class ClearingEditor:
 
     def clear_result(self, place: Place, size: int) -> bool:
         """Puts a note in place of a result's body."""
+        return self.put_result(place, size, self._note(place, size))
+
+    def put_result(self, place: Place, size: int, note: dict[str, Any]) -> bool:
+        """Puts `note` in place of a result's body, if it is smaller."""
         result = self._part(place).function_response
-        note = self._note(place, size)
         saved = size - self.meter.payload(note)
         if result is None or saved <= 0:
             return False

@@ -37,14 +37,16 @@ TURN = (
 )
 
 
+OUTCOME = '{status: "success", rows: list of 50 {id, name, amount}}'
+
+
 async def test_keeps_requests_decisions_tools_names_and_language():
     """The user's words stand word for word, decisions as said, tools with arguments and outcome, each with its name."""
     account = text(await HistorySummarizer().maybe_summarize_events(events=stamped(*TURN)))
     assert account.split("\n") == [
         HEAD,
         "[user] Prüfe bitte die Kampagne «Köln», aber nur Klicks > 10.",
-        '[analyst] run-query({"query":"SELECT clicks","limit":50})'
-        ' -> {status: "success", rows: list of 50 {id, name, amount}}',
+        '[analyst] run-query({"query":"SELECT clicks","limit":50}) -> ' + OUTCOME,
         '[analyst] run-query({"query":"SELECT nope"}) -> error: unknown field nope',
         "[writer] Ich habe entschieden: Köln bleibt aktiv.",
     ]

@@ -1,0 +1,67 @@
+"""Thoughts of finished turns leave the request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack._contents import pair, user_turns
+from adk_context_pack._settings import positive
+from adk_context_pack._voices import Voices
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.model_call import ModelCall
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropOldThoughts(ContextPass):
+    """Removes what the agent thought in finished turns; what it said and did stays.
+
+    A thought that carries a signature stays as it is, since the provider wants it back unchanged, and so does a turn
+    that holds nothing but thoughts.
+
+    Args:
+        keep_turns: how many of the newest turns keep their thoughts; 1 for the running turn alone.
+
+    Cost to the prompt cache: when a turn begins, what stands behind the first thought of the turn that lost its
+    thoughts is sent anew. With `ClearToolResults(keep_results=0)` that is the same miss.
+    """
+
+    keep_turns: int = 1
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        super().__post_init__()
+        positive(self, "keep_turns", self.keep_turns)
+
+    def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """`request` without old thoughts; the same object where there are none."""
+        contents = request.contents or []
+        if not any(map(_thinks, contents)):
+            return request
+        turns = user_turns(contents, pair(contents), Voices.of(call))
+        if len(turns) < self.keep_turns:
+            return request
+        end = turns[-self.keep_turns]
+        rebuilt = [*map(_without_thoughts, contents[:end]), *contents[end:]]
+        changed = sum(new is not old for new, old in zip(rebuilt, contents, strict=True))
+        if not changed:
+            return request
+        call.note(f"dropped the thoughts of {changed} contents")
+        return request.model_copy(update={"contents": rebuilt})
+
+
+def _thinks(content: types.Content) -> bool:
+    return content.role == "model" and any(_is_old_thought(part) for part in content.parts or ())
+
+
+def _is_old_thought(part: types.Part) -> bool:
+    used = part.function_call or part.function_response
+    return bool(part.thought) and part.text is not None and not part.thought_signature and used is None
+
+
+def _without_thoughts(content: types.Content) -> types.Content:
+    parts = content.parts or []
+    kept = [part for part in parts if not _is_old_thought(part)] if _thinks(content) else parts
+    return content.model_copy(update={"parts": kept}) if kept and len(kept) < len(parts) else content

@@ -1,0 +1,87 @@
+"""Of tool results that say the same, only the newest stays whole."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from google.adk.models.llm_request import LlmRequest
+
+from adk_context_pack._cleared_note import KEY, is_note
+from adk_context_pack._clearing_editor import ClearingEditor
+from adk_context_pack._contents import Pairing, Place, pair
+from adk_context_pack._settings import names, positive
+from adk_context_pack._waiting import waiting_calls
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.tokens import Counter, meter_of, valid_counter
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeepNewestResult(ContextPass):
+    """Puts a short note in place of older results that a newer one repeats.
+
+    Identical are results of the same tool, for the same arguments, with the same content. The call and its result
+    stay, paired. Results of waiting calls and orphans are left alone.
+
+    Args:
+        min_tokens: results smaller than this stay.
+        exclude_tools: tools whose results stay.
+        counter: a tokenizer of one's own, from text to tokens; without one, tokens are estimated.
+
+    Cost to the prompt cache: when a result is repeated, what stands behind the older one is sent anew, once.
+    """
+
+    min_tokens: int = 100
+    exclude_tools: Collection[str] = field(default=())
+    counter: Counter | None = None
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        super().__post_init__()
+        positive(self, "min_tokens", self.min_tokens)
+        object.__setattr__(self, "exclude_tools", names(self, "exclude_tools", self.exclude_tools))
+        valid_counter(self, self.counter)
+
+    def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """`request` with repeated results as notes; the same object where none is repeated."""
+        contents = request.contents or []
+        pairing = pair(contents)
+        if len(pairing.call_of) < 2:  # noqa: PLR2004 - one result repeats nothing
+            return request
+        editor = ClearingEditor(contents, meter_of(call, self.counter), findable=False)
+        for place, size in self._repeated(pairing, waiting_calls(pairing, call), editor):
+            name = pairing.results[place].name
+            editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})
+        if not editor.count:
+            return request
+        call.note(f"left out {editor.count} repeated results, {editor.saved} tokens")
+        return request.model_copy(update={"contents": editor.contents()})
+
+    def _repeated(
+        self, pairing: Pairing, waiting: Collection[Place], editor: ClearingEditor
+    ) -> Iterator[tuple[Place, int]]:
+        alike: dict[tuple[str | None, int], list[Place]] = defaultdict(list)
+        for place, call in reversed(pairing.call_of.items()):
+            result = pairing.results[place]
+            if call in waiting or result.name in self.exclude_tools or is_note(result.response) or _has_media(result):
+                continue
+            size = editor.meter.payload(result.response)
+            if size < self.min_tokens:
+                continue
+            # Only results of the same size are worth comparing.
+            newer = alike[result.name, size]
+            if any(_same(pairing, place, other) for other in newer):
+                yield place, size
+            else:
+                newer.append(place)
+
+
+def _has_media(result: object) -> bool:
+    return bool(getattr(result, "parts", None))
+
+
+def _same(pairing: Pairing, one: Place, other: Place) -> bool:
+    mine, theirs = pairing.calls[pairing.call_of[one]], pairing.calls[pairing.call_of[other]]
+    return mine.args == theirs.args and pairing.results[one].response == pairing.results[other].response

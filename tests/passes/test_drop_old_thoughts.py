@@ -1,0 +1,50 @@
+"""DropOldThoughts: what was thought in finished turns goes, signatures stay."""
+
+import pytest
+from google.genai import types
+
+from adk_context_pack import DropOldThoughts, SettingError
+from tests.support.events import call_part, event, result_part, user_said
+from tests.support.requests import applied, call_for, request_for
+
+THOUGHT = types.Part(text="Let me see.", thought=True)
+SIGNED = types.Part(text="Signed.", thought=True, thought_signature=b"sig")
+
+
+def turn(number):
+    signed_call = call_part("t", {"n": number}, f"adk-{number}")
+    signed_call.thought_signature = b"call-sig"
+    return [
+        user_said(f"Q{number}"),
+        event("a", THOUGHT, SIGNED, signed_call),
+        event("a", result_part("t", {"x": 1}, f"adk-{number}"), role="user"),
+        event("a", THOUGHT, types.Part(text=f"A{number}")),
+    ]
+
+
+def thoughts(request):
+    return [[part.text for part in content.parts if part.thought] for content in request.contents]
+
+
+def test_drops_thoughts_of_finished_turns_only():
+    """The running turn keeps its thoughts; words, calls and every signature stay as they were."""
+    events = [*turn(1), *turn(2)]
+    raw, result = request_for("a", events), applied(DropOldThoughts(), "a", events)
+    assert thoughts(result) == [[], ["Signed."], [], [], *thoughts(raw)[4:]]
+    kept = [p.thought_signature for c in result.contents for p in c.parts if p.thought_signature]
+    assert kept == [p.thought_signature for c in raw.contents for p in c.parts if p.thought_signature]
+    assert thoughts(applied(DropOldThoughts(keep_turns=2), "a", events)) == thoughts(raw)
+
+
+def test_never_leaves_a_content_empty_or_touches_idle_requests():
+    """A content of nothing but thoughts stays, and a request without old thoughts comes back as it is."""
+    only = [user_said("Q"), event("a", THOUGHT, types.Part(text="", thought_signature=b"s")), user_said("R")]
+    assert all(content.parts for content in applied(DropOldThoughts(), "a", only).contents)
+    raw = request_for("a", turn(1))
+    assert DropOldThoughts().apply(raw, call_for("a", turn(1))) is raw
+
+
+def test_settings_that_cannot_work_fail_when_built():
+    """The error holds the value."""
+    with pytest.raises(SettingError, match="0"):
+        DropOldThoughts(keep_turns=0)

@@ -1,0 +1,64 @@
+"""KeepNewestResult: of identical results only the newest stays whole."""
+
+import pytest
+
+from adk_context_pack import KeepNewestResult, SettingError
+from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said
+from tests.support.histories import results, rows
+from tests.support.requests import applied, call_for, request_for
+
+
+def session(*asked):
+    events = [user_said("Q")]
+    for number, (tool, args, response) in enumerate(asked):
+        events += [
+            agent_called("a", tool, f"adk-{number}", **args),
+            tool_returned("a", tool, response, f"adk-{number}"),
+        ]
+    return [*events, agent_said("a", "So."), user_said("Next")]
+
+
+def notes(events, entry=None):
+    return ["left_out" in response for response in results(applied(entry or KeepNewestResult(), "a", events).contents)]
+
+
+SAME = ("read", {"path": "a"}, {"rows": rows(1, 40)})
+
+
+def test_only_the_newest_of_identical_results_stays():
+    """Three times the same leaves the last one whole, and the notes name the tool."""
+    events = session(SAME, SAME, ("read", {"path": "b"}, {"rows": rows(1, 40)}), SAME)
+    assert notes(events) == [True, True, False, False]
+    assert "read" in results(applied(KeepNewestResult(), "a", events).contents)[0]["left_out"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("write", {"path": "a"}, {"rows": rows(1, 40)}),
+        ("read", {"path": "b"}, {"rows": rows(1, 40)}),
+        ("read", {"path": "a"}, {"rows": rows(2, 40)}),
+    ],
+    ids=["tool", "arguments", "result"],
+)
+def test_another_tool_argument_or_result_is_not_identical(other):
+    """Whatever differs keeps both results."""
+    events = session(other, SAME)
+    raw = request_for("a", events)
+    assert KeepNewestResult().apply(raw, call_for("a", events)) is raw
+
+
+def test_small_excluded_and_waiting_results_stay():
+    """Small results, excluded tools and waiting calls are left alone."""
+    assert not any(notes(session(("read", {}, {"x": 1}), ("read", {}, {"x": 1}))))
+    assert not any(notes(session(SAME, SAME), KeepNewestResult(exclude_tools=["read"])))
+    waiting = event("a", call_part("read", {"path": "a"}, "w"), long_running_tool_ids={"w"})
+    receipt = tool_returned("a", "read", {"rows": rows(1, 40)}, "w")
+    assert not any(notes([user_said("Q"), waiting, receipt, *session(SAME)]))
+
+
+@pytest.mark.parametrize("setting", [{"min_tokens": 0}, {"exclude_tools": "read"}])
+def test_settings_that_cannot_work_fail_when_built(setting):
+    """The error holds the value."""
+    with pytest.raises(SettingError, match=str(next(iter(setting.values())))):
+        KeepNewestResult(**setting)
