@@ -58,15 +58,9 @@ compact_queries = CompactState(
 )
 
 
-def build_pipeline(account: Account, model: str | BaseLlm = OFFLINE_MODEL) -> SequentialAgent:
-    """The Ads analyst: plan, run, review until nothing can be corrected, summarize, write.
-
-    Args:
-        account: what the queries run on.
-        model: the name of a model, or the model.
-    """
-    tools = QueryTools(account)
-    generator = LlmAgent(
+def query_generator(account: Account, tools: QueryTools, model: str | BaseLlm) -> LlmAgent:
+    """Writes the queries into state; the only agent that needs the conversation."""
+    return LlmAgent(
         name="query_generator",
         model=model,
         static_instruction=account.field_reference,
@@ -74,7 +68,11 @@ def build_pipeline(account: Account, model: str | BaseLlm = OFFLINE_MODEL) -> Se
         before_model_callback=[strip_for_context],
         tools=[tools.save_queries],
     )
-    executor = LlmAgent(
+
+
+def query_executor(tools: QueryTools, model: str | BaseLlm) -> LlmAgent:
+    """Runs the queries that are due; the full rows go to state, and five of each to the model."""
+    return LlmAgent(
         name="query_executor",
         model=model,
         instruction=prompts.EXECUTOR,
@@ -85,7 +83,11 @@ def build_pipeline(account: Account, model: str | BaseLlm = OFFLINE_MODEL) -> Se
         output_schema=ExecutionReport,
         output_key="execution_report",
     )
-    analyst = LlmAgent(
+
+
+def query_analyst(account: Account, tools: QueryTools, model: str | BaseLlm) -> LlmAgent:
+    """Reviews the queries and corrects those that failed, or ends the loop."""
+    return LlmAgent(
         name="query_analyst",
         model=model,
         static_instruction=account.field_reference,
@@ -94,14 +96,11 @@ def build_pipeline(account: Account, model: str | BaseLlm = OFFLINE_MODEL) -> Se
         before_model_callback=[strip_for_context, compact_queries],
         tools=[tools.revise_query, exit_loop],
     )
-    summarizer = DataSummarizer(
-        name="data_summarizer",
-        source=RESULTS,
-        kpis=GOOGLE_ADS_KPIS,
-        output_key="summarized_results",
-        max_ranked=3,
-    )
-    writer = LlmAgent(
+
+
+def report_writer(model: str | BaseLlm) -> LlmAgent:
+    """Writes the report from what data_summarizer computed."""
+    return LlmAgent(
         name="report_writer",
         model=model,
         instruction=prompts.WRITER,
@@ -110,8 +109,32 @@ def build_pipeline(account: Account, model: str | BaseLlm = OFFLINE_MODEL) -> Se
         tools=[get_summarized_results],
         output_key="report",
     )
-    review = LoopAgent(name="review_loop", sub_agents=[executor, analyst], max_iterations=5)
-    return SequentialAgent(name="wolfy", sub_agents=[generator, review, summarizer, writer])
+
+
+def build_pipeline(account: Account, model: str | BaseLlm = OFFLINE_MODEL) -> SequentialAgent:
+    """The Ads analyst: plan, run and review until nothing can be corrected, summarize, write.
+
+    Args:
+        account: what the queries run on.
+        model: the name of a model, or the model.
+    """
+    tools = QueryTools(account)
+    review_loop = LoopAgent(
+        name="review_loop",
+        sub_agents=[query_executor(tools, model), query_analyst(account, tools, model)],
+        max_iterations=5,
+    )
+    data_summarizer = DataSummarizer(
+        name="data_summarizer",
+        source=RESULTS,
+        kpis=GOOGLE_ADS_KPIS,
+        output_key="summarized_results",
+        max_ranked=3,
+    )
+    return SequentialAgent(
+        name="wolfy",
+        sub_agents=[query_generator(account, tools, model), review_loop, data_summarizer, report_writer(model)],
+    )
 
 
 def open_account(data: str | None = None) -> Account:
