@@ -43,7 +43,8 @@ def plan(result: Any, *, max_tokens: int, preview_tokens: int, measure: Callable
     """
     if not isinstance(result, str | Mapping | list | tuple):
         return []
-    total = measure(result)
+    media = sum(map(measure, _media(result)))
+    total = measure(result) - media
     if total <= max_tokens:
         return []
     chosen = []
@@ -53,7 +54,7 @@ def plan(result: Any, *, max_tokens: int, preview_tokens: int, measure: Callable
         total -= branch.tokens - preview_tokens
         if total <= max_tokens:
             return chosen
-    return [whole] if not chosen or holds_no_media(result) else chosen
+    return chosen if media or holds_media(result) else [whole]
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
@@ -77,11 +78,10 @@ def as_plain(result: Any) -> Any:
     return result
 
 
-def holds_no_media(value: Any) -> bool:
-    """Whether no part (text with a picture, a blob) stands directly in a result; ADK shows those beside it."""
-    if isinstance(value, Mapping):
-        return not any(isinstance(item, types.Part) for item in value.values())
-    return not (isinstance(value, list | tuple) and any(isinstance(item, types.Part) for item in value[:_MAX_OPENED]))
+def holds_media(value: Any) -> bool:
+    """Whether a part (a picture, a file) stands directly in a result; ADK shows those beside it."""
+    items = value.values() if isinstance(value, Mapping) else value
+    return any(isinstance(item, types.Part) for item in items) if isinstance(value, Mapping | list | tuple) else False
 
 
 def _branches(branch: Branch, floor: int, measure: Callable[[Any], int]) -> Iterator[Branch]:
@@ -100,12 +100,17 @@ def _children(branch: Branch, floor: int, measure: Callable[[Any], int]) -> Iter
     if not isinstance(value, Mapping) and len(value) > _MAX_OPENED:
         return
     for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
-        # A large image in base64 is a text to a store and media to a model: MCP says which (`type: image`).
         if isinstance(item, str | Mapping | list | tuple) and not _is_media(item):
             tokens = measure(item)
             if tokens > 2 * floor:
                 yield Branch((*branch.path, key), item, tokens)
 
 
+def _media(result: Any) -> list[Any]:
+    content = result.get("content") if isinstance(result, Mapping) else None
+    return [item for item in content if _is_media(item)] if isinstance(content, list | tuple) else []
+
+
 def _is_media(item: Any) -> bool:
+    # A picture in base64 is a text to a store and media to a model: MCP says which by its type.
     return isinstance(item, Mapping) and item.get("type") in ("image", "audio") and "data" in item

@@ -1,0 +1,285 @@
+"""Long texts and deep JSON kept out of the prompt, tried with tools of several kinds in real runs."""
+
+import asyncio
+import copy
+import json
+import logging
+import re
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.adk.tools.function_tool import FunctionTool
+from google.genai import types
+from pydantic import BaseModel
+
+from adk_context_pack.errors import SettingError
+from adk_context_pack.tools.cap_rows import cap_rows
+from adk_context_pack.tools.offload_payload import PREVIEW, OffloadPayload, offload_payload
+from adk_context_pack.tools.read_payload import read_payload
+from tests.support.in_tool import model_that_calls
+from tests.support.o200k import o200k
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+LOG = "\n".join(
+    f"{i:04d} " + ("FATAL database is gone" if i == 311 else f"INFO request {i} served") for i in range(600)
+)
+NESTED = {f"key{i}": {"values": list(range(20)), "name": f"name {i}"} for i in range(300)}
+HANDLE = re.compile(r"\b2[0-9a-z]{10}\b")
+
+
+def fetcher(value):
+    """A tool named `fetch` that returns a value."""
+
+    def fetch():
+        """Fetches."""
+        return value
+
+    return fetch
+
+
+async def shown(value, *, settings=None, also=(read_payload,), **run_settings):
+    """What the model was shown of a value, and the run."""
+    tools = [offload_payload(fetcher(value), **(settings or {})), *also]
+    agent = LlmAgent(name="reader", model=model_that_calls(("fetch", {})), tools=tools)
+    run = await run_agent(agent, "go", **run_settings)
+    return results_in(run.requests[-1])[0].response, run
+
+
+async def restored(value, **settings):
+    """What the first handle in the shown result opens, read in pages."""
+
+    def answer(request):
+        results = [result.response for result in results_in(request)]
+        if not results:
+            return call("fetch")
+        if len(results) > 1 and results[-1]["next_offset"] is None:
+            return "done"
+        handle = HANDLE.search(json.dumps(results[0])).group()
+        return call("read_payload", handle=handle, offset=results[-1].get("next_offset", 0))
+
+    tools = [offload_payload(fetcher(value), **settings), read_payload]
+    run = await run_agent(LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=tools), "go")
+    return "".join(result.response["text"] for result in results_in(run.requests[-1], "read_payload"))
+
+
+async def test_a_long_text_is_shown_in_part_and_read_in_full():
+    """Of 600 log lines the model sees ends, the FATAL one, size and handle, and reads back every character."""
+    seen, _ = await shown(LOG)
+    text = seen["result"]
+    assert "FATAL database is gone" in text
+    assert f"{len(LOG)} characters" in text
+    assert "read_payload(handle='2" in text
+    assert o200k(seen) < 600
+    assert await restored(LOG) == LOG
+
+
+async def test_the_rest_of_a_result_stays():
+    """Only the long field gives way: status, error, code and short lists are as the tool returned them."""
+    value = {"status": "error", "error": "exit 3", "code": 3, "stderr": LOG, "tags": ["a", "b"], "none": None}
+    seen, _ = await shown(value)
+    assert {key: seen[key] for key in value if key != "stderr"} == {key: value[key] for key in value if key != "stderr"}
+    assert "FATAL database is gone" in seen["stderr"]
+    assert await restored(value) == LOG
+
+
+async def test_a_deep_branch_gives_way_as_a_whole():
+    """Nested JSON without one long text becomes its shape, and is read back as JSON."""
+    seen, _ = await shown({"status": "ok", "data": NESTED})
+    assert seen["status"] == "ok"
+    assert "JSON of this shape" in seen["data"]
+    assert o200k(seen) < 600
+    assert json.loads(await restored({"status": "ok", "data": NESTED})) == NESTED
+
+
+async def test_a_result_of_many_small_fields_is_kept_whole():
+    """Where no single part is large the whole result goes, and its status stays in sight."""
+    value = {"status": "partial", **{f"field_{i}": f"value {i}" for i in range(2000)}}
+    seen, _ = await shown(value)
+    assert seen.keys() == {"status", PREVIEW}
+    assert json.loads(await restored(value)) == value
+
+
+async def test_both_copies_of_an_mcp_result_give_way():
+    """Text and structured content of an MCP result are both reduced; isError and pictures stay."""
+    image = {"type": "image", "data": "aGk=" * 5000, "mimeType": "image/png"}
+    value = {
+        "content": [{"type": "text", "text": json.dumps(NESTED)}, image],
+        "structuredContent": NESTED,
+        "isError": False,
+    }
+    seen, _ = await shown(value)
+    assert seen["isError"] is False
+    assert seen["content"][1] == image
+    assert seen["content"][0]["type"] == "text"
+    assert o200k({**seen, "content": seen["content"][:1]}) < 1200
+
+
+class Page(BaseModel):
+    title: str
+    body: str
+
+
+@pytest.mark.parametrize("value", [Page(title="t", body=LOG), {"page": {"title": "t", "body": LOG}}])
+async def test_long_texts_are_found_within_models_and_dicts(value):
+    """A pydantic model and a nested dict keep their short fields and give up the long one."""
+    seen, _ = await shown(value)
+    assert "FATAL" in json.dumps(seen)
+    assert '"title": "t"' in json.dumps(seen)
+    assert await restored(value) == LOG
+
+
+@pytest.mark.parametrize("value", ["short", {"a": 1}, [1, 2], 7, None, True, {"text": "word " * 300}])
+async def test_small_results_are_the_same_object(value):
+    """A result within the budget, or of a kind that has no parts, passes as it is."""
+    tool = FunctionTool(fetcher(value))
+    context = type("Context", (), {"actions": None, "function_call_id": None})()
+    assert await OffloadPayload().reduce(tool, {}, context, value) is value
+
+
+async def test_the_tools_value_is_not_changed():
+    """The dict that the tool returned, which it may share, is as it was."""
+    value = {"status": "ok", "inner": {"log": LOG, "rest": [1]}}
+    before = copy.deepcopy(value)
+    await shown(value)
+    assert value == before
+
+
+async def test_an_agent_without_read_payload_is_not_told_of_it():
+    """The preview names the tool only if the agent has it; the handle stands there all the same."""
+    seen, _ = await shown(LOG, also=())
+    assert "read_payload" not in seen["result"]
+    assert HANDLE.search(seen["result"])
+
+
+async def test_pages_are_never_cut_again():
+    """What read_payload returns comes whole, even where everything is offloaded by a callback."""
+    offload = OffloadPayload(max_tokens=300, preview_tokens=200)
+    calls = (
+        ("fetch", {}),
+        ("read_payload", {"handle": lambda results: HANDLE.search(json.dumps(results[0])).group()}),
+    )
+    agent = LlmAgent(
+        name="reader", model=model_that_calls(*calls), tools=[fetcher(LOG), read_payload], after_tool_callback=[offload]
+    )
+    run = await run_agent(agent, "go")
+    preview, page = (result.response for result in results_in(run.requests[-1]))
+    assert "FATAL" in preview["result"]
+    assert page["text"] == LOG[: len(page["text"])]
+    assert len(page["text"]) > 5000
+
+
+async def test_capped_tables_are_left_to_the_cap():
+    """A result that cap_rows has already cut passes on as its stub."""
+    rows = {"rows": [{"id": i, "text": "word " * 20} for i in range(500)]}
+    agent = LlmAgent(
+        name="reader",
+        model=model_that_calls(("fetch", {})),
+        tools=[cap_rows(fetcher(rows), max_rows=90)],
+        after_tool_callback=[OffloadPayload()],
+    )
+    run = await run_agent(agent, "go")
+    assert len(results_in(run.requests[-1])[0].response["rows"]) == 90
+
+
+async def test_media_stays_with_the_model():
+    """Parts in a result are not stored; the long text beside them is."""
+    part = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x" * 9000))
+    tool = FunctionTool(fetcher(None))
+    reports = []
+    agent = LlmAgent(name="reader", model=model_that_calls(("fetch", {})), tools=[tool])
+    value = {"picture": part, "log": LOG}
+
+    async def reduce(tool, args, tool_context, tool_response):
+        reports.append(await OffloadPayload().reduce(tool, args, tool_context, value))
+        return {"done": True}
+
+    agent.after_tool_callback = reduce
+    await run_agent(agent, "go")
+    assert reports[0]["picture"] is part
+    assert "FATAL" in reports[0]["log"]
+
+
+class BrokenArtifacts(InMemoryArtifactService):
+    """A service that does not keep what it is given."""
+
+    how: str = ""
+
+    async def save_artifact(self, **names):
+        if self.how == "hangs":
+            await asyncio.sleep(3600)
+        raise OSError("secret payload")
+
+
+@pytest.mark.parametrize("how", ["raises", "hangs"])
+async def test_a_store_that_fails_leaves_the_original(how, caplog):
+    """The model gets the whole text, the log and the report say why, and the log holds no payload."""
+    reports = []
+    from adk_context_pack.tools.payload_store import PayloadStore  # noqa: PLC0415
+
+    store = PayloadStore(place="artifacts", timeout_s=0.05)
+    with caplog.at_level(logging.WARNING, logger="adk_context_pack"):
+        seen, _ = await shown(
+            LOG, settings={"store": store, "on_report": reports.append}, artifact_service=BrokenArtifacts(how=how)
+        )
+    assert seen == {"result": LOG}
+    assert reports[0].error
+    assert "fetch stays whole" in caplog.text
+    assert "secret" not in caplog.text
+
+
+async def test_reports_say_what_was_kept():
+    """Each payload kept is reported with tool, session and handle; a report that fails costs nothing."""
+    reports = []
+
+    def report(record):
+        reports.append(record)
+        raise RuntimeError
+
+    seen, run = await shown(LOG, settings={"on_report": report})
+    assert (reports[0].tool, reports[0].session_id) == ("fetch", run.session.id)
+    assert reports[0].handle in seen["result"]
+
+
+@pytest.mark.parametrize(
+    "text", ["\ud800 lone " * 3000, "a\0b" * 9000, "\u2028" * 20_000, "[" * 10_000 + "]" * 10_000, "x" * 100_000]
+)
+async def test_odd_texts_are_kept_exactly(text):
+    """Lone surrogates, NUL, U+2028, JSON 10,000 levels deep and one endless line come back as they were."""
+    assert await restored(text) == text
+
+
+async def test_fifty_megabytes_go_to_the_store():
+    """A result of 50 MB leaves a preview of a few hundred tokens."""
+    text = LOG + "\n" + "filler line of a very long log\n" * 1_650_000
+    seen, _ = await shown(text)
+    assert len(text) > 50_000_000
+    assert o200k(seen) < 600
+    assert "FATAL database is gone" in seen["result"]
+
+
+async def test_single_tools_have_settings_of_their_own():
+    """By name a tool has its own limit or is never touched."""
+    for tools, whole in (({"fetch": None}, True), ({"fetch": OffloadPayload(max_tokens=10**6)}, True), ({}, False)):
+        seen, _ = await shown(LOG, settings={"tools": tools})
+        assert (seen == {"result": LOG}) is whole
+
+
+@pytest.mark.parametrize(
+    ("settings", "value"),
+    [
+        ({"max_tokens": 0}, "0"),
+        ({"preview_tokens": True}, "True"),
+        ({"max_tokens": 100, "preview_tokens": 101}, "101"),
+        ({"store": "disk"}, "disk"),
+        ({"tools": {"a": 3}}, "3"),
+        ({"tools": ["a"]}, "'a'"),
+    ],
+)
+def test_settings_that_cannot_work_name_their_value(settings, value):
+    """A wrong setting fails when built, with the value in the message."""
+    with pytest.raises(SettingError, match=value):
+        OffloadPayload(**settings)
+    with pytest.raises(SettingError):
+        offload_payload(fetcher(1), **settings)
