@@ -106,7 +106,7 @@ class _Walk:
 
     def _text(self, text: str, keys: tuple[Any, ...]) -> Any:
         # A row takes two characters at least, and most texts in a result are far shorter than a table.
-        if len(text) < max(2 * self._min_rows, 4):
+        if len(text) < max(2 * self._min_rows, 2):
             return text
         if id(text) not in self._memo:
             self._memo[id(text)] = (text, read_text(text))

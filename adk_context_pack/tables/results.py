@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -138,18 +138,15 @@ def _is_document(value: Any) -> bool:
 
 def _are_results(value: Sequence[Any]) -> bool:
     # Rows may have an `id` and a `status` as well, but neither a query's id nor rows of their own.
-    return bool(value) and all(
-        isinstance(item, Mapping) and _id_of(item) and (_query_id(item) or any(_holds_rows(item))) for item in value
-    )
+    if not value or not all(isinstance(item, Mapping) and _id_of(item) for item in value):
+        return False
+    if all("query_id" in item or "queryId" in item for item in value):
+        return True
+    return any(map(_holds_rows, value)) and all(_holds_rows(item) or _error_of(item) for item in value)
 
 
-def _query_id(item: Mapping[Any, Any]) -> bool:
-    return "query_id" in item or "queryId" in item
-
-
-def _holds_rows(item: Mapping[Any, Any]) -> Iterator[bool]:
-    for key in ("rows", "results", "result", "data"):
-        yield isinstance(item.get(key), (list, tuple))
+def _holds_rows(item: Mapping[Any, Any]) -> bool:
+    return any(isinstance(item.get(key), (list, tuple)) for key in ("rows", "results", "result", "data"))
 
 
 def _is_stream(value: Any) -> bool:

@@ -66,13 +66,21 @@ def to_json(value: Any) -> str:
 
 def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",", newline: str = "\n") -> str:
     """Rows as RFC 4180 CSV with a header; a missing cell is empty."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, delimiter=delimiter, lineterminator=newline)
+    lines: list[str] = []
+    # Only with this line end does the writer quote a cell that holds a lone carriage return.
+    writer = csv.writer(_Lines(lines), delimiter=delimiter, lineterminator="\r\n")
     writer.writerow(columns)
     for row in rows:
         record = as_record(row, columns)
         writer.writerow(["" if (cell := record.get(name)) is None else plain(cell) for name in columns])
-    return buffer.getvalue()
+    return "".join(line[:-2] + newline for line in lines)
+
+
+class _Lines:
+    """A file for `csv.writer`, which writes each row at once."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.write = lines.append
 
 
 def _default(value: Any) -> Any:

@@ -1,0 +1,55 @@
+"""Results as agents leave them, told apart by what they say about themselves."""
+
+import json
+
+import pytest
+
+from adk_context_pack.tables.results import read_results
+
+ROWS = [{"a": 1}, {"a": 2}]
+
+
+def read(value):
+    return {
+        result.id: (None if result.rows is None else len(result.rows), result.failed)
+        for result in read_results(value, name="n")
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (ROWS, {"n": (2, False)}),
+        ({"rows": ROWS}, {"n": (2, False)}),
+        ({"query_id": "q", "rows": ROWS}, {"q": (2, False)}),
+        ({"q": {"rows": ROWS, "id": "other"}}, {"q": (2, False)}),
+        ({"q": json.dumps(ROWS), "r": "no rows"}, {"q": (2, False), "r": (None, False)}),
+        ([{"id": 1, "status": "ENABLED"}, {"id": 2, "status": "PAUSED"}], {"n": (2, False)}),
+        ([{"id": 1, "rows": ROWS}, {"id": 2, "error": "x"}], {"1": (2, False), "2": (None, True)}),
+        ([{"query_id": 1, "rows": ROWS}, {"query_id": 2, "error": "x"}], {"1": (2, False), "2": (None, True)}),
+        ({"status": "FAILED"}, {"n": (None, True)}),
+        ({"row_count": 0}, {"n": (0, False)}),
+        ({"status": "success", "row_count": 7}, {"n": (None, False)}),
+        ({"rows": ROWS, "warnings": ["slow"], "columns": [{"name": "a", "type": "INT"}]}, {"n": (2, False)}),
+        ({"result": "[]"}, {"n": (0, False)}),
+        ("prose", {"n": (None, False)}),
+        (None, {"n": (0, False)}),
+        ({}, {"n": (0, False)}),
+    ],
+)
+def test_read(value, found):
+    """Each form gives its ids, the number of rows, and whether the query failed."""
+    assert read(value) == found
+
+
+def test_errors_are_short():
+    """An error of many thousand characters is cut with a mark, since a writer reads it."""
+    (result,) = read_results({"error": "x" * 9000}, name="n")
+    assert len(result.error) == 500
+    assert result.error.endswith("…")
+
+
+def test_some_rows_before_the_failure():
+    """A query that failed on the way keeps its rows and its error."""
+    (result,) = read_results({"rows": ROWS, "error": "timeout"}, name="n")
+    assert (len(result.rows), result.error, result.failed) == (2, "timeout", True)

@@ -1,0 +1,46 @@
+"""Tables in texts are read and written in the same form."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack.tables.text_tables import read_text, to_csv, to_json
+from tests.support.shared_data import shared_file
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=2, max_size=8))
+def test_csv_comes_back(rows):
+    """Cells with quotes, delimiters and line breaks come back from the text that `to_csv` writes."""
+    records = [{"a": one, "b": f"x{other}"} for one, other in rows]
+    read = read_text(to_csv(records, ["a", "b"]))
+    assert read.value == records
+    assert read.write(records) == to_csv(records, ["a", "b"])
+
+
+def test_a_real_report():
+    """A real report with quoted lists in its cells is read as the csv module reads it."""
+    text = shared_file("google_ads/account_stats.csv").read_text()
+    assert read_text(text).value == list(csv.DictReader(io.StringIO(text)))
+
+
+def test_equal_headers_are_numbered():
+    """Columns of one name do not overwrite one another."""
+    assert read_text("a,a\n1,2\n3,4\n").value == [{"a": "1", "a_2": "2"}, {"a": "3", "a_2": "4"}]
+
+
+@pytest.mark.parametrize("value", [{1: 2}, {(1, 2): 3}, float("inf"), b"x", {3}])
+def test_json_of_anything(value):
+    """What JSON has no form for stands as text, and nothing raises."""
+    assert isinstance(to_json(value), str)
+
+
+def test_an_object_that_holds_itself():
+    """A circle is written as its text."""
+    circle = []
+    circle.append(circle)
+    assert to_json(circle) == '"[[...]]"'
