@@ -1,0 +1,105 @@
+"""Results as JSON."""
+
+import dataclasses
+import enum
+import math
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack.errors import StoreError
+from adk_context_pack.tools.payload_codec import decode, encode, survives_as_state
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Scalar:
+    """A number as numpy has it."""
+
+    ndim = 0
+
+    def item(self):
+        return 7
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Decimal("1.10"), "1.10"),
+        (date(2026, 1, 2), "2026-01-02"),
+        (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02T00:00:00+00:00"),
+        (time(1, 2), "01:02:00"),
+        (timedelta(seconds=5), "0:00:05"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (PurePosixPath("a/b"), "a/b"),
+        (Colour.RED, "red"),
+        (Point(1), {"x": 1}),
+        (MappingProxyType({"a": 1}), {"a": 1}),
+        ({1}, [1]),
+        (b"hi", "aGk="),
+        (Scalar(), 7),
+    ],
+)
+def test_what_json_has_no_form_for_is_settled(value, expected):
+    """Odd values become what they mean, and are known to be odd."""
+    encoded = encode({"a": [value]})
+    assert decode(encoded.data) == {"a": [expected]}
+    assert not encoded.plain
+    assert not survives_as_state({"a": [value]}, encoded)
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.floats() | st.text(st.characters()),
+        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+    )
+)
+def test_json_values_come_back_exactly(value):
+    """NaN, infinities, big integers and lone surrogates included."""
+    encoded = encode(value)
+    assert encoded.plain
+    assert repr(decode(encoded.data)) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "survives"),
+    [
+        ([1, "x", None, 1.5, True], True),
+        ("NaN Infinity", True),
+        (math.nan, False),
+        (-math.inf, False),
+        ("\0", False),
+        ("\ud800", False),
+        ([2**70], True),
+    ],
+)
+def test_what_services_would_change_or_refuse_is_known(value, survives):
+    """NaN, NUL and lone surrogates do not survive as state; the words of them do."""
+    assert survives_as_state(value, encode(value)) is survives
+
+
+@pytest.mark.parametrize("value", [object(), lambda: 1, {"a": iter([1])}, [10**5000], {(1, 2): 3}])
+def test_what_cannot_be_encoded_is_one_error(value):
+    """An object, a function, an iterator, an endless integer, a tuple as key: StoreError with no payload in it."""
+    with pytest.raises(StoreError, match="no JSON form"):
+        encode(value)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_what_is_no_json_is_one_error(data):
+    """Broken, empty or endlessly deep data is a StoreError."""
+    with pytest.raises(StoreError, match="cannot be read"):
+        decode(data)
