@@ -10,12 +10,19 @@ drawn is deterministic under Hypothesis' seed: timestamps and event ids are coun
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.llm_agent import LlmAgent
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.models.llm_request import LlmRequest
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.session import Session
 from google.genai import types
 from hypothesis import strategies as st
 
@@ -35,6 +42,7 @@ class Conversation:
         agent: whose request is built.
         events: the session's events, oldest first.
         settings: what `contents_of` is called with (ids, include, relay format and so on).
+        instruction: the agent's instruction, or its static one where there is a dynamic one as well.
         dynamic: the text of ADK's dynamic instruction, where the agent has a static one.
         state: the session's state.
     """
@@ -42,6 +50,7 @@ class Conversation:
     agent: str
     events: tuple[Event, ...]
     settings: dict[str, Any] = field(default_factory=dict)
+    instruction: str = "You are helpful."
     dynamic: str | None = None
     state: dict[str, Any] = field(default_factory=dict)
 
@@ -55,18 +64,33 @@ class Conversation:
 
     def request(self) -> LlmRequest:
         """ADK's request for this moment; raises ValueError where ADK does."""
-        return request_of(self.contents(), dynamic=self.dynamic)
+        return request_of(self.contents(), instruction=self.instruction, dynamic=self.dynamic)
 
     def call(self) -> ModelCall:
-        """The model call of this moment, as passes are told of it."""
-        return ModelCall(
-            agent_name=self.agent,
+        """The model call of this moment, as passes are told of it, with ADK's own context."""
+        session = Session(id="session", app_name="app", user_id="user", state=self.state, events=list(self.events))
+        static = {"instruction": self.dynamic, "static_instruction": self.instruction} if self.dynamic else {}
+        invocation = InvocationContext(
             invocation_id=self.events[-1].invocation_id if self.events else "",
-            session_id="session",
+            agent=LlmAgent(name=self.agent, **(static or {"instruction": self.instruction})),
+            session=session,
+            session_service=_SERVICE,
+            branch=self.settings.get("branch"),
             user_content=self.user_content(),
-            events=list(self.events),
-            state=self.state,
         )
+        return ModelCall.of(CallbackContext(invocation))
+
+    def built(self) -> tuple[LlmRequest, ModelCall]:
+        """Request and call of this moment; raises ValueError where ADK does."""
+        return self.request(), self.call()
+
+    def moments(self) -> Iterator[Conversation]:
+        """The conversation after its first event, its second, and so on, where ADK builds a request."""
+        for count in range(1, len(self.events) + 1):
+            now = self.upto(count)
+            with suppress(ValueError):
+                now.contents()
+                yield now
 
     def user_content(self) -> types.Content | None:
         """The user's current message: the newest that is no result posted back."""
@@ -84,6 +108,10 @@ class Conversation:
                 continue
             return self.upto(count)
         return self.upto(0)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: FBT001 - the protocol's signature
+        """Hypothesis shows a failing conversation in lines of its own, not as the constructor of a dataclass."""
+        printer.text(repr(self))
 
     def __repr__(self) -> str:
         lines = [f"agent={self.agent!r} settings={self.settings} dynamic={self.dynamic!r}"]
@@ -110,12 +138,15 @@ def conversations(draw: st.DrawFn, *, max_turns: int = 3, orderly: bool = False)
         agent=draw(st.sampled_from(agents)),
         events=tuple(teller.events),
         settings=draw(_SETTINGS),
+        instruction=draw(st.sampled_from(_INSTRUCTIONS)),
         dynamic=draw(st.sampled_from((None, None, None, "Today is Monday.", "Queries: {compact:gaql_queries}"))),
         state={"gaql_queries": [{"id": "q1", "status": "success", "rows": 3}], "empty": None},
     )
     return made.buildable()
 
 
+_INSTRUCTIONS = ("You are helpful.", "Review {compact:gaql_queries} and {compact:empty?}.")
+_SERVICE = InMemorySessionService()
 _SETTINGS = st.fixed_dictionaries(
     {
         "ids": st.booleans(),
