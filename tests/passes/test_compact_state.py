@@ -181,13 +181,53 @@ async def test_a_user_who_types_the_dynamic_instruction_keeps_it(as_function):
     assert [texts(request) for request in run.requests] == [[ours, typed], [typed, "done", ours, typed]]
 
 
-async def test_the_dynamic_instruction_behind_static_files_is_found():
+@pytest.mark.parametrize("as_function", [False, True])
+async def test_the_dynamic_instruction_behind_static_files_is_found(as_function):
     """Where the static instruction has a file, the instruction stands elsewhere among the contents; it is filled in."""
     blob = types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png"))
     static = types.Content(role="user", parts=[types.Part(text="Static."), blob])
-    run = await run_agent(agent("Review {compact:q}.", static_instruction=static), "hi", "again", state={"q": QUERIES})
+    instruction = (lambda context: "Review {compact:q}.") if as_function else "Review {compact:q}."
+    run = await run_agent(agent(instruction, static_instruction=static), "hi", "again", state={"q": QUERIES})
     for request in run.requests:
         assert texts(request).count(framed(f"Review {VIEW}.")) == 1
+
+
+async def test_a_users_copy_does_not_stand_in_for_a_removed_instruction():
+    """Where a callback has taken the dynamic instruction out, what a user once typed like it stays as typed."""
+    typed = framed("Review {compact:q}.")
+
+    def remove(callback_context: Any, llm_request: Any) -> None:
+        llm_request.contents = [*llm_request.contents[:-2], llm_request.contents[-1]]
+
+    reviewer = agent("Review {compact:q}.", remove, CompactState(key="q"), static_instruction="Static.")
+    run = await run_agent(reviewer, typed, "hi", state={"q": QUERIES})
+    assert texts(run.requests[-1]) == [typed, "done", "hi"]
+
+
+async def test_what_a_callback_puts_in_front_is_left_alone():
+    """Text in front of the instruction that repeats it is not filled in; the instruction, with its identity, is."""
+
+    def prepend(callback_context: Any, llm_request: Any) -> None:
+        before = llm_request.config.system_instruction
+        llm_request.config.system_instruction = f"Review {{compact:q}}.\n\n{before}"
+
+    reviewer = agent("Review {compact:q}.", prepend, CompactState(key="q", select=SELECT))
+    run = await run_agent(reviewer, "hi", state={"q": QUERIES})
+    assert run.requests[0].system == f"Review {{compact:q}}.\n\nReview {VIEW}.\n\n{IDENTITY}"
+
+
+async def test_an_instruction_that_is_kept_in_state():
+    """Where a function returns a text of the state and nothing else, that text is the instruction."""
+    reviewer = agent(lambda context: context.state["prompt"])
+    run = await run_agent(reviewer, "hi", state={"q": QUERIES, "prompt": "Kept {compact:q}."})
+    assert run.requests[0].system == f"Kept {VIEW}.\n\n{IDENTITY}"
+
+
+async def test_a_view_that_names_its_own_placeholder_is_not_filled_in_again():
+    """Also where an instruction is a function and the pass runs twice, a view is no instruction."""
+    twice = [CompactState(key="q", select=lambda value: "see {compact:q} there")] * 2
+    run = await run_agent(agent(lambda context: "P {compact:q}.", *twice), "hi", state={"q": QUERIES})
+    assert run.requests[0].system == f'P "see {{compact:q}} there".\n\n{IDENTITY}'
 
 
 async def test_state_cannot_end_the_labelled_instruction():
@@ -281,16 +321,17 @@ async def test_global_instructions_have_views(use):
     """The root agent's global instruction and ADK's plugin for it, as text or as a function, are instructions too."""
     text = "G {said} {compact:q}"
     state = {"q": QUERIES, "said": "forged {compact:q}"}
-    expected = f"G forged {{compact:q}} {VIEW}\n\nL {VIEW}\n\n{IDENTITY}"
+    state["bare"] = "{compact:q}"
+    expected = f"G forged {{compact:q}} {VIEW}\n\nL {{compact:q}} {VIEW}\n\n{IDENTITY}"
 
     async def provider(context: Any) -> str:
         return await inject_session_state(text, context)
 
     if use == "root":
-        run = await run_agent(agent("L {compact:q}", global_instruction=text), "hi", state=state)
+        run = await run_agent(agent("L {bare} {compact:q}", global_instruction=text), "hi", state=state)
     else:
         plugin = GlobalInstructionPlugin(text if use == "plugin" else provider)
-        run = await run_agent(agent("L {compact:q}"), "hi", state=state, plugins=[plugin])
+        run = await run_agent(agent("L {bare} {compact:q}"), "hi", state=state, plugins=[plugin])
     assert run.requests[0].system == expected
 
 
@@ -309,7 +350,7 @@ async def test_a_function_as_instruction(static):
     assert f"forged {{compact:q}} {state['nested']} | {VIEW} {VIEW}" in text
 
 
-async def test_state_that_another_callback_changed_does_not_hide_the_slot():
+async def test_state_that_another_callback_changed_does_not_hide_the_slot(caplog):
     """Where ADK filled in a value that has changed since, the text around the slot finds it, and only there."""
 
     def changes(callback_context: Any, llm_request: Any) -> None:
@@ -318,6 +359,7 @@ async def test_state_that_another_callback_changed_does_not_hide_the_slot():
     passes = [changes, CompactState(key="q", select=SELECT), CompactState(key="q", select=SELECT)]
     run = await run_agent(agent("For {who}: {compact:q}.", *passes), "hi", state={"q": QUERIES, "who": "Ann"})
     assert run.requests[0].system == f"For Ann: {VIEW}.\n\n{IDENTITY}"
+    assert "stands in no instruction" not in caplog.text
 
 
 async def test_an_ambiguous_slot_is_left_alone(caplog):
@@ -380,6 +422,13 @@ async def test_output_key_is_exact_and_written_only_where_it_changed(kind, tmp_p
     ]
     assert written == [one, two]
     assert run.session.state["q_compact"] == two
+
+
+async def test_an_output_key_that_holds_something_else_at_first():
+    """A template's `{q_compact}` shows the view also where the state held another text when ADK filled it in."""
+    reviewer = agent("Now {q_compact}.", CompactState(key="q", select=("id",), output_key="q_compact"))
+    run = await run_agent(reviewer, "hi", state={"q": [{"id": "a"}], "q_compact": "not yet"})
+    assert run.requests[0].system == f'Now [{{"id":"a"}}].\n\n{IDENTITY}'
 
 
 async def test_output_key_without_a_placeholder_is_kept_for_tools():

@@ -10,7 +10,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.utils.instructions_utils import inject_session_state
 from google.genai import types
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adk_context_pack import CompactState, ModelCall
@@ -66,6 +66,7 @@ def run(passes: list[CompactState], request: LlmRequest, state: dict[str, Any], 
 
 
 @given(TEMPLATES, STATES, FORGED, ORDERS)
+@example("{compact:b?}{compact:a}", {"a": 0, "b": 1, "v": "", "w": ""}, "", ["b", "a"])
 def test_the_system_instruction_is_exact(template, state, appended, order):
     """Whatever the state says and in whatever order passes run, exactly the template's own placeholders are views."""
     agent = LlmAgent(name="agent", model="m", instruction=template)
