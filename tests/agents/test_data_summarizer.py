@@ -10,7 +10,15 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 
-from adk_context_pack import GOOGLE_ADS_KPIS, DataSummarizer, Kpi, SettingError, cap_rows, get_summarized_results
+from adk_context_pack import (
+    GOOGLE_ADS_KPIS,
+    DataSummarizer,
+    Kpi,
+    SettingError,
+    cap_rows,
+    get_summarized_results,
+    table_facts,
+)
 from adk_context_pack.agents.summarized_results import summarized_results_tool
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call
@@ -231,6 +239,27 @@ async def test_reads_what_cap_rows_kept(source):
     assert said["q1"]["totals"]["cost"] == MICROS * 100 / 1_000_000
     assert "micros" not in run.answer
     assert "enriched_rows" not in run.answer
+
+
+@pytest.mark.parametrize("place", ["state", "artifacts"])
+async def test_reads_any_store(place):
+    """Rows that live in an artifact give the same figures as rows in state, and as the facts in the stub."""
+    fetch = fetching(cap_rows(run_gaql, max_rows=5, store=place), {"query_id": "q1"})
+    steps = [fetch, DataSummarizer(name="summarizer", source="run_gaql")]
+    run = await run_agent(SequentialAgent(name="pipeline", sub_agents=steps), "go")
+    totals = run.session.state["summarized_results"]["q1"]["totals"]
+    facts = table_facts(run_gaql("q1")["rows"])
+    assert totals["cost_micros"] == facts.column("cost_micros").total == MICROS * 100
+    assert totals["clicks"] == facts.column("clicks").total
+
+
+async def test_a_store_that_is_gone(caplog):
+    """An artifact that cannot be read gives an entry that says so, and the run goes on."""
+    pointer = {"stored": "artifact", "artifact": "rows-x-abc.json", "bytes": 1, "sha256": "0"}
+    state = {"gaql_execution_results:q1": pointer, "gaql_execution_results:q2": FLAT}
+    summary = (await run_agent(DataSummarizer(name="s"), "go", state=state)).session.state["summarized_results"]
+    assert (summary["q1"]["status"], summary["q2"]["row_count"]) == ("unreadable", 3)
+    assert "could not be read" in summary["q1"]["error"]
 
 
 async def test_kept_rows_go_before_an_account_of_them():
