@@ -7,6 +7,7 @@ contents (at the very front where the static instruction has files), so the firs
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -32,7 +33,7 @@ def _exact(request: LlmRequest, entry: Declared, view: View, call: ModelCall) ->
     if entry.pieces is None:
         return None
     for any_view in (False, True):
-        for index in (*_standing(request), *_elsewhere(request, call)):
+        for index in chain(_standing(request), _elsewhere(request, call)):
             filled = fill_dynamic(_lone_text(request.contents[index]), entry, view, call, any_view=any_view)
             if filled is not None:
                 return index, filled
@@ -40,11 +41,10 @@ def _exact(request: LlmRequest, entry: Declared, view: View, call: ModelCall) ->
 
 
 def _loose(request: LlmRequest, entry: Declared, view: View, call: ModelCall) -> tuple[int, str] | None:
-    texts = [_lone_text(content) for content in request.contents]
     for index in _standing(request):
-        text = texts[index]
+        text = _lone_text(request.contents[index])
         # The first one is ADK's even where a user has written the same; a lone one may be the user's.
-        if text and is_labelled(text) and (texts.count(text) > 1 or not _is_users(text, call)):
+        if text and is_labelled(text) and (not _is_users(text, call) or _is_repeated(text, request)):
             return index, fill_dynamic_loosely(text, entry, view, call)
     return None
 
@@ -81,6 +81,10 @@ def _is_users(text: str, call: ModelCall) -> bool:
     if call.user_content and text == _lone_text(call.user_content):
         return True
     return any(event.author == "user" and event.content and text == _lone_text(event.content) for event in call.events)
+
+
+def _is_repeated(text: str, request: LlmRequest) -> bool:
+    return sum(text == _lone_text(content) for content in request.contents) > 1
 
 
 def _replaced(contents: list[types.Content], index: int, text: str) -> list[types.Content]:
