@@ -1,7 +1,7 @@
 """The laws of `laws.py`, over every pass of `passes.py`, on generated conversations.
 
 `LAWS_EXAMPLES` sets how many conversations each pass is tried on, `LAWS_SEED` the seed ("random" for a new one), and
-`LAWS_SHRINK=0` shows the first conversation that breaks a law instead of looking for the smallest. Examples and seed are
+`LAWS_SHRINK=0` shows the first conversation that breaks a law, not the smallest. Examples and seed are
 printed at the end of the run.
 """
 

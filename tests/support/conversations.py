@@ -85,9 +85,11 @@ class Conversation:
         return self.request(), self.call()
 
     def moments(self) -> Iterator[Conversation]:
-        """The conversation after its first event, its second, and so on, where ADK builds a request."""
+        """The conversation after its first event, its second, and so on, where a model may be called."""
         for count in range(1, len(self.events) + 1):
             now = self.upto(count)
+            if now.events[-1].actions.rewind_before_invocation_id:
+                continue
             with suppress(ValueError):
                 now.contents()
                 yield now
@@ -279,6 +281,8 @@ class _Teller:
     def is_rewound(self) -> None:
         actions = EventActions(rewind_before_invocation_id=f"turn-{self.draw(st.integers(1, self.turn))}")
         self.keep(self.stamped(Event(author="user", actions=actions)))
+        # Nobody answers a rewind: the next thing that happens is a message of the user.
+        self.user_turn()
 
     def is_branched(self) -> None:
         """What runs beside the agent on a branch of its own, and what runs on the agent's."""
