@@ -175,8 +175,7 @@ def _numeric_kind(column: Column) -> Kind:
         return "empty"
     if not names_date(column.name) or column.types - {int, type(None)}:
         return "number"
-    present = [value for value in column.values if value is not None]
-    low, high = min(present), max(present)
+    low, high = min(present := [value for value in column.values if value is not None]), max(present)
     return "date" if any(start <= low and high <= end for start, end in _DATE_RANGES) else "number"
 
 
