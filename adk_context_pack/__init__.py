@@ -15,6 +15,7 @@ from adk_context_pack.errors import (
     UnknownRelayFormatWarning,
 )
 from adk_context_pack.model_call import ModelCall
+from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults
 from adk_context_pack.passes.compact_state import CompactState
@@ -23,6 +24,7 @@ from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.keep_newest_result import KeepNewestResult
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.plugin import ContextPackPlugin
 from adk_context_pack.presets import default_passes
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.cap_report import CapReport
@@ -47,6 +49,7 @@ __all__ = [
     "CompactState",
     "CompactStateStep",
     "ContextPackError",
+    "ContextPackPlugin",
     "ContextPackWarning",
     "ContextPass",
     "ContextPipeline",
@@ -59,6 +62,7 @@ __all__ = [
     "Kpi",
     "ModelCall",
     "OffloadPayload",
+    "PackSettings",
     "PassReport",
     "PayloadStore",
     "QueryError",

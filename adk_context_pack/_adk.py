@@ -44,3 +44,9 @@ def is_isolated(context: CallbackContext | None) -> bool:
     """Whether the agent runs on a task of its own (2.x), whose input ADK puts first, and no user message with it."""
     invocation = getattr(context, "_invocation_context", None)
     return getattr(invocation, "isolation_scope", None) is not None
+
+
+def is_live(context: object) -> bool:
+    """Whether the run is a live one, in which ADK ignores a changed request."""
+    invocation = getattr(context, "_invocation_context", context)
+    return getattr(invocation, "live_request_queue", None) is not None

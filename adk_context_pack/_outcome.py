@@ -15,6 +15,9 @@ _MESSAGE_KEYS = ("message", "reason", "detail", "details", "result", "content")
 _FAILED = frozenset({"error", "failed", "failure", "fail", "denied", "rejected", "exception"})
 _ERROR_TEXT = re.compile(r"\W*(error|exception|traceback|fail)", re.IGNORECASE)
 _SHORT = 60
+# The keys of a capped result, in the words of tools/row_stub.py, which stands above this module.
+_LIMITS = "_row_limits"
+_HANDLE = "_handle"
 _KEYS = 8
 _SCALARS = {None: "null", True: "true", False: "false"}
 _ENTRIES = 20
@@ -48,13 +51,32 @@ def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
             # ADK wraps what is no dict as {"result": …}; the key says nothing.
             ((key, value),) = response.items()
             return cut(_shape(value) if key in ("result", "output") else f"{{{_entry(key, value)}}}", max_chars)
+        if isinstance(limits := response.get(_LIMITS), Mapping):
+            response = _capped(response, limits)
         entries = [_entry(key, value) for key, value in islice(response.items(), _ENTRIES)]
         more = f", +{len(response) - _ENTRIES}" if len(response) > _ENTRIES else ""
         return cut(f"{{{', '.join(entries)}{more}}}", max_chars)
     return cut(_shape(response), max_chars)
 
 
+class _Total(str):
+    """How many rows a capped list stands for, told as it is."""
+
+    __slots__ = ()
+
+
+def _capped(response: Mapping[Any, Any], limits: Mapping[Any, Any]) -> dict[Any, Any]:
+    """A capped result as what it stands for: its true number of rows, without the facts beside them."""
+    told = {key: value for key, value in response.items() if not str(key).startswith("_") or key == _HANDLE}
+    for key, limit in limits.items():
+        if key in told and isinstance(limit, Mapping) and isinstance(total := limit.get("total"), int):
+            told[key] = _Total(f"list of {total}")
+    return told
+
+
 def _entry(key: object, value: Any) -> str:
+    if isinstance(value, _Total):
+        return f"{_key(key)}: {value}"
     if isinstance(value, str) and isinstance(key, str) and len(value) <= _SHORT and len(key) <= _SHORT:
         return f"{key}: {_quote(value)}"
     return f"{_key(key)}: {_shape(value)}"

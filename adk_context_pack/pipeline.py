@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 
 from google.adk.agents.callback_context import CallbackContext
@@ -76,7 +76,20 @@ class ContextPipeline:
         except Exception:
             logger.exception("the callback context could not be read; the request goes out as it is")
             return
-        result, report = self.run(llm_request, call)
+        self.process(callback_context, llm_request, call, self.passes)
+
+    def process(
+        self, callback_context: CallbackContext, llm_request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
+    ) -> None:
+        """Runs other passes than the pipeline's own, for a plugin whose agents have passes of their own.
+
+        Args:
+            callback_context: ADK's context of the call.
+            llm_request: the request; changed at its top level only.
+            call: the call behind `callback_context`; what was found out about it is not found out again.
+            passes: the passes, in the order in which they run.
+        """
+        result, report = self._run(llm_request, call, passes)
         adopt(llm_request, result)
         try:
             self.reports.add(report, callback_context)
@@ -107,13 +120,18 @@ class ContextPipeline:
         Changes neither the request nor the session. The pipeline remembers the hashes of what it returns, to tell how
         much of it is still the prefix of the agent's next request.
         """
+        return self._run(request, call, self.passes)
+
+    def _run(
+        self, request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
+    ) -> tuple[LlmRequest, CallReport]:
         reporter = CallReporter(request, call, meter_of(call, self._counter))
-        for entry in self.passes:
-            request = _run_pass(entry, request, call, reporter)
+        for entry in passes:
+            request = run_pass(entry, request, call, reporter)
         return request, reporter.report(request, self._memory, keep_requests=self._keep_requests)
 
 
-def _run_pass(entry: ContextPass, request: LlmRequest, call: ModelCall, reporter: CallReporter) -> LlmRequest:
+def run_pass(entry: ContextPass, request: LlmRequest, call: ModelCall, reporter: CallReporter) -> LlmRequest:
     call.notes.clear()
     error = None
     result = request

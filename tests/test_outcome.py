@@ -22,6 +22,10 @@ from adk_context_pack._outcome import cut, outcome_of, to_json
         ({"blob": b"x"}, "{blob: b'x'}"),
         ({1: 2, "x": 3}, "{1: 2, x: 3}"),
         ({"k" * 70: "v", "x": 1}, f'{{{"k" * 60}… [+10 characters]: "v", x: 1}}'),
+        (
+            {"rows": [{"id": 1}], "_row_limits": {"rows": {"shown": 1, "total": 500}}, "_handle": "h1", "_note": "n"},
+            '{rows: list of 500, _handle: "h1"}',
+        ),
         ({"errors": ["a", "b"]}, 'error: ["a","b"]'),
         ({"error": {"code": 3}}, 'error: {"code":3}'),
         ({"status": "FAILED", "reason": "no"}, "error: no"),

@@ -1,0 +1,69 @@
+"""What the plugin does for an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adk_context_pack._settings import positive
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.errors import SettingError
+from adk_context_pack.model_window import window_of
+from adk_context_pack.presets import default_passes
+from adk_context_pack.tokens import Counter
+from adk_context_pack.tools.cap_rows import CapRows
+from adk_context_pack.tools.offload_payload import OffloadPayload
+
+_SHARE_OF_WINDOW = 0.8
+"""What a request may fill of the model's window; the rest is for the answer and for what estimates miss."""
+
+DEFAULT_ROWS = CapRows(max_rows=100, max_tokens=4000)
+"""Tables of up to 100 rows and 4,000 tokens reach the model as they are."""
+
+DEFAULT_PAYLOADS = OffloadPayload(max_tokens=4000)
+"""Other results of up to 4,000 tokens reach the model as they are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackSettings:
+    """What `ContextPackPlugin` does for all agents, or for one of them.
+
+    Args:
+        passes: the passes over each request, in order; None for `default_passes()` within `max_tokens`. An empty
+            sequence leaves requests as they are.
+        max_tokens: the budget of a request in the default passes; None for four fifths of the model's window, as far
+            as its name tells it.
+        rows: how tables in tool results are capped; None caps none.
+        payloads: how other large tool results are kept out of the prompt; None keeps none out.
+        read_back: whether an agent that has shortened results is given the tools that read the whole of them
+            (`query_rows`, `read_payload`), and `search_history` once its history does not fit any more.
+
+    Raises:
+        SettingError: a setting that cannot work.
+    """
+
+    passes: Sequence[ContextPass] | None = None
+    max_tokens: int | None = None
+    rows: CapRows | None = DEFAULT_ROWS
+    payloads: OffloadPayload | None = DEFAULT_PAYLOADS
+    read_back: bool = True
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        if self.max_tokens is not None:
+            positive(self, "max_tokens", self.max_tokens)
+        for entry in self.passes or ():
+            if not isinstance(entry, ContextPass):
+                raise SettingError.of(self, "passes", entry, "made of passes such as StripForContext()")
+        if not isinstance(self.rows, CapRows | None):
+            raise SettingError.of(self, "rows", self.rows, "CapRows(…) or None")
+        if not isinstance(self.payloads, OffloadPayload | None):
+            raise SettingError.of(self, "payloads", self.payloads, "OffloadPayload(…) or None")
+
+    def budget_for(self, model: str | None) -> int:
+        """The tokens that a request to `model` may have."""
+        return self.max_tokens or int(window_of(model) * _SHARE_OF_WINDOW)
+
+    def passes_within(self, budget: int, counter: Counter | None = None) -> tuple[ContextPass, ...]:
+        """The passes for a request of at most `budget` tokens."""
+        return default_passes(max_tokens=budget, counter=counter) if self.passes is None else tuple(self.passes)

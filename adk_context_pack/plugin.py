@@ -1,0 +1,191 @@
+"""One plugin that attaches the whole pack to an app."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
+
+from adk_context_pack._adk import is_live
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.errors import SettingError
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.pack_settings import DEFAULT_PAYLOADS, DEFAULT_ROWS, PackSettings
+from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.telemetry import Telemetry
+from adk_context_pack.tokens import Counter, meter_of
+from adk_context_pack.tools.cap_rows import CapRows
+from adk_context_pack.tools.offload_payload import OffloadPayload
+from adk_context_pack.tools.payload_store import PayloadStore, Place
+from adk_context_pack.tools.read_back import READ_BACK, offer_read_back
+from adk_context_pack.tools.reduce_event import is_stored, reduce_event
+from adk_context_pack.tools.result_reducer import ResultReducer
+
+logger = logging.getLogger("adk_context_pack")
+
+
+class ContextPackPlugin(BasePlugin):
+    """Everything in one line: `App(name=…, root_agent=…, plugins=[ContextPackPlugin()])`.
+
+    For each agent of the app: relayed logs of other agents are retold, tables in tool results are capped and other
+    large results kept in a store when they are produced, with tools to read them back, the history stays within the
+    model's window, and each model call leaves a report. With no code change: `adk web --extra_plugins
+    adk_context_pack.ContextPackPlugin`, and the same for `adk api_server`.
+
+    It returns nothing from any callback, so it hides neither an agent's own callbacks nor other plugins, and none of
+    its failures reaches the run. One instance serves all sessions of an app, and the children of `AgentTool`. In live
+    mode, where ADK ignores a changed request, it stands aside and says so once.
+
+    Args:
+        name: the plugin's name in ADK.
+        passes: the passes over each request, in order; None for `default_passes()` within `max_tokens`, an empty
+            sequence for none.
+        max_tokens: the budget of a request in the default passes; None for four fifths of the model's window.
+        rows: how tables in tool results are capped; None caps none.
+        payloads: how other large tool results are kept out of the prompt; None keeps none out.
+        read_back: whether an agent with shortened results is given `query_rows` and `read_payload`, and
+            `search_history` once its history does not fit any more.
+        store: where full results are kept, in place of what `rows` and `payloads` say; see `PayloadStore`.
+        agents: other settings for single agents by name, as `PackSettings`; None leaves an agent alone.
+        counter: a tokenizer of one's own for budgets and reports, from text to tokens.
+        max_reports: how many reports are kept.
+        keep_requests: keeps the newest requests for `write_html`; see `ContextPipeline`.
+        telemetry: where span events and metrics go; by default OpenTelemetry's global providers.
+
+    Attributes:
+        reports: one report for each model call, newest last; see `ReportLog`.
+
+    Raises:
+        SettingError: a setting that cannot work.
+
+    Cost to the prompt cache: that of the passes. A tool to read back joins an agent's declarations once, with its
+    first shortened result, and moves the prefix then.
+    """
+
+    def __init__(  # noqa: PLR0913 - each part of the pack is replaceable
+        self,
+        name: str = "context_pack",
+        *,
+        passes: Sequence[ContextPass] | None = None,
+        max_tokens: int | None = None,
+        rows: CapRows | None = DEFAULT_ROWS,
+        payloads: OffloadPayload | None = DEFAULT_PAYLOADS,
+        read_back: bool = True,
+        store: Place | PayloadStore | None = None,
+        agents: Mapping[str, PackSettings | None] | None = None,
+        counter: Counter | None = None,
+        max_reports: int = 1000,
+        keep_requests: bool | int = False,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        super().__init__(name=name)
+        self._settings = PackSettings(
+            passes=passes,
+            max_tokens=max_tokens,
+            rows=rows if store is None or rows is None else replace(rows, store=store),
+            payloads=payloads if store is None or payloads is None else replace(payloads, store=store),
+            read_back=read_back,
+        )
+        self._agents = _checked(agents or {})
+        self._counter = counter
+        self._pipeline = ContextPipeline(
+            (), counter=counter, max_reports=max_reports, keep_requests=keep_requests, telemetry=telemetry
+        )
+        self._built: dict[tuple[int, int], tuple[ContextPass, ...]] = {}
+        self._stored_first: bool | None = None
+        self._stood_aside = False
+
+    @property
+    def reports(self) -> ReportLog:
+        """One report for each model call, newest last."""
+        return self._pipeline.reports
+
+    def settings_for(self, agent: str) -> PackSettings | None:
+        """What is done for an agent; None for one that is left alone."""
+        return self._agents.get(agent, self._settings)
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """ADK's callback: the passes over the request, and the tools that it needs beside its own."""
+        try:
+            settings = self.settings_for(callback_context.agent_name)
+            if settings is not None and not self._stands_aside(callback_context):
+                self._prepare(settings, callback_context, llm_request)
+        except Exception:
+            logger.exception("a request goes out as it is")
+        return None
+
+    async def after_model_callback(
+        self, *, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """ADK's callback: the provider's figures into the report, and the report onto the event."""
+        self._pipeline.after_model(callback_context, llm_response)
+        return None
+
+    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
+        """ADK's callback: fresh tool results made smaller before they are stored."""
+        try:
+            settings = self.settings_for(event.author)
+            if settings is None or self._stands_aside(invocation_context):
+                return None
+            if self._stored_first is None and event.content and not event.partial:
+                self._stored_first = is_stored(invocation_context, event)
+            reducer = _reducer(settings)
+
+            async def reduce(response: types.FunctionResponse, delta: MutableMapping[str, Any]) -> Any:
+                return await reducer.reduce_response(response, invocation_context, delta)
+
+            await reduce_event(invocation_context, event, reduce)
+        except Exception:
+            logger.exception("an event is stored as it is")
+        return None
+
+    def _prepare(self, settings: PackSettings, context: CallbackContext, request: LlmRequest) -> None:
+        if self._stored_first is not False:
+            # Up to 1.22 ADK stores an event before a plugin sees it, so results must be smaller when tools return.
+            # Which release this is shows with the first event; until then tools are wrapped to be sure.
+            _reducer(settings).wrap_tools(request)
+        call = ModelCall.of(context)
+        budget = settings.budget_for(request.model)
+        if settings.read_back:
+            crowded = meter_of(call, self._counter).request(request) > budget
+            offer_read_back(request, call.state, history=crowded)
+        self._pipeline.process(context, request, call, self._passes(settings, budget))
+
+    def _passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
+        # Settings live as long as the plugin, so that their ids are theirs; a budget is one for each model.
+        key = id(settings), budget
+        if key not in self._built:
+            self._built[key] = settings.passes_within(budget, self._counter)
+        return self._built[key]
+
+    def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:
+        if not is_live(context):
+            return False
+        if not self._stood_aside:
+            self._stood_aside = True
+            logger.info("live mode ignores changed requests; the context pack stands aside")
+        return True
+
+
+def _checked(agents: Mapping[str, PackSettings | None]) -> dict[str, PackSettings | None]:
+    for settings in agents.values() if isinstance(agents, Mapping) else (agents,):
+        if not isinstance(settings, PackSettings | None):
+            raise SettingError.of("ContextPackPlugin", "agents", settings, 'such as {"writer": PackSettings()}')
+    return dict(agents)
+
+
+def _reducer(settings: PackSettings) -> ResultReducer:
+    offered = READ_BACK if settings.read_back else frozenset()
+    return ResultReducer(rows=settings.rows, payloads=settings.payloads, offered=offered)
