@@ -33,7 +33,10 @@ class OnEvent(BasePlugin):
         self.capped = []
 
     async def on_event_callback(self, *, invocation_context, event):
+        content, parts = event.content, list(event.content.parts) if event.content else []
         self.capped.append(await self.cap.cap_event(invocation_context, event))
+        # What was shared with others is as it was.
+        assert not parts or all(one is other for one, other in zip(content.parts, parts, strict=True))
 
 
 class AtRequest(BasePlugin):

@@ -96,6 +96,15 @@ def test_few_wide_rows_are_cut_by_the_budget():
     assert body[LIMITS]["rows"]["total"] == 50
     assert 0 < body[LIMITS]["rows"]["shown"] < 50
     assert body["tags"] == ["a", "b", "c"]
+    assert list(body[LIMITS]) == ["rows"]
+
+
+@pytest.mark.parametrize("max_tokens", [40, 90, 150, 250, 350, 500, 800, 1500, 3000, 6000])
+def test_every_budget_holds(max_tokens):
+    """Whatever the budget, the stub is within it by the real tokenizer, and says how many rows there are."""
+    body = make_stub({"rows": transactions()}, plan(o200k, max_tokens=max_tokens)).body
+    assert o200k(body) <= max_tokens
+    assert body[LIMITS]["rows"]["total"] == 500
 
 
 def test_several_tables_share_a_budget():

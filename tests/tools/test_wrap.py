@@ -48,6 +48,7 @@ async def test_a_copy_for_one_model_call_runs_the_tool_itself():
     tool = Counter()
     assert (await wrap_run(tool, doubled).run_async(args={}, tool_context=None))["result"] == 2
     assert tool.count == 1
+    assert "run_async" not in vars(tool)
 
 
 async def test_a_deep_copy_of_a_wrapped_tool_runs_on_its_own():
