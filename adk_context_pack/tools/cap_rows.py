@@ -25,8 +25,9 @@ from adk_context_pack.tools.exempt import is_exempt
 from adk_context_pack.tools.key_template import checked_template, filled
 from adk_context_pack.tools.offered_tools import offered_tools
 from adk_context_pack.tools.payload_store import PayloadStore, Place
-from adk_context_pack.tools.row_stub import Encoding, StubPlan, make_stub
+from adk_context_pack.tools.row_stub import make_stub
 from adk_context_pack.tools.stores import choose_store
+from adk_context_pack.tools.stub_plan import Encoding, StubPlan
 from adk_context_pack.tools.wrap import wrap_run, wrap_tool
 
 logger = logging.getLogger("adk_context_pack")

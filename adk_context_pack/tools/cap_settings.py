@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.tokens import Counter
 from adk_context_pack.tools.payload_store import PayloadStore, Place
-from adk_context_pack.tools.row_stub import Encoding
+from adk_context_pack.tools.stub_plan import Encoding
 
 if TYPE_CHECKING:
     from adk_context_pack.tools.cap_rows import CapRows

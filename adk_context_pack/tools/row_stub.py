@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
-from adk_context_pack.tokens import Counter, TokenMeter, estimate_tokens
 from adk_context_pack.tools.alarms import alarming_rows
 from adk_context_pack.tools.handles import HANDLE_LENGTH
+from adk_context_pack.tools.stub_plan import StubPlan
 from adk_context_pack.tools.table_text import facts_as_text, rows_as_csv
 
 LIMITS = "_row_limits"
@@ -28,37 +27,12 @@ NOTE = "_note"
 
 logger = logging.getLogger("adk_context_pack")
 
-Encoding = Literal["json", "csv"]
 _NO_HANDLE = "0" * HANDLE_LENGTH
 _MAX_NOTABLE = 6
 # A list is cut to meet a budget if it takes more than a quarter of it.
 _HEAVY = 4
 # What a budget alone has to save before anything is moved; a handle and a note are about as much.
 _MIN_GAIN = 100
-# It remembers contents, of which there are none here.
-_METER = TokenMeter()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StubPlan:
-    """How a stub is made; the settings of `CapRows` as far as they concern it."""
-
-    max_rows: int
-    max_tokens: int | None
-    facts: bool
-    encoding: Encoding
-    can_query: bool
-    counter: Counter | None = None
-
-    def tokens(self, value: Any) -> int:
-        """Tokens of a value, by the counter as JSON with blanks in it, the longest form in which a provider gets it."""
-        if self.counter is None:
-            return _METER.payload(value)
-        return self.counter(json.dumps(value, ensure_ascii=False, default=str))
-
-    def text_tokens(self, text: str) -> int:
-        """Tokens of a text."""
-        return (self.counter or estimate_tokens)(text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from adk_context_pack.tools import row_stub
-from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE, StubPlan, make_stub
+from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE, make_stub
+from adk_context_pack.tools.stub_plan import StubPlan
 from tests.support.o200k import o200k
 from tests.support.tables import OUTLIER, transactions
 
