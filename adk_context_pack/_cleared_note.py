@@ -18,7 +18,7 @@ def is_note(payload: Any) -> bool:
     return isinstance(payload, Mapping) and next(iter(payload), None) == KEY
 
 
-def result_note(name: str | None, response: Any, tokens: int, *, findable: bool) -> dict[str, Any]:
+def result_note(name: str | None, response: Any, tokens: int, *, findable: bool) -> dict[str, str]:
     """The note for one tool result: tool, size, what it was, and its handle if it has one.
 
     Args:
@@ -27,7 +27,7 @@ def result_note(name: str | None, response: Any, tokens: int, *, findable: bool)
         tokens: its size.
         findable: whether the agent has `search_history`.
     """
-    note: dict[str, Any] = {
+    note = {
         KEY: f"an older result of {name}, about {tokens} tokens; it was seen in full before"
         + (", search_history finds it" if findable else ""),
         "was": outcome_of(response, max_chars=_MAX_CHARS, max_error_chars=_MAX_CHARS),
@@ -37,6 +37,11 @@ def result_note(name: str | None, response: Any, tokens: int, *, findable: bool)
     if handle := _handle(response):
         note["handle"] = handle
     return note
+
+
+def note_length(note: Mapping[str, str]) -> int:
+    """About the characters of a note as JSON, escapes allowed for, found without writing it."""
+    return sum(len(key) + len(text) + len(text) // 4 + 8 for key, text in note.items())
 
 
 def arguments_note(args: Mapping[str, Any], tokens: int) -> dict[str, Any]:

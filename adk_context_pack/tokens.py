@@ -23,7 +23,7 @@ _LETTERS_A_TOKEN = 4.2
 _OTHERS_A_TOKEN = 1.4
 _HIGH_BYTES_A_TOKEN = 3.0
 _LETTERS = bytes(range(ord("a"), ord("z") + 1)) + b" \0"
-_LETTERS_AND_HIGH = _LETTERS + bytes(range(128, 256))
+_HIGH = bytes(range(128, 256))
 _CONTENT_OVERHEAD = 4
 _IMAGE_TOKENS = 258
 """What Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
@@ -204,9 +204,9 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _bytes_to_tokens(data: bytes) -> int:
-    others = len(data.translate(None, _LETTERS))
-    letters = len(data) - others
-    if data.isascii():
-        return round(letters / _LETTERS_A_TOKEN + others / _OTHERS_A_TOKEN)
-    low = len(data.translate(None, _LETTERS_AND_HIGH))
-    return round(letters / _LETTERS_A_TOKEN + low / _OTHERS_A_TOKEN + (others - low) / _HIGH_BYTES_A_TOKEN)
+    others = data.translate(None, _LETTERS)
+    letters = len(data) - len(others)
+    if others.isascii():
+        return round(letters / _LETTERS_A_TOKEN + len(others) / _OTHERS_A_TOKEN)
+    low = len(others.translate(None, _HIGH))
+    return round(letters / _LETTERS_A_TOKEN + low / _OTHERS_A_TOKEN + (len(others) - low) / _HIGH_BYTES_A_TOKEN)

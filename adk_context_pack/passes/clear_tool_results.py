@@ -49,7 +49,7 @@ class ClearToolResults(ContextPass):
 
     keep_results: int = 3
     keep_in_turn: int | None = None
-    min_tokens: int = 100
+    min_tokens: int = 200
     exclude_tools: Collection[str] = field(default=())
     clear_args: bool = False
     counter: Counter | None = None
