@@ -138,6 +138,14 @@ async def test_small_results_are_the_same_object(value):
     assert await OffloadPayload().reduce(tool, {}, context, value) is value
 
 
+async def test_a_preview_that_would_not_be_smaller_is_not_made():
+    """A text just over the budget stays, since mark and preview together would be as long, and nothing is stored."""
+    text = "Quite a short text of a few words, all told. " * 4
+    seen, run = await shown(text, settings={"max_tokens": 40, "preview_tokens": 40})
+    assert seen == {"result": text}
+    assert not [key for key in run.session.state if key.startswith("payload:")]
+
+
 async def test_the_tools_value_is_not_changed():
     """The dict that the tool returned, which it may share, is as it was."""
     value = {"status": "ok", "inner": {"log": LOG, "rest": [1]}}
