@@ -15,10 +15,10 @@ from tests.support.scripted_model import ScriptedModel, call, results_in
 USAGE = types.GenerateContentResponseUsageMetadata
 
 
-def session(kind, turns, factor=1.0, **stamp):
-    """A conversation whose own events carry what o200k counts for the request that each of them answers."""
+def session(*kinds, factor=1.0, model_version=None):
+    """A conversation of one turn for each kind; its events carry what o200k counts for the requests they answer."""
     events = []
-    for n in range(turns):
+    for n, kind in enumerate(kinds):
         events.append(user_said(f"Question {n}?"))
         steps = [
             agent_called("a", "fetch", f"adk-{n}", page=n),
@@ -29,7 +29,7 @@ def session(kind, turns, factor=1.0, **stamp):
             if step.content.role == "model":
                 tokens = round(real_tokens(request_for("a", events)) * factor)
                 step.usage_metadata = USAGE(prompt_token_count=tokens)
-                step.model_version = stamp.get("model_version")
+                step.model_version = model_version
             events.append(step)
     return [*events, user_said("The last question.")]
 
@@ -38,7 +38,7 @@ def session(kind, turns, factor=1.0, **stamp):
 @pytest.mark.parametrize("factor", [0.85, 1.0, 1.6])
 def test_within_ten_percent_once_calibrated(kind, factor):
     """A request of up to nine tenths of the budget by the provider's count goes out whole, one over it does not."""
-    events = session(kind, 12, factor)
+    events = session(*[kind] * 12, factor=factor)
     request = request_for("a", events)
     size = real_tokens(request) * factor
     assert FitTokenBudget(max_tokens=round(size / 0.9)).apply(request, call_for("a", events)) is request
@@ -49,7 +49,7 @@ def test_within_ten_percent_once_calibrated(kind, factor):
 @pytest.mark.parametrize("kind", KINDS)
 def test_never_over_budget_while_it_learns(kind):
     """At every call of a history with figures, cut or not, the provider counts no more than the budget."""
-    events = session("prose", 5)[:-1] + session(kind, 12)
+    events = session(*["prose"] * 5, *[kind] * 12)
     entry = FitTokenBudget(max_tokens=6000)
     for stop in range(1, len(events) + 1):
         if events[stop - 1].content.role == "user":
@@ -59,7 +59,7 @@ def test_never_over_budget_while_it_learns(kind):
 
 def test_figures_of_another_model_or_agent_do_not_count():
     """What another model or agent was billed says nothing about this one's tokens."""
-    events = session("prose", 12, model_version="other-model-2")
+    events = session(*["prose"] * 12, model_version="other-model-2")
     request = request_for("a", events)
     budget = FitTokenBudget(max_tokens=round(real_tokens(request) / 0.95))
     assert budget.apply(request, call_for("a", events)) is not request
@@ -70,7 +70,7 @@ def test_figures_of_another_model_or_agent_do_not_count():
 
 def test_absurd_figures_are_left_out_of_account():
     """A model that claims 3 tokens for every prompt does not lead the budget astray."""
-    events = session("json", 12)
+    events = session(*["json"] * 12)
     for event in events:
         if event.usage_metadata:
             event.usage_metadata = USAGE(prompt_token_count=3)

@@ -20,7 +20,7 @@ def test_the_workload_has_the_stated_shape():
 
 
 def test_history_passes_alone_cost_at_most_40_percent_with_every_answer_kept(found):
-    """With cached tokens at a tenth, the default passes cost at most 40 % of sending everything, and no fact is gone."""
+    """With cached tokens at a tenth, the default passes cost at most 40 % of sending everything; no fact is gone."""
     whole, ours = found["send everything"], found["default_passes(max_tokens=100_000)"]
     assert ours.cost(0.1) <= 0.40 * whole.cost(0.1)
     assert ours.answers == (24, 24)

@@ -105,7 +105,8 @@ def _lines(rnd: random.Random, kind: str, size: float) -> Iterator[str]:
 def _line(rnd: random.Random, kind: str) -> str:
     number = rnd.randrange(10**6)
     if kind == "log":
-        return f"2025-03-{number % 28 + 1:02d}T{number % 24:02d}:{number % 60:02d}:07Z INFO worker-{number % 9} done {number}"
+        day, hour, minute = number % 28 + 1, number % 24, number % 60
+        return f"2025-03-{day:02d}T{hour:02d}:{minute:02d}:07Z INFO worker-{number % 9} done {number}"
     if kind == "prose":
         return " ".join(rnd.choice(_WORDS) for _ in range(14)) + "."
     row: dict[str, Any] = {"id": number, "name": f"item {number % 100}", "amount": round(rnd.random() * 1000, 2)}
