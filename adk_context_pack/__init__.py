@@ -10,6 +10,7 @@ from adk_context_pack.errors import (
     ContextPackWarning,
     HandleError,
     QueryError,
+    RecordingError,
     SettingError,
     StoreError,
     UnknownRelayFormatWarning,
@@ -28,7 +29,12 @@ from adk_context_pack.plugin import ContextPackPlugin
 from adk_context_pack.presets import default_passes
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.cap_report import CapReport
+from adk_context_pack.reports.categories import CATEGORIES
+from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.pass_report import PassReport
+from adk_context_pack.reports.prefix_report import PrefixReport
+from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.report_totals import ReportTotals
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tokens import estimate_tokens
@@ -40,6 +46,7 @@ from adk_context_pack.tools.read_payload import ReadPayload, read_payload
 from adk_context_pack.tools.search_history import search_history
 
 __all__ = [
+    "CATEGORIES",
     "GOOGLE_ADS_KPIS",
     "CallReport",
     "CapReport",
@@ -65,9 +72,13 @@ __all__ = [
     "PackSettings",
     "PassReport",
     "PayloadStore",
+    "PrefixReport",
     "QueryError",
     "QueryRows",
     "ReadPayload",
+    "RecordingError",
+    "ReportLog",
+    "ReportTotals",
     "SettingError",
     "StoreError",
     "StripForContext",
@@ -83,4 +94,5 @@ __all__ = [
     "search_history",
     "summarized_results_tool",
     "table_facts",
+    "write_html",
 ]

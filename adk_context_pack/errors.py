@@ -5,6 +5,7 @@
     * `StoreError`: a result could not be kept, or a store could not be read; the original result stays in place
         * `HandleError`: no result behind a handle (unknown in this session, expired, replaced, damaged)
     * `QueryError`: a query over stored rows that cannot be answered
+    * `RecordingError`: a recorded session cannot be read
 * `ContextPackWarning` (a `UserWarning`): the library is used in a way that cannot do what was meant
     * `UnknownRelayFormatWarning`: ADK relays agents in a format that this release does not know
 
@@ -46,6 +47,10 @@ class HandleError(StoreError):
 
 class QueryError(ContextPackError):
     """A query over stored rows that cannot be answered; the message is for a model."""
+
+
+class RecordingError(ContextPackError):
+    """A recorded session cannot be read; the message says where and why in one line, and names no payload."""
 
 
 class ContextPackWarning(UserWarning):

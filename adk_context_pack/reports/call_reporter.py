@@ -45,8 +45,17 @@ class CallReporter:
             )
         )
 
-    def report(self, request: LlmRequest, memory: PrefixMemory, *, keep_requests: bool = False) -> CallReport:
-        """The report of the whole call, of which `request` is what will be sent."""
+    def report(
+        self, request: LlmRequest, memory: PrefixMemory, *, keep_requests: bool = False, categories: bool = True
+    ) -> CallReport:
+        """The report of the whole call, of which `request` is what will be sent.
+
+        Args:
+            request: the request after the last pass.
+            memory: what remembers the agent's previous request.
+            keep_requests: whether the report holds the requests themselves.
+            categories: whether tokens are sorted by category; without it they are all under "other".
+        """
         call = self._call
         report = CallReport(
             agent=call.agent_name,
@@ -58,7 +67,7 @@ class CallReporter:
             tokens_after=self.tokens_after,
         )
         try:
-            self._sort(report, request)
+            self._sort(report, request, categories=categories)
             key = (call.session_id, call.agent_name)
             report.prefix = memory.compare(key, request, self._meter, self.tokens_after)
             if keep_requests:
@@ -69,9 +78,11 @@ class CallReporter:
             logger.exception("the report of a request of %s is incomplete", call.agent_name)
         return report
 
-    def _sort(self, report: CallReport, request: LlmRequest) -> None:
+    def _sort(self, report: CallReport, request: LlmRequest, *, categories: bool) -> None:
         report.categories_before = {"other": self.tokens_before}
         report.categories = {"other": self.tokens_after}
+        if not categories:
+            return
         sorter = Categories(self._call, self._meter)
         before = sorter.of(self._first)
         report.categories_before = spread(before, self.tokens_before)

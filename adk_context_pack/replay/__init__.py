@@ -1,0 +1,1 @@
+"""What the pack would save on recorded sessions: `adk-context-pack replay SESSION…`."""

@@ -1,0 +1,45 @@
+"""The request of each recorded model call, rebuilt by ADK's own code."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from google.adk.events.event import Event
+from google.adk.flows.llm_flows import contents as adk_contents
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+# Private in every release, and the very function that each request goes through.
+_build = adk_contents._get_contents  # noqa: SLF001
+_EMPTY = LlmRequest(config=types.GenerateContentConfig())
+_SETTINGS = frozenset(inspect.signature(_build).parameters)
+
+
+def is_model_call(event: Event) -> bool:
+    """Whether an event is what a model answered."""
+    content = event.content
+    if event.author == "user" or event.partial or content is None or content.role != "model" or not content.parts:
+        return False
+    # ADK's 2.x summaries of compacted events are contents of the model's role as well.
+    return event.actions.compaction is None if hasattr(event.actions, "compaction") else True
+
+
+def contents_for(event: Event, before: Sequence[Event]) -> list[types.Content]:
+    """The contents that ADK builds for the agent behind `event` from the events before it.
+
+    Raises:
+        ValueError: ADK refuses these events; older releases do where a result has no call.
+    """
+    more: dict[str, Any] = {}
+    if "isolation_scope" in _SETTINGS:
+        more["isolation_scope"] = getattr(event, "isolation_scope", None)
+    return _build(event.branch, list(before), event.author, **more)
+
+
+def request_of(event: Event, contents: list[types.Content]) -> LlmRequest:
+    """A request with `contents`; a session holds neither instructions nor tool declarations."""
+    # A copy of an empty one, since there is nothing to validate, and pydantic would copy the list.
+    model = getattr(event, "model_version", None) or ""
+    return _EMPTY.model_copy(update={"model": model, "contents": contents})

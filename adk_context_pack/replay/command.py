@@ -1,0 +1,167 @@
+"""`adk-context-pack replay`: what would the pack save on these recorded sessions?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from adk_context_pack.errors import RecordingError, SettingError
+from adk_context_pack.replay.load import load_counter, load_passes
+from adk_context_pack.replay.progress import Progress
+from adk_context_pack.replay.recorded_session import RecordedSession
+from adk_context_pack.replay.recordings import Recording, open_recording, sessions_in
+from adk_context_pack.replay.replay_sums import Prices, ReplaySums
+from adk_context_pack.replay.replay_text import replay_text
+from adk_context_pack.replay.replayer import Replayer
+from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.reports.html_page import write_html
+from adk_context_pack.reports.report_log import ReportLog
+
+OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
+"""The exit codes. A budget that was exceeded counts before input that could not be read; 64 is EX_USAGE of sysexits."""
+
+_MAX_HTML_CALLS = 500
+
+
+def run_replay(options: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
+    """Runs the command.
+
+    Args:
+        options: as `add_replay` declares them.
+        out: where the result goes; by default the standard output.
+        err: where trouble and progress go; by default the standard error.
+
+    Returns:
+        The exit code.
+    """
+    out, err = out or sys.stdout, err or sys.stderr
+    try:
+        run = _Run(options, err)
+    except SettingError as error:
+        err.write(f"{error}\n")
+        return MISUSED
+    with _quiet_adk():
+        run.replay(options.sessions)
+    sums = run.sums
+    out.write(json.dumps(sums.to_dict(), indent=1) + "\n" if options.json else replay_text(sums) + "\n")
+    if options.html:
+        run.write_page(options.html)
+    return run.verdict()
+
+
+@contextmanager
+def _quiet_adk() -> Iterator[None]:
+    """No warnings of ADK's own, about experiments and calls without results; for each request they would come again."""
+    logger = logging.getLogger("google_adk")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+class _Run:
+    """One run of the command."""
+
+    def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
+        self._err = err
+        self._progress = Progress(err)
+        self._replayer = Replayer(
+            load_passes(options.passes, window=options.window),
+            caps=_caps(options),
+            counter=load_counter(options.counter),
+            keep_requests=bool(options.html),
+        )
+        self._log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
+        self.sums = ReplaySums(prices=_prices(options), budgets=dict(map(_budget, options.max_tokens)))
+
+    def replay(self, names: Iterable[str]) -> None:
+        """Replays all sessions of the recordings that are named, one session at a time."""
+        recordings = [found for name in names if (found := self._opened(name)) is not None]
+        counts = [recording.count() for recording in recordings]
+        self._progress.total = None if None in counts else sum(count or 0 for count in counts)
+        try:
+            for recording in recordings:
+                for session in sessions_in(recording):
+                    if isinstance(session, RecordedSession):
+                        self._replay_one(session)
+                    else:
+                        self._problem(session)
+        finally:
+            self._progress.end()
+
+    def write_page(self, path: str) -> None:
+        """Writes the newest calls as an HTML page."""
+        try:
+            write_html(self._log, path, title="What the pack would change")
+        except OSError as error:
+            self._problem(RecordingError(f"{path}: {error.strerror or type(error).__name__}"))
+        if self.sums.total.calls > len(self._log):
+            self._err.write(f"{path} shows the last {len(self._log):,} of {self.sums.total.calls:,} calls\n")
+
+    def verdict(self) -> int:
+        """The exit code, with a line for each request over its budget."""
+        sums = self.sums
+        self._err.writelines(f"{line}\n" for line in sums.over_budget)
+        unknown = [agent for agent in sums.budgets if agent != "*" and agent not in sums.agents]
+        self._err.writelines(f"--max-tokens {agent}: no call of this agent in these sessions\n" for agent in unknown)
+        if sums.over_budget:
+            return OVER_BUDGET
+        return UNREADABLE if sums.problems else OK
+
+    def _replay_one(self, session: RecordedSession) -> None:
+        entry = self.sums.open_session(session)
+        refused = 0
+        for call in self._replayer.replay(session):
+            if isinstance(call, Exception):
+                refused += 1
+                continue
+            self.sums.add(call, entry)
+            if call.report.request_after is not None:
+                self._log.add(call.report)
+            self._progress.step(len(self.sums.sessions), self.sums.total.calls)
+        if refused:
+            text = f"{session.source}: session {session.id}: ADK cannot rebuild {refused} of its requests"
+            self._problem(RecordingError(text))
+
+    def _opened(self, name: str) -> Recording | None:
+        try:
+            return open_recording(name)
+        except RecordingError as error:
+            self._problem(error)
+            return None
+
+    def _problem(self, error: RecordingError) -> None:
+        self._progress.end()
+        line = " ".join(str(error).split())
+        self.sums.problems.append(line)
+        self._err.write(f"{line}\n")
+
+
+def _caps(options: argparse.Namespace) -> ToolCaps | None:
+    if options.no_caps:
+        return None
+    return ToolCaps.of(max_rows=options.max_rows, max_payload_tokens=options.max_payload_tokens)
+
+
+def _prices(options: argparse.Namespace) -> Prices:
+    for name in ("price_input", "price_cached"):
+        if not getattr(options, name) >= 0:
+            raise SettingError.of("replay", f"--{name.replace('_', '-')}", getattr(options, name), "a number from 0 up")
+    return Prices(input=options.price_input, cached=options.price_cached)
+
+
+def _budget(text: str) -> tuple[str, int]:
+    agent, _, number = text.rpartition("=")
+    if not agent or not number.isdecimal() or int(number) < 1:
+        raise SettingError.of("replay", "--max-tokens", text, "of the form AGENT=N")
+    return agent, int(number)

@@ -1,0 +1,69 @@
+"""Objects that the command line names as `module:name`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.errors import SettingError
+from adk_context_pack.presets import default_passes
+
+
+def load_object(setting: str, name: str) -> Any:
+    """The object that `module:name` names, from the working directory or any installed package.
+
+    Raises:
+        SettingError: there is no such module or object.
+    """
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise SettingError.of("replay", setting, name, "of the form module:name")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = import_module(module)
+        for step in attribute.split("."):
+            found = getattr(found, step)
+    except (ImportError, AttributeError) as error:
+        raise SettingError.of("replay", setting, name, f"something that can be imported ({error})") from None
+    return found
+
+
+def load_passes(name: str | None, *, window: int) -> tuple[ContextPass, ...]:
+    """The passes that `--passes` names: a pass, some passes, a pipeline, or a function that gives them.
+
+    Args:
+        name: what the user named; None for the recommended passes.
+        window: the budget of the recommended passes, in tokens.
+
+    Raises:
+        SettingError: it gives no passes.
+    """
+    found = default_passes(max_tokens=window) if name is None else load_object("--passes", name)
+    is_made = isinstance(found, ContextPass | Iterable) or hasattr(found, "passes")
+    if isinstance(found, type) or (callable(found) and not is_made):
+        found = found()
+    found = getattr(found, "passes", found)
+    passes = (found,) if isinstance(found, ContextPass) else tuple(found) if isinstance(found, Iterable) else (found,)
+    for entry in passes:
+        if not isinstance(entry, ContextPass):
+            raise SettingError.of("replay", "--passes", name, "passes, such as mypackage.passes:PASSES")
+    return passes
+
+
+def load_counter(name: str | None) -> Callable[[str], int] | None:
+    """The tokenizer that `--counter` names: a function from text to its number of tokens.
+
+    Raises:
+        SettingError: it is no function.
+    """
+    if name is None:
+        return None
+    found = load_object("--counter", name)
+    if not callable(found):
+        raise SettingError.of("replay", "--counter", name, "a function from text to its number of tokens")
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,60 @@
+"""The options of `adk-context-pack replay`."""
+
+from __future__ import annotations
+
+import argparse
+
+from adk_context_pack.replay.command import run_replay
+
+_DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
+tool results over it, and prints tokens and cost without the pack and with it. Only reads. Exit code: 0 all well, 1 a
+request exceeds its agent's budget, 2 some input could not be read, 64 an option that cannot work."""
+_SESSIONS = """a SQLite file of an ADK session service, a database URL, a session as JSON as adk web exports it, or an
+eval set"""
+_BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; * stands for every other agent;
+may be repeated"""
+
+
+def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command `replay` with its options."""
+    parser = commands.add_parser(
+        "replay",
+        help="tell what the pack would save on recorded sessions",
+        description=_DESCRIPTION,
+    )
+    parser.add_argument(
+        "sessions",
+        nargs="+",
+        metavar="SESSION",
+        help=_SESSIONS,
+    )
+    parser.add_argument("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
+    parser.add_argument(
+        "--window",
+        type=int,
+        default=200_000,
+        metavar="N",
+        help="budget of the default passes in tokens (default 200000)",
+    )
+    parser.add_argument("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
+    parser.add_argument("--max-rows", type=int, default=100, metavar="N", help="rows of a tool result (default 100)")
+    parser.add_argument(
+        "--max-payload-tokens", type=int, default=2000, metavar="N", help="tokens of a tool result (default 2000)"
+    )
+    parser.add_argument("--no-caps", action="store_true", help="leave tool results as they were recorded")
+    parser.add_argument(
+        "--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)"
+    )
+    parser.add_argument(
+        "--price-cached", type=float, default=0.1, metavar="X", help="a million cached ones (default 0.1)"
+    )
+    parser.add_argument(
+        "--max-tokens",
+        action="append",
+        default=[],
+        metavar="AGENT=N",
+        help=_BUDGETS,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON for a machine")
+    parser.add_argument("--html", metavar="FILE", help="write the calls as a page; it holds what users and tools said")
+    parser.set_defaults(run=run_replay)

@@ -1,0 +1,55 @@
+"""Which kind of recording a word on the command line names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote
+
+from adk_context_pack.errors import RecordingError
+from adk_context_pack.replay.database_recording import DatabaseRecording
+from adk_context_pack.replay.json_recording import JsonRecording
+from adk_context_pack.replay.session_rows import Found
+from adk_context_pack.replay.sqlite_recording import MAGIC, SqliteRecording
+
+
+class Recording(Protocol):
+    """Something that holds sessions."""
+
+    def __iter__(self) -> Iterator[Found]:
+        """Each session, or why one cannot be read."""
+
+    def count(self) -> int | None:
+        """How many sessions there are, where that is known at once."""
+
+
+def open_recording(name: str) -> Recording:
+    """The recording behind a file name or a database URL.
+
+    Raises:
+        RecordingError: there is no such file, or it cannot be opened.
+    """
+    if "://" in name:
+        scheme, _, rest = name.partition("://")
+        if scheme.partition("+")[0] != "sqlite":
+            return DatabaseRecording(name)
+        # sqlite:///relative.db and sqlite:////absolute.db, as SQLAlchemy has them.
+        name = unquote(rest.partition("?")[0].removeprefix("/"))
+    path = Path(name)
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(MAGIC))
+    except OSError as error:
+        raise RecordingError(f"{name}: {error.strerror or type(error).__name__}") from None
+    return SqliteRecording(path) if head == MAGIC else JsonRecording(path)
+
+
+def sessions_in(recording: Recording) -> Iterable[Found]:
+    """Every session of a recording; one that fails as a whole ends with its error."""
+    try:
+        yield from recording
+    except RecordingError as error:
+        yield error
+    except OSError as error:
+        yield RecordingError(f"{error.filename}: {error.strerror or type(error).__name__}")

@@ -1,0 +1,135 @@
+"""Replays a session: each model call's request without the pack and with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from google.adk.events.event import Event
+from google.genai import types
+
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.pipeline import run_pass
+from adk_context_pack.replay.adk_requests import contents_for, is_model_call, request_of
+from adk_context_pack.replay.capped_events import CappedEvents
+from adk_context_pack.replay.recorded_session import RecordedSession
+from adk_context_pack.replay.session_meter import SessionMeter, payloads_of
+from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.call_reporter import CallReporter
+from adk_context_pack.reports.fingerprint import sample
+from adk_context_pack.reports.prefix_memory import PrefixMemory
+from adk_context_pack.reports.prefix_report import PrefixReport
+from adk_context_pack.tokens import Counter, TokenMeter
+
+CAPS = "tool_caps"
+"""The name under which capped tool results stand among the passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One model call, replayed.
+
+    Attributes:
+        report: the report, with the caps on tool results as its first pass.
+        prefix_without: how much of the agent's previous request would have been this one's prefix without the pack.
+    """
+
+    report: CallReport
+    prefix_without: PrefixReport
+
+
+class Replayer:
+    """Runs passes and caps over recorded sessions, one after the other. A session is only read.
+
+    Args:
+        passes: the passes, in their order.
+        caps: how tool results are capped; None caps none.
+        counter: a tokenizer of one's own, from text to tokens; without one, tokens are estimated.
+        keep_requests: puts the requests into the reports, for `write_html`.
+    """
+
+    def __init__(
+        self,
+        passes: Iterable[ContextPass],
+        *,
+        caps: ToolCaps | None = None,
+        counter: Counter | None = None,
+        keep_requests: bool = False,
+    ) -> None:
+        self.passes = tuple(passes)
+        self.caps = caps
+        self.counter = counter
+        self.keep_requests = keep_requests
+
+    def replay(self, session: RecordedSession) -> Iterator[Replayed | ValueError]:
+        """Each model call of a session in turn, or the error with which ADK refuses to rebuild its request."""
+        run = _SessionReplay(session, self)
+        for index, event in enumerate(session.events):
+            if is_model_call(event):
+                try:
+                    yield run.call(index, event)
+                except ValueError as error:
+                    yield error
+            run.state |= event.actions.state_delta
+
+
+class _SessionReplay:
+    """What is known while one session is replayed."""
+
+    def __init__(self, session: RecordedSession, settings: Replayer) -> None:
+        self.state = session.first_state()
+        self._session = session
+        self._settings = settings
+        self._capped = CappedEvents(session.events, settings.caps)
+        payloads = {
+            id(value): value for event in (*session.events, *self._capped.events) for value in payloads_of(event)
+        }
+        meter = TokenMeter(counter=settings.counter)
+        self._known = {key: meter.payload(value) for key, value in payloads.items()}
+        samples = {key: sample(value) for key, value in payloads.items()}
+        self._without, self._with = PrefixMemory(samples), PrefixMemory(samples)
+        self._questions: dict[str, types.Content | None] = {}
+
+    def call(self, index: int, event: Event) -> Replayed:
+        """One model call, whose answer is `event`, the session's event number `index`."""
+        settings = self._settings
+        meter = SessionMeter(self._known, counter=settings.counter)
+        built = request_of(event, contents_for(event, self._session.events[:index]))
+        call = self._model_call(index, event, {"meters": {settings.counter: meter}})
+        reporter = CallReporter(built, call, meter)
+        key = (self._session.id, event.author)
+        prefix = self._without.compare(key, built, meter, reporter.tokens_before)
+        request = built
+        if self._capped.reach(index):
+            request = request_of(event, self._capped.contents_for(index, event, built.contents))
+            call.note("results capped where they are made")
+            reporter.ran(CAPS, request, seconds=0.0, error=None)
+        for entry in settings.passes:
+            request = run_pass(entry, request, call, reporter)
+        keep = settings.keep_requests
+        report = reporter.report(request, self._with, keep_requests=keep, categories=keep)
+        report.heard(event.usage_metadata)
+        return Replayed(report, prefix)
+
+    def _model_call(self, index: int, event: Event, memo: dict[str, Any]) -> ModelCall:
+        events = self._capped.events[:index]
+        return ModelCall(
+            agent_name=event.author,
+            invocation_id=event.invocation_id,
+            session_id=self._session.id,
+            user_content=self._question(event.invocation_id, events),
+            events=events,
+            state=MappingProxyType(self.state),
+            memo=memo,
+        )
+
+    def _question(self, run: str, events: list[Event]) -> types.Content | None:
+        """The message that started a run."""
+        if run not in self._questions:
+            said = (each.content for each in events if each.author == "user" and each.invocation_id == run)
+            self._questions[run] = next((content for content in said if content is not None), None)
+        return self._questions[run]

@@ -1,0 +1,130 @@
+"""An `Event` from what a session service, `adk web` or an eval set has stored of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from importlib import import_module
+from typing import Any
+
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from pydantic import BaseModel, ValidationError
+
+from adk_context_pack.errors import RecordingError
+
+_JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metadata", "citation_metadata")
+_PLAIN_COLUMNS = ("id", "invocation_id", "author", "branch", "partial", "turn_complete", "error_code", "error_message")
+_PLAIN_TYPES = frozenset(
+    {
+        *(("builtins", name) for name in ("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool")),
+        ("collections", "OrderedDict"),
+        ("collections", "defaultdict"),
+        *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
+        ("decimal", "Decimal"),
+        ("uuid", "UUID"),
+    }
+)
+
+
+def event_of(data: Any) -> Event:
+    """An event from its JSON, in snake case or camel case, of any release.
+
+    Raises:
+        RecordingError: it is no event.
+    """
+    if not isinstance(data, Mapping):
+        raise RecordingError(f"an event is a JSON object, not {type(data).__name__}")
+    try:
+        return Event.model_validate(_known(data))
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise RecordingError(f"an event has a field that this ADK cannot read: {place}: {first['msg']}") from None
+
+
+def event_of_row(row: Mapping[str, Any]) -> Event:
+    """An event from a row of a table `events`: with `event_data` as JSON, or in columns and with pickled actions.
+
+    Raises:
+        RecordingError: it is no event, or holds a pickle of something else than an event's actions.
+    """
+    if "event_data" in row:
+        data = from_json(row["event_data"]) or {}
+        return event_of({"id": row["id"], "invocation_id": row["invocation_id"], **data})
+    data = {name: row[name] for name in _PLAIN_COLUMNS if row.get(name) is not None}
+    data |= {name: from_json(row[name]) for name in _JSON_COLUMNS if row.get(name)}
+    data["long_running_tool_ids"] = from_json(row.get("long_running_tool_ids_json") or "[]")
+    data["timestamp"] = _seconds(row["timestamp"])
+    data["actions"] = _actions(row.get("actions"))
+    return event_of(data)
+
+
+def from_json(value: Any) -> Any:
+    """A JSON column, which a driver gives as text or as objects.
+
+    Raises:
+        RecordingError: a text that is no JSON.
+    """
+    if not isinstance(value, str | bytes):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise RecordingError("a JSON column holds no JSON") from None
+
+
+def _known(data: Mapping[str, Any]) -> dict[str, Any]:
+    """`data` without the fields that this release of ADK does not know; some releases refuse what others write."""
+    found = {key: value for key, value in data.items() if key in _names(Event)}
+    actions = found.get("actions")
+    if isinstance(actions, Mapping):
+        found["actions"] = {key: value for key, value in actions.items() if key in _names(EventActions)}
+    elif actions is None:
+        found.pop("actions", None)
+    return found
+
+
+def _names(model: type[BaseModel], _seen: dict[type[BaseModel], frozenset[str]] = {}) -> frozenset[str]:  # noqa: B006
+    if model not in _seen:
+        aliases = (field.alias for field in model.model_fields.values() if field.alias)
+        _seen[model] = frozenset((*model.model_fields, *aliases))
+    return _seen[model]
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, int | float):
+        return float(value)
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _actions(value: Any) -> Any:
+    if not isinstance(value, bytes | bytearray | memoryview):
+        return value
+    try:
+        found = _ActionsUnpickler(io.BytesIO(bytes(value))).load()
+    except RecordingError:
+        raise
+    except Exception as exception:
+        raise RecordingError(f"an event's pickled actions cannot be read ({type(exception).__name__})") from None
+    # Through a dict, since a pickle of another release may lack fields of this one.
+    return {**found.__dict__} if isinstance(found, BaseModel) else found
+
+
+class _ActionsUnpickler(pickle.Unpickler):
+    """Reads the actions that ADK 1.x pickled, and nothing that could run: a database may hold anything."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """The class that a pickle names, if it is data of ADK's or plain data."""
+        if (module, name) in _PLAIN_TYPES:
+            return super().find_class(module, name)
+        if module.startswith(("google.adk.", "google.genai.")):
+            found = getattr(import_module(module), name, None)
+            if isinstance(found, type) and issubclass(found, BaseModel | Enum):
+                return found
+        raise RecordingError(f"an event's pickled actions name {module}.{name}, which is not read")

@@ -1,0 +1,90 @@
+"""Tool results as they would have been, had the pack been there when they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.adk.events.event import Event
+from google.genai import types
+
+from adk_context_pack.tools.cap_rows import CapRows
+from adk_context_pack.tools.exempt import is_exempt
+from adk_context_pack.tools.handles import HANDLE_LENGTH
+from adk_context_pack.tools.offload_payload import OffloadPayload
+from adk_context_pack.tools.payload_store import PayloadStore
+
+_OFFERED = frozenset({"query_rows", "read_payload"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NoStore(PayloadStore):
+    """Keeps nothing: a recording is only read."""
+
+    async def put(self, *_: Any, **__: Any) -> str:
+        return "0" * HANDLE_LENGTH
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCaps:
+    """Caps the results of recorded events, with the code that caps them in a run.
+
+    Args:
+        rows: how tables are capped; None caps none.
+        payloads: how long texts and deep JSON are capped; None caps none.
+    """
+
+    rows: CapRows | None = field(default_factory=lambda: CapRows(store=_NoStore()))
+    payloads: OffloadPayload | None = field(default_factory=lambda: OffloadPayload(store=_NoStore()))
+
+    @classmethod
+    def of(cls, *, max_rows: int, max_payload_tokens: int) -> ToolCaps:
+        """Caps with these limits.
+
+        Raises:
+            SettingError: a limit that cannot work.
+        """
+        store = _NoStore()
+        preview = min(OffloadPayload().preview_tokens, max_payload_tokens)
+        return cls(
+            rows=CapRows(max_rows=max_rows, store=store),
+            payloads=OffloadPayload(max_tokens=max_payload_tokens, preview_tokens=preview, store=store),
+        )
+
+    def apply(self, event: Event) -> Event:
+        """The event with its results capped; the same event where none is."""
+        content = event.content
+        parts = (content.parts if content else None) or []
+        if content is None or not any(part.function_response for part in parts):
+            return event
+        capped = [self._part(part, event) for part in parts]
+        if all(new is old for new, old in zip(capped, parts, strict=True)):
+            return event
+        return event.model_copy(update={"content": content.model_copy(update={"parts": capped})})
+
+    def _part(self, part: types.Part, event: Event) -> types.Part:
+        response = part.function_response
+        if response is None or response.response is None:
+            return part
+        name = response.name or ""
+        result: Any = response.response
+        if self.rows is not None and not is_exempt(name, result, event.actions, response.id):
+            result = _finished(self.rows.capped(result, None, tool_name=name, args={}, delta={}, offered=_OFFERED))
+        if self.payloads is not None and not is_exempt(name, {}, event.actions, response.id):
+            result = _finished(self.payloads.offloaded(result, None, tool_name=name, delta={}, offered=_OFFERED))
+        if result is response.response:
+            return part
+        body = result if isinstance(result, dict) else {"result": result}
+        return part.model_copy(update={"function_response": response.model_copy(update={"response": body})})
+
+
+def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    # Capping waits for its store alone, and this one answers at once.
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    finally:
+        coroutine.close()
+    raise RuntimeError("capping waited for something that is not its store")

@@ -1,0 +1,208 @@
+"""The command: tables, JSON, a page, budgets, exit codes."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adk_context_pack.__main__ import main
+from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.replay.progress import Progress
+from tests.support.recordings import recording
+
+SESSIONS = Path(__file__).parents[2].parent / "shared" / "data" / "adk_sessions"
+PASSES = (StripForContext(),)
+PIPELINE = ContextPipeline(PASSES)
+HERE = __name__
+
+
+def passes():
+    return PASSES
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    monkeypatch.setitem(sys.modules, "replay_settings", sys.modules[__name__])
+
+
+async def recorded(tmp_path, kind="snake", **settings):
+    path, _ = await recording(kind, tmp_path, **settings)
+    return str(path)
+
+
+def run(capsys, *arguments):
+    code = main(["replay", *map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+async def test_json_adds_up(tmp_path, capsys):
+    """Tokens and cost of the agents and of the sessions add up to the whole, and the passes explain the difference."""
+    path = await recorded(tmp_path, "sqlite")
+    await recorded(tmp_path, "sqlite", name="second")
+    code, out, err = run(capsys, path, "--json")
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert found["calls"] == 10
+    assert found["tokens_with"] < found["tokens_without"]
+    for group in (found["agents"].values(), found["sessions"]):
+        for key in ("calls", "tokens_without", "tokens_with", "cost_without", "cost_with"):
+            assert sum(each[key] for each in group) == pytest.approx(found[key])
+    saved = sum(each["tokens_saved"] for each in found["passes"].values())
+    assert saved == found["tokens_without"] - found["tokens_with"]
+    assert [each["id"] for each in found["sessions"]] == ["second", "session"]
+    assert found["agents"].keys() == {"scout", "writer"}
+    assert found["prompt_tokens"] == 7000
+
+
+async def test_prints_tables(tmp_path, capsys):
+    """Without options the command prints a line for each agent, pass and session, and what the figures mean."""
+    code, out, _ = run(capsys, await recorded(tmp_path))
+    assert code == 0
+    for wanted in (
+        "5 model calls in 1 sessions",
+        "scout ",
+        "writer ",
+        "cast_narrative",
+        "session (",
+        "not in a session",
+    ):
+        assert wanted in out
+
+
+async def test_prices_count(tmp_path, capsys):
+    """With cached tokens for nothing and at the full price, the cost goes from the new tokens alone to all of them."""
+    path = await recorded(tmp_path)
+    full, free = (
+        json.loads(run(capsys, path, "--json", "--price-input", "2", "--price-cached", cached)[1])
+        for cached in ("2", "0")
+    )
+    assert full["cost_without"] == pytest.approx(full["tokens_without"] * 2 / 1e6)
+    assert 0 < free["cost_without"] < full["cost_without"]
+
+
+@pytest.mark.parametrize("name", ["PASSES", "PIPELINE", "passes", "StripForContext"])
+async def test_passes_can_be_chosen(tmp_path, capsys, name):
+    """`--passes` takes a tuple, a pipeline, a function, a class; no other pass runs."""
+    code, out, _ = run(capsys, await recorded(tmp_path), "--json", "--no-caps", "--passes", f"replay_settings:{name}")
+    assert code == 0
+    assert json.loads(out)["passes"].keys() == {"strip_for_context"}
+
+
+async def test_caps_can_be_set(tmp_path, capsys):
+    """Fewer rows make smaller requests; `--no-caps` leaves results alone."""
+    path = await recorded(tmp_path)
+    few, many = (json.loads(run(capsys, path, "--json", *more)[1]) for more in (("--max-rows", "5"), ("--no-caps",)))
+    assert few["tokens_with"] < many["tokens_with"]
+    assert few["passes"]["tool_caps"]["tokens_saved"] > 0
+    assert "tool_caps" not in many["passes"]
+
+
+async def test_a_counter_can_be_given(tmp_path, capsys):
+    """`--counter` counts with a tokenizer of one's own."""
+    path = await recorded(tmp_path)
+    by_length = json.loads(run(capsys, path, "--json", "--counter", "builtins:len")[1])
+    estimated = json.loads(run(capsys, path, "--json")[1])
+    assert by_length["tokens_without"] > 2 * estimated["tokens_without"]
+
+
+async def test_a_budget_fails_the_command(tmp_path, capsys):
+    """A request over its agent's budget is told in a line, and the exit code is 1; within it, 0."""
+    path = await recorded(tmp_path)
+    code, out, err = run(capsys, path, "--json", "--max-tokens", "scout=50", "--max-tokens", "writer=100000")
+    assert code == 1
+    assert json.loads(out)["over_budget"] == err.splitlines()
+    assert err.startswith("scout: ")
+    assert "over its budget of 50" in err
+    assert run(capsys, path, "--max-tokens", "*=100000")[0] == 0
+    assert run(capsys, path, "--max-tokens", "*=10")[0] == 1
+    code, _, err = run(capsys, path, "--max-tokens", "nobody=10")
+    assert (code, err) == (0, "--max-tokens nobody: no call of this agent in these sessions\n")
+
+
+async def test_broken_files_get_a_line_and_the_rest_goes_on(tmp_path, capsys):
+    """Files that cannot be read are told one by one; the others are replayed, and the exit code is 2."""
+    good = await recorded(tmp_path)
+    (tmp_path / "foreign.md").write_text("# text", encoding="utf-8")
+    code, out, err = run(capsys, tmp_path / "foreign.md", good, tmp_path / "missing.json", "--json")
+    assert code == 2
+    assert json.loads(out)["calls"] == 5
+    assert json.loads(out)["problems"] == err.splitlines()
+    assert [line.split(": ")[1] for line in err.splitlines()] == [
+        "neither a SQLite database nor JSON",
+        "No such file or directory",
+    ] or len(err.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--max-tokens", "writer"),
+        ("--max-tokens", "writer=0"),
+        ("--max-rows", "0"),
+        ("--max-payload-tokens", "0"),
+        ("--window", "0"),
+        ("--price-input", "-1"),
+        ("--price-cached", "nan"),
+        ("--passes", "nowhere"),
+        ("--passes", "no.such.module:name"),
+        ("--passes", "replay_settings:no_such_name"),
+        ("--passes", "replay_settings:HERE"),
+        ("--counter", "replay_settings:PASSES"),
+    ],
+)
+async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):
+    """An option that cannot work is named with its value in one line, before anything is read."""
+    code, out, err = run(capsys, tmp_path / "never read", *option)
+    assert (code, out) == (64, "")
+    assert option[1] in err
+    assert len(err.splitlines()) == 1
+
+
+async def test_writes_a_page(tmp_path, capsys):
+    """`--html` writes the calls with both requests; a folder that is not there is told."""
+    path = await recorded(tmp_path)
+    assert run(capsys, path, "--html", tmp_path / "page.html")[0] == 0
+    assert "look_up" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    code, _, err = run(capsys, path, "--html", tmp_path / "no" / "page.html")
+    assert code == 2
+    assert "No such file or directory" in err
+
+
+def test_runs_as_a_module():
+    """`python -m adk_context_pack replay` replays the recorded sessions of ADK's samples."""
+    if not SESSIONS.is_dir():
+        pytest.skip(f"{SESSIONS.name} is not beside this clone")
+    files = sorted(map(str, SESSIONS.glob("*.json")))
+    command = [sys.executable, "-m", "adk_context_pack", "replay", *files, "--json"]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root, timeout=300)  # noqa: S603
+    found = json.loads(done.stdout)
+    assert found["calls"] == 36
+    assert 0 < found["tokens_with"] < found["tokens_without"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
+    """A bar appears once work takes long, is wiped off at the end, and never in a file."""
+    clock = iter(range(100))
+    monkeypatch.setattr("adk_context_pack.replay.progress.monotonic", lambda: next(clock))
+    for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
+        progress = Progress(stream)
+        progress.total = 4
+        progress.step(1, 10)
+        progress.step(2, 1000)
+        progress.end()
+        assert ("[############............] 2/4 sessions 1,000 calls" in stream.getvalue()) == drawn
+        assert stream.getvalue().endswith("\r\x1b[K") == drawn
+    progress = Progress(Terminal())
+    progress.step(3, 5)
+    assert "3 sessions" in progress._stream.getvalue()

@@ -1,0 +1,155 @@
+"""Recordings: every form in which ADK stores a session is read, and none of them is written to."""
+
+import hashlib
+import json
+import pickle
+import sqlite3
+
+import pytest
+
+from adk_context_pack.errors import RecordingError
+from adk_context_pack.replay.database_recording import DatabaseRecording
+from adk_context_pack.replay.recordings import open_recording, sessions_in
+from tests.support.recordings import KINDS, as_json, recording
+from tests.support.reported import SECRET, reported_run
+
+
+def contents(events):
+    return [(event.author, event.invocation_id, event.content and event.content.model_dump()) for event in events]
+
+
+def snapshot(folder):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_reads_what_adk_has_written(kind, tmp_path):
+    """The events and the state of a session come back as ADK wrote them, from every kind of recording."""
+    path, session = await recording(kind, tmp_path)
+    before = snapshot(tmp_path)
+    (found,) = sessions_in(open_recording(str(path)))
+    assert contents(found.events) == contents(session.events)
+    assert (found.id, found.app_name, found.user_id) == (session.id, session.app_name, session.user_id)
+    assert [event.actions.state_delta for event in found.events] == [e.actions.state_delta for e in session.events]
+    assert found.state == session.state
+    assert found.first_state() == {"user:lang": "no"}
+    assert snapshot(tmp_path) == before
+
+
+async def test_several_sessions_come_one_after_the_other(tmp_path):
+    """All sessions of a database are read, and their number is known beforehand."""
+    for name in ("one", "two", "three"):
+        path, _ = await recording("sqlite", tmp_path, turns=1, name=name)
+    recorded = open_recording(str(path))
+    assert recorded.count() == 3
+    assert sorted(found.id for found in sessions_in(recorded)) == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize("kind", ["new_tables", "old_tables"])
+async def test_a_database_url_is_read(kind, tmp_path):
+    """A SQLite URL is read as its file, and any other one through SQLAlchemy, with the same result."""
+    pytest.importorskip("sqlalchemy")
+    path, session = await recording(kind, tmp_path)
+    (by_file,) = sessions_in(open_recording(f"sqlite+aiosqlite:///{path}"))
+    (by_driver,) = DatabaseRecording(f"sqlite:///{path}")
+    for found in (by_file, by_driver):
+        assert contents(found.events) == contents(session.events)
+        assert found.state == session.state
+
+
+def test_an_async_database_url_is_read(tmp_path):
+    """An asynchronous driver is driven to the end, without a loop of the caller's."""
+    import asyncio  # noqa: PLC0415
+
+    pytest.importorskip("sqlalchemy")
+    pytest.importorskip("aiosqlite")
+    pytest.importorskip("greenlet")
+    path, session = asyncio.run(recording("new_tables", tmp_path))
+    (found,) = DatabaseRecording(f"sqlite+aiosqlite:///{path}")
+    assert contents(found.events) == contents(session.events)
+
+
+def test_a_database_that_is_away_gets_one_line_without_its_password(tmp_path):
+    """Neither a missing driver nor a missing server shows the password of the URL."""
+    pytest.importorskip("sqlalchemy")
+    for url in (f"postgresql://me:{SECRET}@127.0.0.1:1/db", f"mysql+nodriver://me:{SECRET}@127.0.0.1:1/db", "x://"):
+        (error,) = sessions_in(open_recording(url))
+        assert isinstance(error, RecordingError)
+        assert SECRET not in str(error)
+        assert "\n" not in str(error)
+
+
+def broken_files(folder):
+    def sqlite(name, *statements):
+        with sqlite3.connect(folder / name) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        return folder / name
+
+    def file(name, data):
+        (folder / name).write_bytes(data)
+        return folder / name
+
+    yield folder / "missing.json"
+    yield folder
+    yield file("empty", b"")
+    yield file("text.md", b"# a text")
+    yield file("list.json", b"[1, 2]")
+    yield file("nothing.json", b"[]")
+    yield file("object.json", b'{"a": 1}')
+    yield file("events.json", b'{"id": "x", "events": [{"author": 7}]}')
+    yield file("event.json", b'{"id": "x", "events": ["text"]}')
+    yield file("deep.json", b"[" * 100_000)
+    yield file("cases.json", b'{"eval_set_id": "x", "eval_cases": [{"eval_id": "y"}]}')
+    yield sqlite("foreign.db", "CREATE TABLE customers (name TEXT)")
+    yield file("damaged.db", b"SQLite format 3\0" + b"\xff" * 4096)
+    yield file("cut.db", b"SQLite format 3\0")
+
+
+def test_broken_and_foreign_files_get_one_clear_line_each(tmp_path):
+    """Whatever is no recording is told with its name in one line, and nothing is raised."""
+    for path in broken_files(tmp_path):
+        try:
+            (error,) = sessions_in(open_recording(str(path)))
+        except RecordingError as raised:
+            error = raised
+        assert isinstance(error, RecordingError), path
+        assert str(path) in str(error)
+        assert "\n" not in str(error)
+
+
+async def test_one_broken_session_does_not_hide_the_others(tmp_path):
+    """A session that cannot be read gives its line, and the next session is read."""
+    for name in ("a", "b"):
+        path, _ = await recording("sqlite", tmp_path, turns=1, name=name)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE events SET event_data = 'no json' WHERE session_id = 'a'")
+    first, second = sessions_in(open_recording(str(path)))
+    assert "session a: a JSON column holds no JSON" in str(first)
+    assert second.id == "b"
+
+
+class Attack:
+    def __reduce__(self):
+        return print, ("it ran",)
+
+
+async def test_a_pickle_of_something_else_is_not_run(tmp_path, capsys):
+    """Pickled actions that name anything but ADK's data are refused before anything runs."""
+    path, _ = await recording("old_tables", tmp_path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE events SET actions = ?", (pickle.dumps(Attack()),))
+    (error,) = sessions_in(open_recording(str(path)))
+    assert "pickled actions name builtins.print" in str(error)
+    assert "it ran" not in capsys.readouterr().out
+
+
+async def test_fields_of_other_releases_are_passed_over(tmp_path):
+    """What another ADK writes into an event does not make a session unreadable."""
+    run, _ = await reported_run()
+    data = as_json(run.session, camel=True)
+    for event in data["events"]:
+        event["fromTheFuture"] = event["actions"]["alsoNew"] = {"a": 1}
+    (tmp_path / "new.json").write_text(json.dumps(data), encoding="utf-8")
+    (found,) = sessions_in(open_recording(str(tmp_path / "new.json")))
+    assert contents(found.events) == contents(run.session.events)

@@ -1,0 +1,181 @@
+"""Replayer: the requests of a recorded session are those that its models received, and what the pack makes of them."""
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.genai import types
+
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack.replay.recorded_session import RecordedSession
+from adk_context_pack.replay.replayer import CAPS, Replayer
+from adk_context_pack.replay.tool_caps import ToolCaps
+from tests.support.events import agent_called, agent_said, tool_returned, user_said
+from tests.support.reported import reported_run
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+
+class Watch(ContextPass):
+    seen = []  # noqa: RUF012 - one list for the whole test
+
+    def apply(self, request, call):
+        self.seen.append((call.agent_name, call.user_content, dict(call.state), request.contents))
+        return request
+
+
+@pytest.fixture
+def watch():
+    Watch.seen.clear()
+    return Watch()
+
+
+def recorded(session):
+    return RecordedSession(id=session.id, state=dict(session.state), events=session.events, source="test")
+
+
+def replayed(session, *passes, **settings):
+    return list(Replayer(passes, **settings).replay(recorded(session)))
+
+
+async def test_rebuilds_what_the_models_received(watch):
+    """The contents of each rebuilt request are exactly those that the model received in the run."""
+    from adk_context_pack.pipeline import ContextPipeline  # noqa: PLC0415
+
+    run, _ = await reported_run("Where is Oslo?", "And now?", pipeline=ContextPipeline([]))
+    replayed(run.session, watch)
+    assert [name for name, *_ in watch.seen] == ["scout", "scout", "writer", "scout", "writer"]
+    assert [contents for *_, contents in watch.seen] == [request.contents for request in run.requests]
+    assert {user.parts[0].text for _, user, *_ in watch.seen} == {"Where is Oslo?", "And now?"}
+
+
+async def test_the_state_is_that_of_the_call(watch):
+    """Each call sees the state as the events before it had left it, not as it was stored in the end."""
+
+    def count(tool_context):
+        tool_context.state["count"] = tool_context.state.get("count", 0) + 1
+        return {"status": "ok"}
+
+    count.__annotations__["tool_context"] = __import__("google.adk.tools", fromlist=["ToolContext"]).ToolContext
+    agent = LlmAgent(
+        name="counter",
+        model=ScriptedModel(answer=lambda request: "Done." if len(results_in(request)) > 2 else call("count")),
+        tools=[count],
+    )
+    run = await run_agent(agent, "Count.", state={"given": True})
+    replayed(run.session, watch)
+    assert [state for _, _, state, _ in watch.seen] == [
+        {"given": True},
+        *({"given": True, "count": number} for number in (1, 2, 3)),
+    ]
+
+
+async def test_passes_and_reports_are_those_of_a_run():
+    """Replaying a session without the pack tells the same tokens that a run with the pack reports."""
+    from adk_context_pack.pipeline import ContextPipeline  # noqa: PLC0415
+
+    run, _ = await reported_run("Where is Oslo?", "And now?", pipeline=ContextPipeline([]))
+    _, live = await reported_run("Where is Oslo?", "And now?")
+    for call_, report in zip(
+        replayed(run.session, StripForContext(), CastNarrative(), keep_requests=True), live.reports, strict=True
+    ):
+        found = call_.report
+        assert found.tokens_before == report.tokens_before - fixed(report)
+        assert found.tokens_after == report.tokens_after - fixed(report)
+        assert sum(found.categories.values()) == found.tokens_after
+        assert (found.prompt_tokens, found.cached_tokens) == (700, 300)
+        assert found.request_before
+
+
+def fixed(report):
+    return report.categories["system_instruction"] + report.categories["tool_declarations"]
+
+
+def long_session(reader="scout"):
+    rows = [{"city": "Oslo", "number": number, "name": f"street {number}"} for number in range(400)]
+    return RecordedSession(
+        id="long",
+        events=[
+            user_said("Where is Oslo?"),
+            agent_called("scout", "look_up", "call_1", city="Oslo"),
+            tool_returned("scout", "look_up", {"rows": rows}, "call_1"),
+            agent_said("scout", "There."),
+            user_said("And now?"),
+            agent_called("scout", "look_up", "call_2", city="Bergen"),
+            tool_returned("scout", "look_up", {"rows": rows[:3]}, "call_2"),
+            agent_said(reader, "Here."),
+            user_said("Thanks."),
+            agent_said(reader, "Welcome."),
+        ],
+    )
+
+
+@pytest.mark.parametrize("reader", ["scout", "writer"])
+def test_caps_stand_before_the_passes(reader, watch):
+    """A result over the limits is capped in every later request, relayed or not, and counted as the first pass."""
+    calls = list(Replayer([watch], caps=ToolCaps.of(max_rows=10, max_payload_tokens=2000)).replay(long_session(reader)))
+    assert [[each.name for each in call_.report.passes] for call_ in calls] == [
+        ["watch"],
+        [CAPS, "watch"],
+        [CAPS, "watch"],
+        [CAPS, "watch"],
+        [CAPS, "watch"],
+    ]
+    for call_ in calls[1:]:
+        report = call_.report
+        assert report.passes[0].tokens_before == report.tokens_before
+        assert report.passes[0].tokens_after == report.passes[1].tokens_before
+        assert report.tokens_after < report.tokens_before / 3
+    for *_, contents in watch.seen[1:]:
+        assert "_row_limits" in str(contents)
+        assert "street 200" not in str(contents)
+
+
+@pytest.mark.parametrize("reader", ["scout", "writer"])
+def test_capped_requests_are_those_that_adk_would_build(reader, watch):
+    """However they are made, the capped requests equal what ADK builds from a session with capped results."""
+    caps = ToolCaps.of(max_rows=10, max_payload_tokens=2000)
+    session = long_session(reader)
+    list(Replayer([watch], caps=caps).replay(session))
+    made = [contents for *_, contents in watch.seen]
+    watch.seen.clear()
+    capped = RecordedSession(id="long", events=[caps.apply(event) for event in session.events])
+    list(Replayer([watch]).replay(capped))
+    assert made == [contents for *_, contents in watch.seen]
+
+
+def test_nothing_of_the_session_is_changed():
+    """The recorded events are the same after a replay, down to their payloads."""
+    session = long_session("writer")
+    before = [event.model_dump_json() for event in session.events]
+    list(Replayer([StripForContext(), CastNarrative()], caps=ToolCaps()).replay(session))
+    assert [event.model_dump_json() for event in session.events] == before
+
+
+def test_prefixes_are_told_for_both_sides():
+    """Without the pack an agent's request is the prefix of its next one; not so with a pass that moves its front."""
+
+    class MoveTheFront(ContextPass):
+        def apply(self, request, call):
+            front = types.Content(role="user", parts=[types.Part(text=f"{len(call.events)} events")])
+            return request.model_copy(update={"contents": [front, *request.contents]})
+
+    calls = list(Replayer([MoveTheFront()]).replay(long_session()))
+    assert [call_.prefix_without.share for call_ in calls] == [0.0, 1.0, 1.0, 1.0, 1.0]
+    assert [call_.report.prefix.tokens for call_ in calls] == [0] * 5
+
+
+def test_a_request_that_adk_refuses_is_given_as_its_error(monkeypatch):
+    """Where ADK cannot rebuild one request, the others are replayed."""
+    from adk_context_pack.replay import replayer  # noqa: PLC0415
+
+    real = replayer.contents_for
+
+    def sometimes(event, before):
+        if len(before) == 5:
+            raise ValueError("no call for this result")
+        return real(event, before)
+
+    monkeypatch.setattr(replayer, "contents_for", sometimes)
+    found = list(Replayer([]).replay(long_session()))
+    assert [isinstance(each, ValueError) for each in found] == [False, False, True, False, False]
