@@ -15,8 +15,10 @@ _WINDOWS = (
     (re.compile(r"claude"), 200_000),
     (re.compile(r"gpt-4\.1"), 1_047_576),
     (re.compile(r"gpt-5"), 272_000),
+    (re.compile(r"(^|/)o1-(mini|preview)"), 128_000),
     (re.compile(r"(^|/)o[134]\b"), 200_000),
-    (re.compile(r"gpt-4(?!o|\.|-turbo)"), 8_192),
+    (re.compile(r"gpt-4-32k"), 32_768),
+    (re.compile(r"gpt-4(-0314|-0613)?$"), 8_192),
     (re.compile(r"gpt-3\.5"), 16_385),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adk_context_pack._settings import positive
@@ -36,7 +36,7 @@ class PackSettings:
         rows: how tables in tool results are capped; None caps none.
         payloads: how other large tool results are kept out of the prompt; None keeps none out.
         read_back: whether an agent that has shortened results is given the tools that read the whole of them
-            (`query_rows`, `read_payload`), and `search_history` once its history does not fit any more.
+            (`query_rows`, `read_payload`), and `search_history` once a part of its history leaves its requests.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -52,9 +52,8 @@ class PackSettings:
         """Checks the settings."""
         if self.max_tokens is not None:
             positive(self, "max_tokens", self.max_tokens)
-        for entry in self.passes or ():
-            if not isinstance(entry, ContextPass):
-                raise SettingError.of(self, "passes", entry, "made of passes such as StripForContext()")
+        if self.passes is not None:
+            object.__setattr__(self, "passes", _checked_passes(self, self.passes))
         if not isinstance(self.rows, CapRows | None):
             raise SettingError.of(self, "rows", self.rows, "CapRows(…) or None")
         if not isinstance(self.payloads, OffloadPayload | None):
@@ -67,3 +66,13 @@ class PackSettings:
     def passes_within(self, budget: int, counter: Counter | None = None) -> tuple[ContextPass, ...]:
         """The passes for a request of at most `budget` tokens."""
         return default_passes(max_tokens=budget, counter=counter) if self.passes is None else tuple(self.passes)
+
+
+def _checked_passes(owner: object, passes: object) -> tuple[ContextPass, ...]:
+    if isinstance(passes, ContextPass) or not isinstance(passes, Iterable):
+        raise SettingError.of(owner, "passes", passes, "a sequence of passes such as [StripForContext()]")
+    found = tuple(passes)
+    for entry in found:
+        if not isinstance(entry, ContextPass):
+            raise SettingError.of(owner, "passes", entry, "made of passes such as StripForContext()")
+    return found

@@ -13,23 +13,27 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk import is_live
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.errors import SettingError
+from adk_context_pack.history_need import history_leaves
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.pack_settings import DEFAULT_PAYLOADS, DEFAULT_ROWS, PackSettings
 from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.telemetry import Telemetry
-from adk_context_pack.tokens import Counter, meter_of
+from adk_context_pack.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.payload_store import PayloadStore, Place
 from adk_context_pack.tools.read_back import READ_BACK, offer_read_back
 from adk_context_pack.tools.reduce_event import is_stored, reduce_event
 from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.wrap import wrap_run
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -43,8 +47,13 @@ class ContextPackPlugin(BasePlugin):
     adk_context_pack.ContextPackPlugin`, and the same for `adk api_server`.
 
     It returns nothing from any callback, so it hides neither an agent's own callbacks nor other plugins, and none of
-    its failures reaches the run. One instance serves all sessions of an app, and the children of `AgentTool`. In live
-    mode, where ADK ignores a changed request, it stands aside and says so once.
+    its failures reaches the run (but for a pass that is told to, with `on_error="raise"`). One instance serves all
+    sessions of an app, and the children of `AgentTool`. In live mode, where ADK ignores a changed request, it stands
+    aside and says so once.
+
+    An agent's `after_tool_callback` sees the whole result of its tool. On ADK 1.22, which stores an event before any
+    plugin sees it, results are made smaller within the tool, and that callback sees the smaller one. Errors, results
+    that are the answer to the user (`skip_summarization`), pending ones and those of ADK's own tools stay whole.
 
     Args:
         name: the plugin's name in ADK.
@@ -54,9 +63,10 @@ class ContextPackPlugin(BasePlugin):
         rows: how tables in tool results are capped; None caps none.
         payloads: how other large tool results are kept out of the prompt; None keeps none out.
         read_back: whether an agent with shortened results is given `query_rows` and `read_payload`, and
-            `search_history` once its history does not fit any more.
+            `search_history` once a part of its history leaves its requests.
         store: where full results are kept, in place of what `rows` and `payloads` say; see `PayloadStore`.
-        agents: other settings for single agents by name, as `PackSettings`; None leaves an agent alone.
+        agents: settings for single agents by name, as `PackSettings`, in place of all of the above; None leaves an
+            agent alone.
         counter: a tokenizer of one's own for budgets and reports, from text to tokens.
         max_reports: how many reports are kept.
         keep_requests: keeps the newest requests for `write_html`; see `ContextPipeline`.
@@ -96,7 +106,8 @@ class ContextPackPlugin(BasePlugin):
             payloads=payloads if store is None or payloads is None else replace(payloads, store=store),
             read_back=read_back,
         )
-        self._agents = _checked(agents or {})
+        self._agents = _checked(agents)
+        valid_counter(self, counter)
         self._counter = counter
         self._pipeline = ContextPipeline(
             (), counter=counter, max_reports=max_reports, keep_requests=keep_requests, telemetry=telemetry
@@ -120,10 +131,16 @@ class ContextPackPlugin(BasePlugin):
         """ADK's callback: the passes over the request, and the tools that it needs beside its own."""
         try:
             settings = self.settings_for(callback_context.agent_name)
-            if settings is not None and not self._stands_aside(callback_context):
-                self._prepare(settings, callback_context, llm_request)
+            if settings is None or self._stands_aside(callback_context):
+                return None
+            call = ModelCall.of(callback_context)
+            passes = self._passes(settings, settings.budget_for(llm_request.model))
+            self._prepare(settings, passes, llm_request, call)
         except Exception:
             logger.exception("a request goes out as it is")
+            return None
+        # Passes fail safe by themselves, and with on_error="raise" somebody wants to see it.
+        self._pipeline.process(callback_context, llm_request, call, passes)
         return None
 
     async def after_model_callback(
@@ -151,17 +168,37 @@ class ContextPackPlugin(BasePlugin):
             logger.exception("an event is stored as it is")
         return None
 
-    def _prepare(self, settings: PackSettings, context: CallbackContext, request: LlmRequest) -> None:
+    def _prepare(
+        self, settings: PackSettings, passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall
+    ) -> None:
         if self._stored_first is not False:
-            # Up to 1.22 ADK stores an event before a plugin sees it, so results must be smaller when tools return.
-            # Which release this is shows with the first event; until then tools are wrapped to be sure.
-            _reducer(settings).wrap_tools(request)
-        call = ModelCall.of(context)
-        budget = settings.budget_for(request.model)
-        if settings.read_back:
-            crowded = meter_of(call, self._counter).request(request) > budget
-            offer_read_back(request, call.state, history=crowded)
-        self._pipeline.process(context, request, call, self._passes(settings, budget))
+            self._wrap_tools(_reducer(settings), request)
+        if settings.read_back and request.tools_dict:
+            offer_read_back(request, call.state, history=self._history_leaves(request, call, passes))
+
+    def _wrap_tools(self, reducer: ResultReducer, request: LlmRequest) -> None:
+        # Up to 1.22 ADK stores an event before a plugin sees it, so results must be smaller when tools return. Which
+        # release this is shows with the first event, that of the call, which comes before the tool returns.
+        async def reduce(tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any) -> Any:
+            if self._stored_first is False:
+                return result
+            try:
+                return await reducer.reduce(tool, args, context, result)
+            except Exception:
+                logger.exception("a result of %s stays as it is", tool.name)
+                return result
+
+        offered = request.tools_dict
+        for name, tool in offered.items():
+            offered[name] = wrap_run(tool, reduce)
+
+    def _history_leaves(self, request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]) -> bool:
+        try:
+            return history_leaves(request, call, passes, meter_of(call, self._counter))
+        except Exception:
+            # A counter of the user's own.
+            logger.exception("it could not be told whether history leaves a request")
+            return False
 
     def _passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
         # Settings live as long as the plugin, so that their ids are theirs; a budget is one for each model.
@@ -179,11 +216,12 @@ class ContextPackPlugin(BasePlugin):
         return True
 
 
-def _checked(agents: Mapping[str, PackSettings | None]) -> dict[str, PackSettings | None]:
-    for settings in agents.values() if isinstance(agents, Mapping) else (agents,):
-        if not isinstance(settings, PackSettings | None):
+def _checked(agents: Mapping[str, PackSettings | None] | None) -> dict[str, PackSettings | None]:
+    given = {} if agents is None else agents
+    for settings in given.values() if isinstance(given, Mapping) else (given,):
+        if not isinstance(given, Mapping) or not isinstance(settings, PackSettings | None):
             raise SettingError.of("ContextPackPlugin", "agents", settings, 'such as {"writer": PackSettings()}')
-    return dict(agents)
+    return dict(given)
 
 
 def _reducer(settings: PackSettings) -> ResultReducer:

@@ -27,13 +27,14 @@ async def reduce_event(context: InvocationContext, event: Event, reduce: Reduce)
         reduce: what makes one response smaller.
 
     Returns:
-        Whether anything was changed. False for an event that is stored already.
+        Whether anything was changed. False for an event that is stored already, and for results that are themselves
+        the answer to the user.
     """
     content = event.content
     parts = (content.parts if content else None) or []
     if content is None or event.partial or not any(part.function_response for part in parts):
         return False
-    if is_stored(context, event):
+    if event.actions.skip_summarization or is_stored(context, event):
         return False
     reduced = [await _reduced(part, event, reduce) for part in parts]
     if all(new is old for new, old in zip(reduced, parts, strict=True)):

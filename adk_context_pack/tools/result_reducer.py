@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
@@ -15,8 +14,12 @@ from google.genai import types
 from adk_context_pack.tools.cap_event import capped_response
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.exempt import is_exempt
-from adk_context_pack.tools.offload_payload import OffloadPayload
-from adk_context_pack.tools.wrap import wrap_run
+from adk_context_pack.tools.offload_payload import PREVIEW, OffloadPayload
+from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE
+
+# What a skill says is an instruction, and half of an instruction is none.
+_READ_WHOLE = frozenset({"load_skill"})
+_OF_THE_STUB = frozenset({LIMITS, FACTS, HANDLE, NOTE})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,24 +41,24 @@ class ResultReducer:
     ) -> Any:
         """What shall stand in the place of a fresh response's value; the very same value where it is small."""
         value: Any = response.response
-        if self.rows is not None:
-            value = await capped_response(self.rows, response, context, delta, self.offered)
-        if value is not response.response:
+        name = response.name or ""
+        if name in _READ_WHOLE:
             return value
-        return await self._offloaded(value, context, response.name or "", delta)
+        capped = value
+        if self.rows is not None:
+            capped = await capped_response(self.rows, response, context, delta, self.offered)
+        return await self._offloaded(capped, context, name, delta)
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """What a wrapped tool gives in place of its result, on releases that store an event before plugins see it."""
-        if is_exempt(tool.name, result, tool_context.actions, tool_context.function_call_id):
+        actions, name = tool_context.actions, tool.name
+        # Results that are themselves the answer to the user stay whole.
+        if name in _READ_WHOLE or actions.skip_summarization:
             return result
-        capped = await self._capped(tool.name, args, tool_context, result)
-        return capped if capped is not result else await self._offloaded(result, tool_context, tool.name, None)
-
-    def wrap_tools(self, request: LlmRequest) -> None:
-        """Puts copies that reduce their results in the place of the tools that a request offers."""
-        offered = request.tools_dict
-        for name, tool in offered.items():
-            offered[name] = wrap_run(tool, self.reduce)
+        if is_exempt(name, result, actions, tool_context.function_call_id):
+            return result
+        capped = await self._capped(name, args, tool_context, result)
+        return await self._offloaded(capped, tool_context, name, None)
 
     async def _capped(self, name: str, args: Mapping[str, Any], context: ToolContext, result: Any) -> Any:
         own = self.rows.settings_for(name) if self.rows else None
@@ -67,4 +70,21 @@ class ResultReducer:
         own = self.payloads.settings_for(name) if self.payloads else None
         if own is None:
             return value
-        return await own.offloaded(value, context, tool_name=name, delta=delta, offered=self.offered)
+        settings: dict[str, Any] = {"tool_name": name, "delta": delta, "offered": self.offered}
+        if not (isinstance(value, Mapping) and LIMITS in value):
+            return await own.offloaded(value, context, **settings)
+        # A capped result may hold long texts beside its tables.
+        rest = _beside_tables(value)
+        return _merged(value, rest, await own.offloaded(rest, context, **settings))
+
+
+def _beside_tables(stub: Mapping[str, Any]) -> dict[str, Any]:
+    tables = {str(path).partition(".")[0] for path in stub[LIMITS]} | _OF_THE_STUB
+    return {key: value for key, value in stub.items() if key not in tables}
+
+
+def _merged(stub: Mapping[str, Any], rest: Mapping[str, Any], smaller: Mapping[str, Any]) -> Mapping[str, Any]:
+    if smaller is rest:
+        return stub
+    kept = {key: smaller.get(key, value) for key, value in stub.items() if key not in rest or key in smaller}
+    return {**kept, PREVIEW: smaller[PREVIEW]} if PREVIEW in smaller else kept

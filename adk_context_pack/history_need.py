@@ -1,0 +1,64 @@
+"""Whether a part of an agent's history leaves its request, so that it needs a tool to find it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.passes.clear_tool_results import ClearToolResults
+from adk_context_pack.passes.fit_token_budget import FitTokenBudget
+from adk_context_pack.tokens import TokenMeter
+
+# Estimates are set right by the provider's figures later than this is asked, and rarely by more than this. Being early
+# costs one declaration; being late would cost the cached prefix a second time.
+_EARLY = 0.5
+
+
+def history_leaves(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass], meter: TokenMeter) -> bool:
+    """Whether `passes` leave out, or are about to leave out, what was said or returned before.
+
+    It does not go back to False while a session grows, so that the tools of an agent change once at most.
+
+    Args:
+        request: the request before the passes.
+        call: whose request it is.
+        passes: those that will run.
+        meter: what counts; the passes may share it.
+    """
+    budget = min((entry.max_tokens for entry in passes if isinstance(entry, FitTokenBudget)), default=None)
+    if budget is not None and meter.request(request) > budget * _EARLY:
+        return True
+    return any(isinstance(entry, ClearToolResults) and _clears(entry, request, call, meter) for entry in passes)
+
+
+def _clears(entry: ClearToolResults, request: LlmRequest, call: ModelCall, meter: TokenMeter) -> bool:
+    contents = request.contents or []
+    start = _start_of_turn(contents, call.user_content)
+    earlier = _results(contents[:start])
+    results = earlier + _results(contents[start:])
+    of_turn = len(results) - max(entry.keep_results, entry.keep_in_turn or 0)
+    old = results[: max(0, min(len(results) - entry.keep_results, max(len(earlier), of_turn)))]
+    return any(
+        result.name not in entry.exclude_tools and meter.payload(result.response) >= entry.min_tokens for result in old
+    )
+
+
+def _start_of_turn(contents: Sequence[types.Content], message: types.Content | None) -> int:
+    """The index of the user's current message; where it is not found, nothing counts as earlier."""
+    texts = _texts(message) if message else []
+    for index in range(len(contents) - 1, -1, -1):
+        if contents[index].role == "user" and texts and _texts(contents[index]) == texts:
+            return index
+    return 0
+
+
+def _texts(content: types.Content) -> list[str]:
+    return [part.text for part in content.parts or () if part.text]
+
+
+def _results(contents: Sequence[types.Content]) -> list[types.FunctionResponse]:
+    return [part.function_response for content in contents for part in content.parts or () if part.function_response]

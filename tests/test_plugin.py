@@ -1,0 +1,242 @@
+"""ContextPackPlugin: defaults that are safe for any app, each replaceable, and nobody's callbacks hidden."""
+
+from __future__ import annotations
+
+import pytest
+from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
+
+from adk_context_pack import (
+    CapRows,
+    ContextPackPlugin,
+    PackSettings,
+    StripForContext,
+)
+from tests.support.plugin_apps import LOG, ROWS, analyst, list_sales, read_log, stores_late, writer
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+def team(**settings):
+    return SequentialAgent(name="team", sub_agents=[analyst(**settings), writer()])
+
+
+async def test_by_default_relays_are_cast_tables_capped_and_the_rest_is_a_click_away():
+    """One line in `plugins` does all of it, and the model's read-back finds the row that was left out."""
+    plugin = ContextPackPlugin()
+    run = await run_agent(team(), "How many?", plugins=[plugin])
+    stub, answer = results_in(run.requests_of("analyst")[-1])
+    assert stub.response["_row_limits"]["rows"]["total"] == len(ROWS)
+    assert answer.name == "query_rows"
+    assert answer.response["rows"] == [[len(ROWS), ROWS[700]["amount"]]]
+    assert "There are 1000 sales, the 700th of 703." in text_of(run.requests_of("writer")[0])
+    assert [each.name for each in plugin.reports[-1].passes] == [
+        "cast_narrative",
+        "clear_tool_results",
+        "fit_token_budget",
+    ]
+    assert plugin.reports[-1].passes[0].tokens_saved > 0
+    assert plugin.reports.totals().calls == len(run.requests)
+
+
+async def test_read_back_tools_come_with_the_first_stored_result():
+    """The first request has the agent's own tools only; the stub names a tool that the next request offers."""
+    run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin()])
+    first, second, *_ = run.requests
+    assert first.tool_names == ["list_sales"]
+    assert second.tool_names == ["list_sales", "query_rows"]
+    assert "query_rows" in str(results_in(second)[0].response["_note"])
+
+
+async def test_a_long_text_gives_way_to_a_preview_that_can_be_read():
+    """A log that is no table is kept whole under a handle, and read_payload finds its one odd line."""
+
+    def answer(request):
+        if not results_in(request):
+            return call("read_log")
+        if found := results_in(request, "read_payload"):
+            return str(found[0].response)
+        handle = results_in(request)[0].response["result"].partition("handle='")[2][:11]
+        return call("read_payload", handle=handle, search="needle")
+
+    agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[read_log])
+    run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
+    assert "needle 4711" in run.answer
+    assert len(text_of(run.requests[1])) < len(LOG) / 10
+
+
+async def test_a_long_text_beside_a_table_goes_as_well():
+    """Of a result with both, the table is capped and the text gives way to a preview; short fields stay."""
+
+    def both() -> dict:
+        """Gives rows and a log."""
+        return {"status": "ok", "rows": ROWS, "log": LOG, "more": {"rows": 3}}
+
+    agent = LlmAgent(
+        name="reader", model=ScriptedModel(answer=lambda r: "done" if results_in(r) else call("both")), tools=[both]
+    )
+    run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
+    shown = results_in(run.requests[-1])[0].response
+    assert shown["status"] == "ok"
+    assert shown["more"] == {"rows": 3}
+    assert shown["_row_limits"]["rows"]["total"] == len(ROWS)
+    assert "read_payload" in shown["log"]
+    assert len(str(shown)) < 30_000
+    assert set(run.requests[-1].tool_names) == {"both", "query_rows", "read_payload"}
+
+
+async def test_a_small_app_is_sent_what_it_would_be_sent_without():
+    """Short prose and small results: every request is the same with and without the plugin."""
+
+    def small() -> dict:
+        """Gives little."""
+        return {"rows": [1, 2, 3], "status": "ok"}
+
+    def agent():
+        answer = lambda request: "done" if results_in(request) else call("small", "id1")  # noqa: E731
+        return LlmAgent(name="a", model=ScriptedModel(answer=answer), instruction="Be short.", tools=[small])
+
+    bare = await run_agent(agent(), "one", "two")
+    packed = await run_agent(agent(), "one", "two", plugins=[ContextPackPlugin()])
+    assert [request.contents for request in packed.requests] == [request.contents for request in bare.requests]
+    assert [request.tool_names for request in packed.requests] == [request.tool_names for request in bare.requests]
+
+
+async def test_history_stays_within_the_window_and_can_be_searched():
+    """Requests keep the budget while the session outgrows it; search_history is offered and finds the first turn."""
+
+    def answer(request):
+        if "find" not in request.contents[-1].parts[0].model_dump_json(exclude_none=True):
+            return f"noted {len(request.contents)} " + "and so on " * 300
+        return call("search_history", words="zebra")
+
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[list_sales])
+    plugin = ContextPackPlugin(max_tokens=4000)
+    messages = ["the word is zebra", *[f"go on {number}" for number in range(9)], "find it"]
+    run = await run_agent(agent, *messages[:-1], plugins=[plugin])
+    assert all(report.tokens_after <= 4000 for report in plugin.reports)
+    assert "zebra" not in text_of(run.requests[-1])
+    assert "search_history" in run.requests[-1].tool_names
+    assert "search_history" in text_of(run.requests[-1])
+    assert plugin.reports[-1].tokens_before > 4000
+
+
+async def test_cleared_results_can_be_found_again():
+    """As soon as results of a finished turn give way to notes, the agent has the tool that the notes name."""
+
+    def answer(request):
+        return "done" if request.contents[-1].parts[0].function_response else call("medium")
+
+    def medium() -> dict:
+        """Gives a medium result."""
+        return {"text": "word " * 1000}
+
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[medium])
+    run = await run_agent(agent, "one", "two", plugins=[ContextPackPlugin()])
+    first, *_, last = run.requests
+    assert first.tool_names == ["medium"]
+    assert "search_history" in last.tool_names
+    assert "search_history" in results_in(last)[0].response["left_out"]
+
+
+async def test_everything_can_be_replaced():
+    """Passes, caps, previews, read-back and store are settings; None or an empty list switches a part off."""
+    plain = await run_agent(team(reads=False), "go", plugins=[ContextPackPlugin(passes=[], rows=None, payloads=None)])
+    assert len(results_in(plain.requests_of("analyst")[-1])[0].response["rows"]) == len(ROWS)
+    assert "For context" in text_of(plain.requests_of("writer")[0])
+    plugin = ContextPackPlugin(
+        passes=[StripForContext()], rows=CapRows(max_rows=3, facts=False), read_back=False, store="artifacts"
+    )
+    run = await run_agent(team(reads=False), "go", plugins=[plugin])
+    shown = results_in(run.requests_of("analyst")[-1])[0].response
+    assert len(shown["rows"]) == 3
+    assert run.requests_of("analyst")[-1].tool_names == ["list_sales"]
+    assert "query_rows" not in str(shown)
+    assert run.session.state[f"rows:list_sales:{shown['_handle']}"]["stored"] == "artifact"
+    assert [each.name for each in plugin.reports[-1].passes] == ["strip_for_context"]
+
+
+async def test_single_agents_have_settings_of_their_own_or_are_left_alone():
+    """One agent with PackSettings, one with None, the others with the plugin's."""
+    agents = {"analyst": PackSettings(rows=CapRows(max_rows=7), passes=[]), "writer": None}
+    plugin = ContextPackPlugin(agents=agents)
+    run = await run_agent(team(reads=False), "go", plugins=[plugin])
+    assert len(results_in(run.requests_of("analyst")[-1])[0].response["rows"]) == 7
+    assert {report.agent for report in plugin.reports} == {"analyst"}
+    assert "For context" in text_of(run.requests_of("writer")[0])
+    assert plugin.settings_for("else").passes is None
+
+
+class Watching(BasePlugin):
+    """Another plugin, which counts what it is shown."""
+
+    def __init__(self, name):
+        super().__init__(name=name)
+        self.seen = []
+
+    async def before_model_callback(self, *, callback_context, llm_request):
+        self.seen.append("before_model")
+
+    async def after_model_callback(self, *, callback_context, llm_response):
+        self.seen.append("after_model")
+
+    async def after_tool_callback(self, *, tool, tool_args, tool_context, result):
+        self.seen.append("after_tool")
+
+    async def on_event_callback(self, *, invocation_context, event):
+        self.seen.append("on_event")
+
+
+async def test_callbacks_of_agents_and_other_plugins_still_run_and_stay_in_force():
+    """Each of them is called as often as without the plugin; what an agent's own callbacks return is what counts."""
+    seen = []
+
+    def before_model(callback_context, llm_request):
+        seen.append("before_model")
+
+    def after_model(callback_context, llm_response):
+        seen.append("after_model")
+        if llm_response.content.parts[0].text:
+            return LlmResponse(content=types.Content(role="model", parts=[types.Part(text="mine")]))
+        return None
+
+    def after_tool(tool, args, tool_context, tool_response):
+        seen.append(len(tool_response["rows"]))
+        return {"rows": tool_response["rows"], "seen_by": "me"}
+
+    async def run_with(*plugins):
+        seen.clear()
+        callbacks = {
+            "before_model_callback": before_model,
+            "after_model_callback": after_model,
+            "after_tool_callback": after_tool,
+        }
+        return await run_agent(analyst(reads=False, **callbacks), "go", plugins=plugins), list(seen)
+
+    _, alone = await run_with()
+    first, last = Watching("first"), Watching("last")
+    run, packed = await run_with(first, ContextPackPlugin(), last)
+    if not await stores_late():
+        alone = [100 if entry == len(ROWS) else entry for entry in alone]
+    assert packed == alone
+    assert first.seen == last.seen
+    assert set(first.seen) == {"before_model", "after_model", "after_tool", "on_event"}
+    response = results_in(run.requests[-1])[0].response
+    assert response["seen_by"] == "me"
+    assert len(response["rows"]) <= 100
+    assert run.answer == "mine"
+
+
+async def test_another_plugin_may_answer_in_the_models_stead():
+    """A plugin that returns a response, before or behind ours, has its way."""
+
+    class Answering(BasePlugin):
+        async def before_model_callback(self, *, callback_context, llm_request):
+            return LlmResponse(content=types.Content(role="model", parts=[types.Part(text="from the cache")]))
+
+    for plugins in ([Answering(name="a"), ContextPackPlugin()], [ContextPackPlugin(), Answering(name="a")]):
+        assert (await run_agent(analyst(), "go", plugins=plugins)).answer == "from the cache"
