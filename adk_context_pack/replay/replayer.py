@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.context_pass import ContextPass
@@ -92,17 +93,18 @@ class _SessionReplay:
         self._known = {key: meter.payload(value) for key, value in payloads.items()}
         samples = {key: sample(value) for key, value in payloads.items()}
         self._without, self._with = PrefixMemory(samples), PrefixMemory(samples)
+        self._texts: dict[str, int] = {}
+        self._unchanged: dict[tuple[str, ...], bool] = {}
         self._questions: dict[str, types.Content | None] = {}
 
     def call(self, index: int, event: Event) -> Replayed:
         """One model call, whose answer is `event`, the session's event number `index`."""
         settings = self._settings
-        meter = SessionMeter(self._known, counter=settings.counter)
+        meter = SessionMeter(self._known, self._texts, counter=settings.counter)
         built = request_of(event, contents_for(event, self._session.events[:index]))
         call = self._model_call(index, event, {"meters": {settings.counter: meter}})
         reporter = CallReporter(built, call, meter)
-        key = (self._session.id, event.author)
-        prefix = self._without.compare(key, built, meter, reporter.tokens_before)
+        prefix = self._without.compare(reporter.key, built, meter, reporter.tokens_before)
         request = built
         if self._capped.reach(index):
             request = request_of(event, self._capped.contents_for(index, event, built.contents))
@@ -110,10 +112,23 @@ class _SessionReplay:
             reporter.ran(CAPS, request, seconds=0.0, error=None)
         for entry in settings.passes:
             request = run_pass(entry, request, call, reporter)
-        keep = settings.keep_requests
-        report = reporter.report(request, self._with, keep_requests=keep, categories=keep)
+        report = self._report(reporter, request, prefix, unchanged=request is built)
         report.heard(event.usage_metadata)
         return Replayed(report, prefix)
+
+    def _report(
+        self, reporter: CallReporter, request: LlmRequest, prefix: PrefixReport, *, unchanged: bool
+    ) -> CallReport:
+        keep = self._settings.keep_requests
+        key = reporter.key
+        # As long as nothing is changed both sides send the same, and comparing once is enough.
+        same = unchanged and self._unchanged.get(key, True)
+        self._unchanged[key] = unchanged
+        report = reporter.report(request, None if same else self._with, keep_requests=keep, categories=keep)
+        if same:
+            self._with.adopt(key, self._without)
+            report.prefix = prefix
+        return report
 
     def _model_call(self, index: int, event: Event, memo: dict[str, Any]) -> ModelCall:
         events = self._capped.events[:index]

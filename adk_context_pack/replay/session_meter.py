@@ -18,12 +18,21 @@ class SessionMeter(TokenMeter):
 
     Args:
         known: tokens of the session's payloads, by identity; the session keeps them alive.
+        texts: tokens of the texts that were met before; those of one session.
         counter: from text to tokens; without one, tokens are estimated.
     """
 
-    def __init__(self, known: dict[int, int], *, counter: Counter | None = None) -> None:
+    def __init__(self, known: dict[int, int], texts: dict[str, int], *, counter: Counter | None = None) -> None:
         super().__init__(counter=counter)
         self._known = known
+        self._texts = texts
+
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        known = self._texts.get(text)
+        if known is None:
+            known = self._texts[text] = super().text(text)
+        return known
 
     def payload(self, value: Any) -> int:
         """Tokens of call arguments or a tool's response."""

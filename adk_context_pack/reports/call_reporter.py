@@ -35,6 +35,11 @@ class CallReporter:
         self._measured: tuple[Any, Any, int] = (None, None, 0)
         self.tokens_before = self.tokens_after = self._count(request)
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Under which a `PrefixMemory` remembers the requests of this agent in this session."""
+        return self._call.session_id, self._call.agent_name
+
     def ran(self, name: str, request: LlmRequest, *, seconds: float, error: str | None) -> None:
         """A pass is done, and left `request`."""
         before, self.tokens_after = self.tokens_after, self._count(request)
@@ -46,13 +51,13 @@ class CallReporter:
         )
 
     def report(
-        self, request: LlmRequest, memory: PrefixMemory, *, keep_requests: bool = False, categories: bool = True
+        self, request: LlmRequest, memory: PrefixMemory | None, *, keep_requests: bool = False, categories: bool = True
     ) -> CallReport:
         """The report of the whole call, of which `request` is what will be sent.
 
         Args:
             request: the request after the last pass.
-            memory: what remembers the agent's previous request.
+            memory: what remembers the agent's previous request; without it nothing is said of the prefix.
             keep_requests: whether the report holds the requests themselves.
             categories: whether tokens are sorted by category; without it they are all under "other".
         """
@@ -68,8 +73,8 @@ class CallReporter:
         )
         try:
             self._sort(report, request, categories=categories)
-            key = (call.session_id, call.agent_name)
-            report.prefix = memory.compare(key, request, self._meter, self.tokens_after)
+            if memory is not None:
+                report.prefix = memory.compare(self.key, request, self._meter, self.tokens_after)
             if keep_requests:
                 report.request_before = view_of(self._first)
                 report.request_after = view_of(request, report.request_before)

@@ -57,6 +57,10 @@ class PrefixMemory:
             tokens=_kept(chain, _common(last.hashes, hashes), meter, total), previous_tokens=last.tokens
         )
 
+    def adopt(self, key: tuple[str, ...], other: PrefixMemory) -> None:
+        """Remembers under `key` what `other` does."""
+        self._remember(key, other._last[key], forgotten=self._last.pop(key, None))
+
     def __len__(self) -> int:
         return len(self._last)
 
