@@ -22,6 +22,10 @@ from tests.support.snapshot import Picture, picture
 
 Apply = Callable[[LlmRequest, ModelCall], LlmRequest]
 Contents = Sequence[types.Content]
+ESTIMATE_ERROR = 0.05
+"""By how much tokens may seem to grow where characters do not: the estimate counts fence markers dearer than they are.
+
+By o200k no cast of 283 generated ones had more tokens than ADK's blocks; by the estimate the worst seemed 4 % larger."""
 PENDING = " -> no result yet"
 """What stands at the end of a line whose call waits for its result, and gives way to the result."""
 
@@ -68,7 +72,8 @@ def never_grows(apply: Apply, conversation: Conversation) -> None:
     added = [call.user_content] if _was_put_in(call.user_content, request, result) else []
     assert characters(result.contents) <= characters([*request.contents, *added]), "more characters"
     meter = TokenMeter()
-    assert meter.request(result) <= meter.request(request) + meter.contents(added), "more tokens"
+    allowed = meter.request(request) + meter.contents(added)
+    assert meter.request(result) <= allowed * (1 + ESTIMATE_ERROR), "more tokens"
 
 
 def paired(apply: Apply, conversation: Conversation) -> None:
@@ -106,7 +111,8 @@ def keeps_what_users_typed(apply: Apply, conversation: Conversation) -> None:
 def steady(apply: Apply, conversation: Conversation) -> None:
     """As the session grows by one event, what was already sent stays a prefix wherever ADK's own contents do.
 
-    The last content may go on if it is an account within a fence: further lines, and results of calls that waited.
+    The last content may go on if it is an account within a fence: further lines, and results of calls that waited; see
+    `assert_goes_on`.
     """
     earlier: tuple[list[Picture], LlmRequest] | None = None
     for now in conversation.moments():
@@ -152,13 +158,29 @@ def check(apply: Apply, conversation: Conversation, *, except_for: Collection[st
 
 
 def assert_goes_on(old: Contents, new: Contents) -> None:
-    """`old` is a prefix of `new`, save that its last content may be an account that goes on in `new`."""
+    """`old` is a prefix of `new`, save that its last content may be an account that goes on in `new`.
+
+    And save that blocks which wait for a result, and were too small to be retold alone, may become an account.
+    """
     for index, content in enumerate(old):
         assert index < len(new), f"content {index} of {len(old)} is gone"
         if picture(content) != picture(new[index]):
-            last = index == len(old) - 1
-            assert last, f"content {index} of {len(old)} changed"
+            if _waits(old[index:]) and account_lines(new[index]) is not None:
+                return
+            assert index == len(old) - 1, f"content {index} of {len(old)} changed"
             assert account_goes_on(content, new[index]), "the last content changed other than by going on"
+
+
+def _waits(contents: Contents) -> bool:
+    """Whether `contents` are relayed blocks, the first with a call whose result none of them has."""
+    texts = ["\n".join(part.text or "" for part in content.parts or ()) for content in contents]
+    called = re.findall(r"\] called tool `(.*?)` with parameters:", texts[0], re.DOTALL)
+    returned = re.findall(r"\] `(.*?)` tool returned result:", "\n".join(texts), re.DOTALL)
+    are_blocks = all(
+        content.role == "user" and text.startswith("For context:")
+        for content, text in zip(contents, texts, strict=True)
+    )
+    return are_blocks and bool(Counter(called) - Counter(returned))
 
 
 def account_goes_on(old: types.Content, new: types.Content) -> bool:

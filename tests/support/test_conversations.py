@@ -70,7 +70,7 @@ def test_the_generator_makes_every_kind_that_it_promises(caplog):
     seen: Counter[str] = Counter()
 
     @seed(7)
-    @settings(max_examples=600, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=1000, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(conversations())
     def look(conversation: Conversation) -> None:
         seen.update(set(_kinds_of_session(conversation)) | set(_kinds_of_request(conversation)))
