@@ -15,7 +15,7 @@ _MAX_HEAD = 100
 
 def is_note(payload: Any) -> bool:
     """Whether a payload is a note of this kind."""
-    return isinstance(payload, Mapping) and next(iter(payload), None) == KEY
+    return isinstance(payload, dict) and next(iter(payload), None) == KEY
 
 
 def result_note(name: str | None, response: Any, tokens: int, *, findable: bool) -> dict[str, str]:
@@ -52,17 +52,17 @@ def arguments_note(args: Mapping[str, Any], tokens: int) -> dict[str, Any]:
 
 def _head(response: Any) -> str:
     """How a text began: the one part of a body whose shape says nothing."""
-    for value in response.values() if isinstance(response, Mapping) else (response,):
+    for value in response.values() if isinstance(response, dict) else (response,):
         if isinstance(value, str) and len(value) > _MAX_HEAD:
             return value[:_MAX_HEAD]
     return ""
 
 
 def _handle(response: Any) -> str:
-    if not isinstance(response, Mapping):
+    if not isinstance(response, dict):
         return ""
     for value in (response, *response.values()):
-        handle = value.get("handle") if isinstance(value, Mapping) else None
+        handle = value.get("handle") if isinstance(value, dict) else None
         if isinstance(handle, str) and len(handle) <= _MAX_HEAD:
             return handle
     return ""

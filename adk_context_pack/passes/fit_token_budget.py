@@ -101,6 +101,8 @@ class FitTokenBudget(ContextPass):
         standing = meter.system(request) + meter.tools(request)
         waiting = {place.content for place in waiting_calls(pairing, call)}
         pinned = {index for index, one in enumerate(groups) if one.kind == "fixed" or _holds(one, waiting)}
+        # Behind a call that no result follows, providers read the next turn as a part of the same one.
+        pinned |= {i + 1 for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
         fixed = [index for index in pinned if groups[index].kind == "fixed"]
         return BudgetCut(
             groups=groups,

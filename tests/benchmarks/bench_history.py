@@ -73,7 +73,7 @@ def replay(name: str, strategy: Strategy, work: Workload) -> Score:
         result = strategy(request, call)
         times.append(time.process_time() - start)
         requests.append([content.model_dump_json(exclude_none=True) for content in result.contents])
-    return score(name, requests, work.facts, statistics.median(times) * 1000)
+    return score(name, requests, work.facts, statistics.median(times[-12:]) * 1000)
 
 
 def scores(work: Workload) -> list[Score]:

@@ -25,7 +25,7 @@ class Score:
         cached: how many of them stood in the same place of the request before.
         busts: calls whose request does not begin with the whole request before.
         answers: how many planted facts the last request still holds, of how many.
-        milliseconds: the median time of the strategy for one call.
+        milliseconds: the median time of the strategy for one of the last twelve calls, where the history is long.
     """
 
     name: str

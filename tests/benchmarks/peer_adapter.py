@@ -1,0 +1,157 @@
+"""One library of the field over one session; runs in that library's own environment, so it imports nothing of ours.
+
+Reads {"messages": […], "calls": […]} from standard input and writes {strategy: {"requests": [[text, …], …],
+"milliseconds": …}} to standard output. A library that keeps what it has changed is given its own messages back.
+"""
+
+# ruff: noqa: PLC0415 - each library is imported where it is installed, and nowhere else
+import asyncio
+import json
+import statistics
+import sys
+import time
+from copy import deepcopy
+
+
+def main(library):
+    session = json.load(sys.stdin)
+    found = {}
+    for name, make in LIBRARIES[library]().items():
+        build, run = make
+        stored, requests, times, done = [], [], [], 0
+        for count in session["calls"]:
+            stored += [build(message) for message in session["messages"][done:count]]
+            done = count
+            start = time.process_time()
+            stored, sent = run(stored)
+            times.append(time.process_time() - start)
+            requests.append([show(message) for message in sent])
+        found[name] = {"requests": requests, "milliseconds": statistics.median(times[-12:]) * 1000}
+    json.dump(found, sys.stdout)
+
+
+def show(message):
+    for method in ("model_dump_json", "to_json"):
+        if hasattr(message, method):
+            return str(getattr(message, method)())
+    return json.dumps(message, default=str, sort_keys=True)
+
+
+def langchain():
+    from langchain.agents.middleware.context_editing import ClearToolUsesEdit
+    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+    from langchain_core.messages.utils import count_tokens_approximately
+
+    def build(m):
+        if m["role"] == "user":
+            return HumanMessage(m["text"])
+        if m["role"] == "tool":
+            return ToolMessage(m["text"], tool_call_id=m["id"], name=m["name"])
+        return AIMessage(m["text"], tool_calls=[{**call, "type": "tool_call"} for call in m["calls"]])
+
+    def runner(edit):
+        def run(stored):
+            # Its middleware copies before it edits.
+            sent = deepcopy(stored)
+            edit.apply(sent, count_tokens=count_tokens_approximately)
+            return stored, sent
+
+        return build, run
+
+    return {
+        "langchain ClearToolUsesEdit, defaults": runner(ClearToolUsesEdit()),
+        "langchain ClearToolUsesEdit, trigger 1, keep 2": runner(ClearToolUsesEdit(trigger=1, keep=2)),
+    }
+
+
+def openai_agents():
+    from agents.extensions import ToolOutputTrimmer
+    from agents.run_config import CallModelData, ModelInputData
+
+    def build(m):
+        if m["role"] == "tool":
+            return {"type": "function_call_output", "call_id": m["id"], "output": m["text"]}
+        if m["role"] == "assistant" and m["calls"]:
+            call = m["calls"][0]
+            arguments = json.dumps(call["args"])
+            return {"type": "function_call", "call_id": call["id"], "name": call["name"], "arguments": arguments}
+        return {"role": m["role"], "content": m["text"]}
+
+    def runner(trim):
+        def run(stored):
+            data = CallModelData(ModelInputData(input=list(stored), instructions=None), agent=None, context=None)
+            return stored, trim(data).input
+
+        return build, run
+
+    return {
+        "openai-agents ToolOutputTrimmer, defaults": runner(ToolOutputTrimmer()),
+        "openai-agents ToolOutputTrimmer, 1 recent turn": runner(ToolOutputTrimmer(recent_turns=1)),
+    }
+
+
+def harness():
+    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
+    from pydantic_ai_harness.compaction import ClearToolResults
+
+    def build(m):
+        if m["role"] == "user":
+            return ModelRequest(parts=[UserPromptPart(m["text"])])
+        if m["role"] == "tool":
+            return ModelRequest(parts=[ToolReturnPart(tool_name=m["name"], content=m["text"], tool_call_id=m["id"])])
+        calls = [ToolCallPart(call["name"], call["args"], tool_call_id=call["id"]) for call in m["calls"]]
+        return ModelResponse(parts=calls or [TextPart(m["text"])])
+
+    def runner(trigger, **settings):
+        clear = ClearToolResults(max_tokens=trigger, **settings)
+
+        def run(stored):
+            # The trigger as its documentation states it: about four characters a token over the whole history.
+            if sum(len(str(part)) for message in stored for part in message.parts) / 4 > trigger:
+                stored = asyncio.run(clear.compact(stored, None))
+            return stored, [body(message) for message in stored]
+
+        return build, run
+
+    def body(message):
+        # Timestamps and run ids are not sent.
+        return [
+            [type(part).__name__, str(getattr(part, "content", getattr(part, "args", "")))] for part in message.parts
+        ]
+
+    return {
+        "pydantic-ai-harness ClearToolResults, 100k": runner(100_000),
+        "pydantic-ai-harness, 20k, min_clear 10k": runner(20_000, min_clear_tokens=10_000),
+        "pydantic-ai-harness, 1, keep 2": runner(1, keep_pairs=2),
+    }
+
+
+def strands():
+    from types import SimpleNamespace
+
+    from strands.agent.conversation_manager import SlidingWindowConversationManager
+
+    def build(m):
+        if m["role"] == "tool":
+            result = {"toolUseId": m["id"], "status": "success", "content": [{"text": m["text"]}]}
+            return {"role": "user", "content": [{"toolResult": result}]}
+        calls = [{"toolUse": {"toolUseId": c["id"], "name": c["name"], "input": c["args"]}} for c in m["calls"]]
+        return {"role": m["role"], "content": calls or [{"text": m["text"]}]}
+
+    def runner(size):
+        manager = SlidingWindowConversationManager(window_size=size)
+
+        def run(stored):
+            agent = SimpleNamespace(messages=list(stored))
+            manager.apply_management(agent)
+            return agent.messages, agent.messages
+
+        return build, run
+
+    return {"strands SlidingWindow, 40": runner(40), "strands SlidingWindow, 20": runner(20)}
+
+
+LIBRARIES = {"langchain": langchain, "openai_agents": openai_agents, "harness": harness, "strands": strands}
+
+if __name__ == "__main__":
+    main(sys.argv[1])
