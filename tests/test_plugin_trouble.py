@@ -1,0 +1,226 @@
+"""ContextPackPlugin in trouble: nothing of ours ends a run, and in live mode it stands aside."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.agents.live_request_queue import LiveRequestQueue
+from google.adk.agents.run_config import RunConfig
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.adk.models.base_llm_connection import BaseLlmConnection
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.genai import types
+
+from adk_context_pack import CapRows, ContextPackPlugin, ContextPass, PackSettings, PayloadStore, SettingError
+from tests.support.plugin_apps import LOG, ROWS, analyst, list_sales, read_log
+from tests.support.run import make_app, run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failing(ContextPass):
+    """A pass that fails on every request."""
+
+    def apply(self, request, call):
+        raise RuntimeError("broken pass")
+
+
+class BrokenArtifacts(InMemoryArtifactService):
+    """A service that is away."""
+
+    async def save_artifact(self, **_):
+        raise OSError("no disk")
+
+
+class BrokenTelemetry:
+    """An exporter that fails."""
+
+    def sent(self, report):
+        raise RuntimeError("no exporter")
+
+    heard = sent
+
+
+def broken_counter(text):
+    raise RuntimeError("no tokenizer")
+
+
+async def test_a_failing_pass_is_skipped_and_reported():
+    """The run ends as without the pass, and the report names the error."""
+    plugin = ContextPackPlugin(passes=[Failing()])
+    run = await run_agent(analyst(), "go", plugins=[plugin])
+    assert run.answer == "There are 1000 sales, the 700th of 703."
+    assert plugin.reports[-1].passes[0].error == "RuntimeError: broken pass"
+
+
+async def test_a_pass_that_is_told_to_raise_is_heard():
+    """`on_error="raise"` is for somebody who wants to see the exception."""
+    with pytest.raises(RuntimeError, match="broken pass"):
+        await run_agent(analyst(), "go", plugins=[ContextPackPlugin(passes=[Failing(on_error="raise")])])
+
+
+async def test_a_store_that_fails_leaves_results_whole():
+    """What could not be kept is not shortened."""
+    run = await run_agent(
+        analyst(), "go", plugins=[ContextPackPlugin(store="artifacts")], artifact_service=BrokenArtifacts()
+    )
+    assert results_in(run.requests[-1])[0].response == {"rows": ROWS}
+    assert run.answer == "I see 1000 rows."
+
+
+async def test_a_counter_and_an_exporter_that_fail():
+    """The passes that need no counter still work, and results are still capped."""
+    plugin = ContextPackPlugin(counter=broken_counter, telemetry=BrokenTelemetry())
+    run = await run_agent(analyst(), "go", plugins=[plugin])
+    assert run.answer == "There are 1000 sales, the 700th of 703."
+    names = [each.name for each in plugin.reports[-1].passes if each.error is None]
+    assert "cast_narrative" in names
+    assert run.events[-1].custom_metadata["adk_context_pack"]["tokens_after"] == 0
+
+
+async def test_trouble_of_the_plugins_own_is_logged_and_passes(monkeypatch, caplog):
+    """Whatever breaks in a callback, requests and events go on as they are."""
+
+    def broken(*_, **__):
+        raise KeyError("payload 4711")
+
+    plugin = ContextPackPlugin()
+    monkeypatch.setattr(plugin, "settings_for", broken)
+    with caplog.at_level(logging.ERROR, logger="adk_context_pack"):
+        run = await run_agent(analyst(), "go", plugins=[plugin])
+    assert run.answer == "I see 1000 rows."
+    assert {"a request goes out as it is", "an event is stored as it is"} == {r.message for r in caplog.records}
+
+
+async def test_nothing_is_reported_for_a_request_of_an_agent_that_is_left_alone():
+    """Its events carry no metadata of ours, and its results stay whole."""
+    plugin = ContextPackPlugin(agents={"analyst": None})
+    run = await run_agent(analyst(), "go", plugins=[plugin])
+    assert len(plugin.reports) == 0
+    assert not any(event.custom_metadata for event in run.events)
+    assert results_in(run.requests[-1])[0].response == {"rows": ROWS}
+
+
+async def test_a_model_error_between_two_calls_ends_the_run_as_it_would_without():
+    """The provider's exception reaches the caller unchanged."""
+    answers = iter([call("list_sales"), ConnectionError("away")])
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda request: next(answers)), tools=[list_sales])
+    with pytest.raises(ConnectionError, match="away"):
+        await run_agent(agent, "go", plugins=[ContextPackPlugin()])
+
+
+async def test_what_is_kept_is_bounded():
+    """Reports, waiting reports and remembered requests stay within their limits over many sessions."""
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda request: "done"))
+    plugin = ContextPackPlugin(max_reports=20, keep_requests=5)
+    runner = InMemoryRunner(app=make_app(agent, plugins=[plugin]))
+    for number in range(60):
+        await runner.session_service.create_session(app_name="app", user_id="u", session_id=f"s{number}")
+        message = types.Content(role="user", parts=[types.Part(text="go")])
+        async for _ in runner.run_async(user_id="u", session_id=f"s{number}", new_message=message):
+            pass
+    assert len(plugin.reports) == 20
+    assert sum(report.request_after is not None for report in plugin.reports) == 5
+    assert len(plugin._built) == 1
+
+
+class FakeLive(BaseLlmConnection):
+    """A live connection that calls the tool and then ends the turn."""
+
+    def __init__(self, seen):
+        self.seen = seen
+
+    async def send_history(self, history):
+        self.seen.extend(history)
+
+    async def send_content(self, content):
+        self.seen.append(content)
+
+    async def _send_content(self, content, **_):
+        self.seen.append(content)
+
+    async def send_realtime(self, blob):
+        pass
+
+    async def receive(self):
+        part = types.Part(function_call=types.FunctionCall(name="read_log", id="live-1", args={}))
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+        await asyncio.sleep(0.05)
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text="done")]), turn_complete=True)
+        await asyncio.sleep(30)
+
+    async def close(self):
+        pass
+
+
+class LiveModel(ScriptedModel):
+    """A model that can be talked to live."""
+
+    seen: ClassVar[list] = []
+
+    @asynccontextmanager
+    async def connect(self, llm_request):
+        yield FakeLive(self.seen)
+
+
+@pytest.mark.filterwarnings("ignore")
+async def test_in_live_mode_it_stands_aside_and_says_so_once(caplog):
+    """A live run's results are whole, nothing is reported, and one line in the log says why."""
+    plugin = ContextPackPlugin()
+    agent = LlmAgent(name="a", model=LiveModel(), tools=[read_log])
+    runner = InMemoryRunner(app=make_app(agent, plugins=[plugin]))
+    await runner.session_service.create_session(app_name="app", user_id="u", session_id="s")
+    queue = LiveRequestQueue()
+    queue.send_content(types.Content(role="user", parts=[types.Part(text="go")]))
+    responses = []
+    with caplog.at_level(logging.INFO, logger="adk_context_pack"):
+        stream = runner.run_live(
+            user_id="u", session_id="s", live_request_queue=queue, run_config=RunConfig(response_modalities=["TEXT"])
+        )
+        async for event in stream:
+            responses += event.get_function_responses()
+            if event.turn_complete:
+                queue.close()
+                break
+        await stream.aclose()
+    assert [response.response for response in responses] == [{"result": LOG}]
+    assert len(plugin.reports) == 0
+    assert sum("live mode" in record.message for record in caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "shown"),
+    [
+        ({"passes": ["strip"]}, "'strip'"),
+        ({"passes": Failing()}, "Failing"),
+        ({"passes": 7}, "7"),
+        ({"max_tokens": 0}, "0"),
+        ({"rows": 100}, "100"),
+        ({"payloads": "all"}, "'all'"),
+        ({"store": "cloud"}, "'cloud'"),
+        ({"agents": {"a": "none"}}, "'none'"),
+        ({"agents": 0}, "0"),
+        ({"agents": PackSettings()}, "PackSettings"),
+        ({"counter": 5}, "5"),
+        ({"max_reports": 0}, "0"),
+        ({"keep_requests": -1}, "-1"),
+    ],
+)
+def test_settings_that_cannot_work_fail_when_built(setting, shown):
+    """The error is a SettingError that holds the value."""
+    with pytest.raises(SettingError, match=shown):
+        ContextPackPlugin(**setting)
+
+
+def test_a_store_is_taken_over_by_rows_and_payloads():
+    """One store for both, whatever they say themselves."""
+    store = PayloadStore(max_results=3)
+    settings = ContextPackPlugin(store=store, rows=CapRows(store="state")).settings_for("anybody")
+    assert settings.rows.store is settings.payloads.store is store
