@@ -1,0 +1,124 @@
+"""ContextPackPlugin with no code change: what stands behind `--extra_plugins`, and the command itself."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PLUGIN = "adk_context_pack.ContextPackPlugin"
+AGENT = """
+from google.adk.agents import LlmAgent
+from tests.support.plugin_apps import list_sales
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+root_agent = LlmAgent(
+    name="counter",
+    model=ScriptedModel(answer=lambda request: "done" if results_in(request) else call("list_sales")),
+    tools=[list_sales],
+)
+"""
+MESSAGE = {
+    "app_name": "counting",
+    "user_id": "u",
+    "session_id": "s",
+    "new_message": {"role": "user", "parts": [{"text": "go"}]},
+}
+
+
+@pytest.fixture
+def agents(tmp_path):
+    """A folder with one agent, as `adk web` takes it."""
+    folder = tmp_path / "counting"
+    folder.mkdir()
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "__init__.py").write_text("")
+    return tmp_path
+
+
+def check(events) -> None:
+    """Whether the API's events show a report on each answer, and the result capped."""
+    marks = [event.get("customMetadata") for event in events]
+    assert [mark and mark["adk_context_pack"]["agent"] for mark in marks] == ["counter", None, "counter"]
+    assert marks[-1]["adk_context_pack"]["passes"][0]["name"] == "cast_narrative"
+    response = events[1]["content"]["parts"][0]["functionResponse"]["response"]
+    assert response["_row_limits"]["rows"]["total"] == 1000
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_api_behind_extra_plugins_loads_it_and_returns_its_reports(agents):
+    """`get_fast_api_app(extra_plugins=[...])` attaches it; /run answers with the reports on its events."""
+    fast_api = pytest.importorskip("google.adk.cli.fast_api")
+    client = pytest.importorskip("fastapi.testclient")
+    if "extra_plugins" not in inspect.signature(fast_api.get_fast_api_app).parameters:
+        pytest.skip("this ADK has no extra plugins")
+    app = fast_api.get_fast_api_app(agents_dir=str(agents), web=False, extra_plugins=[PLUGIN], **in_memory(fast_api))
+    with client.TestClient(app) as web:
+        assert web.post("/apps/counting/users/u/sessions/s", json={}).status_code == 200
+        reply = web.post("/run", json=MESSAGE)
+    assert reply.status_code == 200, reply.text
+    check(reply.json())
+
+
+def in_memory(fast_api) -> dict:
+    parameters = inspect.signature(fast_api.get_fast_api_app).parameters
+    uris = {"session_service_uri": "memory://", "artifact_service_uri": "memory://", "use_local_storage": False}
+    return {name: value for name, value in uris.items() if name in parameters}
+
+
+def test_the_command_takes_it(agents):
+    """`adk api_server --extra_plugins …` on a port of this machine, asked over HTTP."""
+    options = _adk("api_server", "--help", agents).communicate(timeout=120)[0]
+    if "--extra_plugins" not in options:
+        pytest.skip("this ADK has no --extra_plugins")
+    port = _free_port()
+    server = _adk("api_server", "--port", str(port), "--extra_plugins", PLUGIN, str(agents), agents)
+    try:
+        _post(port, "/apps/counting/users/u/sessions/s", {}, server=server)
+        check(_post(port, "/run", MESSAGE, server=server))
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+
+
+def _adk(*args) -> subprocess.Popen[str]:
+    *arguments, folder = args
+    command = [sys.executable, "-m", "google.adk.cli", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return subprocess.Popen(command, cwd=folder, env=environment, text=True, **streams)  # noqa: S603 - our own command
+
+
+def _free_port() -> int:
+    with contextlib.closing(socket.socket()) as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def _post(port: int, path: str, body: dict, *, server: subprocess.Popen[str], tries: int = 240):
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}", data=json.dumps(body).encode(), headers={"Content-Type": "application/json"}
+    )
+    for _ in range(tries):
+        if server.poll() is not None:
+            pytest.fail(f"the server ended: {server.communicate()[0][-2000:]}")
+        try:
+            with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310 - our own server
+                return json.load(reply)
+        except ConnectionRefusedError:
+            time.sleep(0.5)
+        except urllib.error.URLError as error:
+            if not isinstance(error.reason, ConnectionRefusedError):
+                raise
+            time.sleep(0.5)
+    raise AssertionError("the server did not answer")
