@@ -47,9 +47,8 @@ def report_ratio(events: list[Event] | None = None, rounds: int = ROUNDS) -> tup
     return min(first for first, _ in pairs), min(second for _, second in pairs)
 
 
-def held_after(calls: int, sessions: int, pipeline: ContextPipeline | None = None) -> int:
-    """Bytes that a pipeline still holds after so many calls in so many sessions."""
-    pipeline = pipeline or ContextPipeline(default_passes(max_tokens=BUDGET))
+def drive(pipeline: ContextPipeline, calls: int, sessions: int) -> None:
+    """So many model calls in so many sessions, taking turns."""
     events = [
         user_said("Where is Oslo?"),
         agent_called(AGENT, "look_up", "c1", city="Oslo"),
@@ -57,11 +56,17 @@ def held_after(calls: int, sessions: int, pipeline: ContextPipeline | None = Non
         agent_said("other", "I have seen it."),
     ]
     contents = contents_of(events, AGENT)
-    gc.collect()
-    tracemalloc.start()
     for number in range(calls):
         call = ModelCall(agent_name=AGENT, session_id=f"s{number % sessions}", invocation_id=str(number), events=events)
         pipeline.reports.add(pipeline.run(request_of(contents), call)[1])
+
+
+def held_after(calls: int, sessions: int) -> int:
+    """Bytes that a pipeline still holds after so many calls in so many sessions."""
+    pipeline = ContextPipeline(default_passes(max_tokens=BUDGET))
+    gc.collect()
+    tracemalloc.start()
+    drive(pipeline, calls, sessions)
     gc.collect()
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
