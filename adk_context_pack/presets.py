@@ -36,8 +36,9 @@ def default_passes(
         # First, since it needs ADK's blocks as they came to tie them to the session's events.
         CastNarrative() if relays == "cast" else StripForContext(),
         # Second: what it clears need not be dropped. Results of finished turns go at once, when little stands behind
-        # them and the cache loses next to nothing; the running turn keeps what its answer needs.
-        ClearToolResults(keep_results=0, keep_in_turn=8, counter=counter),
+        # them and the cache loses next to nothing; the running turn keeps what its answer needs. What was capped where
+        # it was made, or is small anyway, stays: a note would save less than the cache loses.
+        ClearToolResults(keep_results=0, keep_in_turn=8, min_tokens=1000, counter=counter),
         # Last, since it counts what is really sent.
         FitTokenBudget(max_tokens=max_tokens, counter=counter),
     )

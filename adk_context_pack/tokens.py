@@ -17,9 +17,9 @@ Counter = Callable[[str], int]
 """A tokenizer of one's own: from text to its number of tokens."""
 
 # Fitted on o200k, on the high side: prose has 4 to 5 characters a token, dense JSON 2.4, CJK one to two. Letters and
-# spaces are cheap, digits and punctuation are what makes text dense, and a CJK character has three UTF-8 bytes. The zero
-# byte stands among the letters for the length prefixes of marshal. Random letters (base64) are undercounted until the
-# provider's first figure.
+# spaces are cheap, digits and punctuation are what makes text dense, and a CJK character has three UTF-8 bytes. The
+# zero byte stands among the letters for the length prefixes of marshal. Random letters (base64) are undercounted until
+# the provider's first figure.
 _LETTERS_A_TOKEN = 4.2
 _OTHERS_A_TOKEN = 1.4
 _HIGH_BYTES_A_TOKEN = 3.0

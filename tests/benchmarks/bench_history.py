@@ -22,6 +22,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack import ClearToolResults, ContextPipeline, FitTokenBudget, ModelCall, default_passes
 from tests.benchmarks import tau_replay
+from tests.benchmarks.capped_workload import capped
 from tests.benchmarks.peers import peer_scores
 from tests.benchmarks.replay import Score, score, table
 from tests.benchmarks.workload import AGENT, Workload, workload
@@ -76,6 +77,15 @@ def replay(name: str, strategy: Strategy, work: Workload) -> Score:
     return score(name, requests, work.facts, statistics.median(times[-12:]) * 1000)
 
 
+def together(work: Workload) -> list[Score]:
+    """Capping at the tool boundary, alone and with the default passes."""
+    small = asyncio.run(capped(work))
+    return [
+        replay("OffloadPayload at the tool", everything, small),
+        replay("OffloadPayload + default_passes", pipeline(*default_passes(max_tokens=100_000)), small),
+    ]
+
+
 def scores(work: Workload) -> list[Score]:
     """Every strategy of this package and of ADK over one session."""
     return [replay(name, make(), work) for name, make in STRATEGIES.items()]
@@ -93,7 +103,7 @@ def main() -> None:
     peers = parser.parse_args().peers
     work = workload()
     print("Seeded workload: 37 model calls")
-    table([*scores(work), *(peer_scores(peers, work) if peers else [])], print)
+    table([*scores(work), *(peer_scores(peers, work) if peers else []), *together(work)], print)
     if tau_replay.available():
         print("\ntau-bench: all conversations together")
         table(tau_replay.scores(STRATEGIES, replay), print)

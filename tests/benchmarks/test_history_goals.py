@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.benchmarks.bench_history import STRATEGIES, replay
+from tests.benchmarks.bench_history import STRATEGIES, replay, together
 from tests.benchmarks.workload import workload
 
 
@@ -29,3 +29,11 @@ def test_history_passes_alone_cost_at_most_40_percent_with_every_answer_kept(fou
 def test_a_budget_busts_the_cache_seldom(found):
     """Over 37 calls a budget of a third of the session cuts a handful of times."""
     assert found["FitTokenBudget(max_tokens=40_000)"].busts <= 5
+
+
+def test_with_capping_at_the_tool_at_most_4_percent_without_a_bust(found):
+    """Previews where results are made, and the default passes over them: 4 % of sending everything, no cache miss."""
+    both = together(workload())[-1]
+    assert both.cost(0.1) <= 0.04 * found["send everything"].cost(0.1)
+    assert both.busts == 0
+    assert both.answers == (24, 24)
