@@ -135,7 +135,13 @@ async def session_service(kind: str, folder: Path) -> AsyncIterator[BaseSessionS
     A second one over the same `folder` sees the same data. Skips the test where the installed release has no such
     service or its driver is not installed.
     """
-    service = _service(kind, folder)
+    async with closed_at_the_end(_service(kind, folder)) as service:
+        yield service
+
+
+@asynccontextmanager
+async def closed_at_the_end(service: BaseSessionService) -> AsyncIterator[BaseSessionService]:
+    """Closes what needs to be closed on this release, such as connections to a database."""
     try:
         yield service
     finally:
