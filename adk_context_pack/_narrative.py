@@ -5,6 +5,7 @@ Free of requests and passes: it is fed relayed parts in order and says what the 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -120,7 +121,11 @@ def quoted(text: str) -> str:
 
 def label(author: str) -> str:
     """An agent's name as it stands in brackets; ADK checks agents' names, but not an event's author."""
-    return author if author.isidentifier() else elide(to_json(author))
+    if author.isidentifier():
+        return author
+    text = elide(to_json(author))
+    # JSON escapes only ASCII's line breaks, and a name with one of unicode's would begin a line of its own.
+    return text if len(text.splitlines()) == 1 else elide(json.dumps(author))
 
 
 def _tool(name: str | None) -> str:
