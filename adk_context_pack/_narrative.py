@@ -119,9 +119,9 @@ def quoted(text: str) -> str:
     return text if len(lines) == 1 and len(lines[0]) == len(text) else "\n  ".join(lines)
 
 
-def label(author: str) -> str:
+def label(author: str | None) -> str:
     """An agent's name as it stands in brackets; ADK checks agents' names, but not an event's author."""
-    if author.isidentifier():
+    if author and author.isidentifier():
         return author
     text = elide(to_json(author))
     # JSON escapes only ASCII's line breaks, and a name with one of unicode's would begin a line of its own.
