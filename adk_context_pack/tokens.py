@@ -10,6 +10,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._weights import Weights
 from adk_context_pack.errors import SettingError
 from adk_context_pack.model_call import ModelCall
 
@@ -27,6 +28,8 @@ _LETTERS = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z")
 _HIGH = bytes(range(128, 256))
 _SAMPLED, _PIECES, _PIECE = 12_288, 12, 256
 _CONTENT_OVERHEAD = 4
+_WEIGHTS = Weights()
+_LONG = 1000
 _IMAGE_TOKENS = 258
 """What Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
 
@@ -98,7 +101,9 @@ class TokenMeter:
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
-        return self._counter(text) if self._counter else estimate_tokens(text)
+        if self._counter:
+            return self._counter(text)
+        return estimate_tokens(text) if len(text) < _LONG else _WEIGHTS.of(text, _weigh_text)
 
     def payload(self, value: Any) -> int:
         """Tokens of call arguments or a tool's response (any JSON-like value)."""
@@ -152,7 +157,7 @@ class TokenMeter:
     def _payload(self, value: Any) -> int:
         if self._counter:
             return self._counter(payload_text(value))
-        return _bytes_to_tokens(_payload_bytes(value))
+        return _WEIGHTS.of(value, _weigh_payload)
 
     def _instruction(self, instruction: Any) -> int:
         if instruction is None:
@@ -180,6 +185,15 @@ class TokenMeter:
         if (outcome := part.code_execution_result) is not None:
             return self.text(outcome.output or "")
         return 0
+
+
+def _weigh_text(text: str) -> tuple[int, int]:
+    return len(text), estimate_tokens(text)
+
+
+def _weigh_payload(value: Any) -> tuple[int, int]:
+    data = _payload_bytes(value)
+    return len(data), _bytes_to_tokens(data)
 
 
 def _payload_bytes(value: Any) -> bytes:
