@@ -1,0 +1,114 @@
+"""A session at the moment at which one of its agents is about to call its model."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.events.event import Event
+from google.adk.flows.llm_flows import contents as adk_contents
+from google.adk.models.llm_request import LlmRequest
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.session import Session
+from google.genai import types
+
+from adk_context_pack.model_call import ModelCall
+
+# Private in every release, and the very function that each request goes through.
+_build = adk_contents._get_contents  # noqa: SLF001
+_SETTINGS = frozenset(inspect.signature(_build).parameters)
+_SERVICE = InMemorySessionService()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """Events of a session, and the agent whose request ADK builds from them.
+
+    Args:
+        agent: whose request it is.
+        events: the session's events, oldest first; those of a recorded session will do (`session.events`).
+        state: the session's state.
+        instruction: the agent's instruction, as it stands in the request.
+        keep_ids: whether ADK's own call ids stay, as with models that pair by id; by default they are taken out, as
+            for Gemini. Releases without the setting take them out.
+        branch: the agent's branch, within a `ParallelAgent`.
+    """
+
+    agent: str
+    events: Sequence[Event]
+    state: Mapping[str, Any] = field(default_factory=dict)
+    instruction: str = "You are helpful."
+    keep_ids: bool = False
+    branch: str | None = None
+
+    def request(self) -> LlmRequest:
+        """The request that ADK builds at this moment.
+
+        Raises:
+            ValueError: ADK refuses these events; older releases do where a result has no call.
+        """
+        more: dict[str, Any] = (
+            {"preserve_function_call_ids": self.keep_ids} if "preserve_function_call_ids" in _SETTINGS else {}
+        )
+        config = types.GenerateContentConfig(system_instruction=self.instruction)
+        request = LlmRequest(model="a-model", config=config)
+        # Set, not passed in: pydantic would copy the list.
+        request.contents = _build(self.branch, list(self.events), self.agent, **more)
+        return request
+
+    def call(self) -> ModelCall:
+        """The model call of this moment, with a context of ADK's own."""
+        session = Session(id="session", app_name="app", user_id="user", state=self.state, events=list(self.events))
+        invocation = InvocationContext(
+            invocation_id=self.events[-1].invocation_id if self.events else "",
+            agent=LlmAgent(name=self.agent, instruction=self.instruction),
+            session=session,
+            session_service=_SERVICE,
+            branch=self.branch,
+            user_content=self.user_content(),
+        )
+        return ModelCall.of(CallbackContext(invocation))
+
+    def built(self) -> tuple[LlmRequest, ModelCall]:
+        """Request and call of this moment."""
+        return self.request(), self.call()
+
+    def moments(self) -> Iterator[Conversation]:
+        """The conversation after its first event, its second, and so on, where a model may be called."""
+        return self._where(range(1, len(self.events) + 1))
+
+    def backwards(self) -> Iterator[Conversation]:
+        """The same, the last moment first."""
+        return self._where(range(len(self.events), 0, -1))
+
+    def _where(self, counts: Iterable[int]) -> Iterator[Conversation]:
+        for count in counts:
+            now = replace(self, events=self.events[:count])
+            if now.events[-1].get_function_calls():
+                # No model is called before the results are there.
+                continue
+            with suppress(ValueError):
+                now.request()
+                yield now
+
+    def user_content(self) -> types.Content | None:
+        """The user's current message: the newest that is no result posted back."""
+        for candidate in reversed(self.events):
+            if candidate.author == "user" and candidate.content and not candidate.get_function_responses():
+                return candidate.content
+        return None
+
+    def __repr__(self) -> str:
+        lines = (f"  {index}: {_brief(entry)}" for index, entry in enumerate(self.events))
+        return "\n".join([f"Conversation for agent {self.agent!r}, keep_ids={self.keep_ids}:", *lines])
+
+
+def _brief(event: Event) -> str:
+    parts = (event.content.parts if event.content else None) or []
+    return f"{event.author!r}: {[part.model_dump(exclude_none=True) for part in parts]!r:.300}"

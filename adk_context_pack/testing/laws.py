@@ -1,0 +1,147 @@
+"""The seven laws of a pass; each a check that raises AssertionError.
+
+A check gets a function from request and call to request, and a conversation. It builds everything anew, so checks can
+be run in any order on the same conversation. What a conversation is to them: `built()` gives request and call, `call()`
+a fresh call, and `moments()` the conversation as it grew.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.testing.account import account_goes_on, account_lines, blocks_wait
+from adk_context_pack.testing.picture import Picture, picture
+from adk_context_pack.testing.unpaired import unpaired
+from adk_context_pack.tokens import TokenMeter, characters
+
+Apply = Callable[[LlmRequest, ModelCall], LlmRequest]
+Contents = Sequence[types.Content]
+Law = Callable[[Apply, Any], None]
+ESTIMATE_ERROR = 0.05
+"""By how much tokens may seem to grow where characters do not: an estimate weighs some characters dearer."""
+
+
+def pure(apply: Apply, conversation: Any) -> None:
+    """Neither the request nor the session is written into, and every object of theirs is still the same object."""
+    request, call = conversation.built()
+    watched = [request.contents, request.config, call.events, call.state, call.user_content]
+    before = [picture(value, identity=True) for value in watched]
+    contents, config = request.contents, request.config
+    apply(request, call)
+    _must(request.contents is contents, "the request was given other contents; return a new request")
+    _must(request.config is config, "the request was given another config; return a new request")
+    after = [picture(value, identity=True) for value in watched]
+    _must(after == before, "something that came in was changed; build new objects with model_copy(update=…)")
+
+
+def idle_is_identity(apply: Apply, conversation: Any) -> None:
+    """Where the result says the same as what came in, it is the very same contents and config."""
+    request, call = conversation.built()
+    result = apply(request, call)
+    if picture(result.contents) == picture(request.contents):
+        _must(result.contents is request.contents, "equal contents, but another list; return `request` itself")
+    if picture(result.config) == picture(request.config):
+        _must(result.config is request.config, "an equal config, but another object; return `request` itself")
+
+
+def settled(apply: Apply, conversation: Any) -> None:
+    """A second time changes nothing, within the same call or in a fresh one."""
+    request, call = conversation.built()
+    once = apply(request, call)
+    for again in (call, conversation.call()):
+        twice = apply(once, again)
+        _must(picture(twice.contents) == picture(once.contents), "the second time changed contents")
+        _must(picture(twice.config) == picture(once.config), "the second time changed the config")
+
+
+def never_grows(apply: Apply, conversation: Any) -> None:
+    """Neither characters nor tokens get more; a message of the user that would be missing may be put in."""
+    request, call = conversation.built()
+    result = apply(request, call)
+    if result.contents is request.contents:
+        return
+    message = call.user_content
+    added = [message] if message and _was_put_in(message, request, result) else []
+    _must(characters(result.contents) <= characters([*request.contents, *added]), "there are more characters")
+    meter = TokenMeter()
+    allowed = meter.request(request) + meter.contents(added)
+    _must(meter.request(result) <= allowed * (1 + ESTIMATE_ERROR), "there are more tokens")
+
+
+def paired(apply: Apply, conversation: Any) -> None:
+    """No call lost its result and no result its call."""
+    request, call = conversation.built()
+    result = apply(request, call)
+    alone = Counter(unpaired(result.contents)) - Counter(unpaired(request.contents))
+    _must(not alone, f"left alone: {', '.join(alone)}")
+
+
+def heard(apply: Apply, conversation: Any) -> None:
+    """The user's current message stays as it was, and the request is neither empty nor newly ends in a model turn."""
+    request, call = conversation.built()
+    result = apply(request, call)
+    if not request.contents:
+        return
+    _must(bool(result.contents), "the request is empty")
+    message = picture(call.user_content)
+    if any(picture(content) == message for content in request.contents):
+        _must(any(picture(content) == message for content in result.contents), "the user's message is gone")
+    if request.contents[-1].role != "model":
+        _must(result.contents[-1].role != "model", "the request now ends in a model turn")
+
+
+def steady(apply: Apply, conversation: Any) -> None:
+    """As the session grows by one event, what was already sent stays a prefix wherever ADK's own contents do.
+
+    The last content may go on if it is an account within a fence: further lines, and results of calls that waited; see
+    `must_go_on`.
+    """
+    earlier: tuple[list[Picture], LlmRequest] | None = None
+    for now in conversation.moments():
+        request, call = now.built()
+        pictures = [picture(content) for content in request.contents]
+        result = apply(request, call)
+        if earlier and earlier[0] and pictures[: len(earlier[0])] == earlier[0]:
+            must_go_on(earlier[1].contents, result.contents)
+        earlier = (pictures, result)
+
+
+def must_go_on(old: Contents, new: Contents) -> None:
+    """`old` is a prefix of `new`, save that its last content may be an account that goes on in `new`.
+
+    And save that blocks which wait for a result, and were too small to be retold alone, may become an account.
+    """
+    for index, content in enumerate(old):
+        _must(index < len(new), f"content {index} of the {len(old)} that were sent is gone")
+        if picture(content) != picture(new[index]):
+            if blocks_wait(old[index:]) and account_lines(new[index]) is not None:
+                return
+            _must(index == len(old) - 1, f"content {index} of the {len(old)} that were sent changed")
+            _must(account_goes_on(content, new[index]), "the last content that was sent changed other than by going on")
+
+
+LAWS: Mapping[str, Law] = {
+    law.__name__: law for law in (pure, idle_is_identity, settled, never_grows, paired, heard, steady)
+}
+"""The laws by name."""
+
+
+def _must(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
+    # An assert would be gone under `python -O`.
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def _was_put_in(message: types.Content, request: LlmRequest, result: LlmRequest) -> bool:
+    texts = [part.text for part in message.parts or ()]
+
+    def stands(contents: Contents) -> bool:
+        return any([part.text for part in content.parts or ()] == texts for content in contents)
+
+    return stands(result.contents) and not stands(request.contents)
