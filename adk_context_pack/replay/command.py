@@ -18,7 +18,7 @@ from adk_context_pack.replay.recorded_session import RecordedSession
 from adk_context_pack.replay.recordings import Recording, open_recording, sessions_in
 from adk_context_pack.replay.replay_sums import Prices, ReplaySums
 from adk_context_pack.replay.replay_text import replay_text
-from adk_context_pack.replay.replayer import Replayer
+from adk_context_pack.replay.replayer import CAPS, Replayer
 from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.report_log import ReportLog
@@ -83,6 +83,9 @@ class _Run:
         )
         self._log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
         self.sums = ReplaySums(prices=_prices(options), budgets=dict(map(_budget, options.max_tokens)))
+        if not options.no_caps:
+            # First in every table, since capping comes before all passes.
+            self.sums.passes[CAPS] = 0
 
     def replay(self, names: Iterable[str]) -> None:
         """Replays all sessions of the recordings that are named, one session at a time."""

@@ -71,4 +71,5 @@ def _sessions(sums: ReplaySums) -> Iterator[str]:
 
 
 def _change(before: int, after: int) -> str:
-    return f"{100 * (after - before) / before:+.0f} %" if before else "0 %"
+    change = round(100 * (after - before) / before) if before else 0
+    return f"{change:+d} %" if change else "0 %"

@@ -118,6 +118,9 @@ async def test_a_budget_fails_the_command(tmp_path, capsys):
     assert json.loads(out)["over_budget"] == err.splitlines()
     assert err.startswith("scout: ")
     assert "over its budget of 50" in err
+    largest = json.loads(out)["agents"]["scout"]["largest_with"]
+    assert run(capsys, path, "--max-tokens", f"scout={largest}")[0] == 0
+    assert run(capsys, path, "--max-tokens", f"scout={largest - 1}")[0] == 1
     assert run(capsys, path, "--max-tokens", "*=100000")[0] == 0
     assert run(capsys, path, "--max-tokens", "*=10")[0] == 1
     code, _, err = run(capsys, path, "--max-tokens", "nobody=10")
@@ -178,7 +181,8 @@ def test_runs_as_a_module():
     if not SESSIONS.is_dir():
         pytest.skip(f"{SESSIONS.name} is not beside this clone")
     files = sorted(map(str, SESSIONS.glob("*.json")))
-    command = [sys.executable, "-m", "adk_context_pack", "replay", *files, "--json"]
+    settings = ("--json", "--passes", "adk_context_pack:ClearToolResults")
+    command = [sys.executable, "-m", "adk_context_pack", "replay", *files, *settings]
     root = Path(__file__).parents[2]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root, timeout=300)  # noqa: S603
     found = json.loads(done.stdout)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import pickle
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -34,6 +35,28 @@ async def test_reads_what_adk_has_written(kind, tmp_path):
     assert found.state == session.state
     assert found.first_state() == {"user:lang": "no"}
     assert snapshot(tmp_path) == before
+
+
+async def test_a_sqlite_file_is_opened_for_reading_only(tmp_path):
+    """The connection itself refuses to write, also while another one has written and still holds the file."""
+    path, _ = await recording("sqlite", tmp_path, turns=1)
+
+    def refuses():
+        with (
+            closing(open_recording(str(path))._open()) as connection,
+            pytest.raises(sqlite3.OperationalError, match="readonly"),
+        ):
+            connection.execute("DELETE FROM events")
+
+    refuses()
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode=WAL")
+        writer.execute("UPDATE sessions SET id = 'renamed'")
+        writer.execute("UPDATE events SET session_id = 'renamed'")
+        writer.commit()
+        refuses()
+        (found,) = sessions_in(open_recording(str(path)))
+    assert found.id == "renamed"
 
 
 async def test_several_sessions_come_one_after_the_other(tmp_path):

@@ -165,6 +165,20 @@ def test_prefixes_are_told_for_both_sides():
     assert [call_.report.prefix.tokens for call_ in calls] == [0] * 5
 
 
+def test_prefixes_are_told_where_a_pass_works_now_and_then():
+    """A request that is sent as it came is compared with what was really sent before it."""
+
+    class ChangeTheFirst(ContextPass):
+        def apply(self, request, call):
+            if len(call.events) > 1:
+                return request
+            front = types.Content(role="user", parts=[types.Part(text="Something else.")])
+            return request.model_copy(update={"contents": [front]})
+
+    calls = list(Replayer([ChangeTheFirst()]).replay(long_session()))
+    assert [call_.report.prefix.share for call_ in calls] == [0.0, 0.0, 1.0, 1.0, 1.0]
+
+
 def test_a_request_that_adk_refuses_is_given_as_its_error(monkeypatch):
     """Where ADK cannot rebuild one request, the others are replayed."""
     from adk_context_pack.replay import replayer  # noqa: PLC0415
