@@ -60,7 +60,8 @@ PASSES = (
 )
 PAIRS = (
     case("strip, cast", StripForContext, CastNarrative),
-    case("cast, strip", CastNarrative, StripForContext),
+    # A small block that waits for its result is left to strip by cast, and retold with its result once that is there.
+    case("cast, strip", CastNarrative, StripForContext, except_for={"steady"}),
     case("compact, cast", _compact, CastNarrative, except_for=GROWS),
     case("strip, compact", StripForContext, _compact, except_for=GROWS),
 )
