@@ -6,12 +6,13 @@
     def test_my_pass_keeps_the_laws():
         check_pass(MyPass())
 
-It needs neither pytest nor Hypothesis.
+`ScriptedModel` runs an agent without a network. The kit needs neither pytest nor Hypothesis.
 """
 
 from adk_context_pack.testing.check_pass import check_pass
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.generate import generate
 from adk_context_pack.testing.laws import LAWS
+from adk_context_pack.testing.scripted_model import ScriptedModel, call, results_in, text_in
 
-__all__ = ["LAWS", "Conversation", "check_pass", "generate"]
+__all__ = ["LAWS", "Conversation", "ScriptedModel", "call", "check_pass", "generate", "results_in", "text_in"]

@@ -1,0 +1,1 @@
+"""Capping the tools of an MCP server."""

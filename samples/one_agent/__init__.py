@@ -1,0 +1,1 @@
+"""Callbacks for one agent."""

@@ -1,0 +1,1 @@
+"""The plugin for a whole app."""

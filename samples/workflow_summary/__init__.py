@@ -1,0 +1,1 @@
+"""A Workflow with a DataSummarizer node."""
