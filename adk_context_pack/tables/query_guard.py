@@ -10,6 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from adk_context_pack.errors import QueryError
+from adk_context_pack.tables.bounded_functions import BoundedFunctions
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
 # fills memory (zeroblob, randomblob).
@@ -30,6 +31,8 @@ _STATM = Path("/proc/self/statm")
 _PAGE_BYTES = 4096
 _MAX_MESSAGE = 300
 _MAX_TEXT_BYTES = 100_000
+_MIN_PATTERN, _MAX_PATTERN = 50, 1_000
+_MAX_COMPARISONS = 500_000_000
 _NOT_ALLOWED = re.compile("not authorized|prohibited|authorization denied", re.IGNORECASE)
 
 
@@ -72,8 +75,12 @@ class QueryGuard:
         # Sorting may not write to the disk; in memory it is counted.
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA query_only = ON")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, longest_row))
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
+        longest = max(_MAX_TEXT_BYTES, longest_row)
+        BoundedFunctions(connection, max_bytes=longest)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+        # LIKE and GLOB compare a pattern at each place of a text, and nothing stops them in between.
+        pattern = max(_MIN_PATTERN, min(_MAX_PATTERN, _MAX_COMPARISONS // longest))
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, pattern)
         connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, most_columns)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
@@ -91,6 +98,8 @@ class QueryGuard:
         """An error of SQLite's in words for a model."""
         if self._stopped_by or "interrupted" in str(error):
             return QueryError(f"The query was stopped: {self._stopped_by or 'it took too long'}. Make it smaller.")
+        if "user-defined function" in str(error):
+            return QueryError("A text function was asked for too much: a wide format, or a text that became too long.")
         if isinstance(error, MemoryError) or "too big" in str(error):
             return QueryError("The query was stopped: a text or row became too long.")
         if _NOT_ALLOWED.search(str(error)):
