@@ -11,11 +11,16 @@ KEY = "left_out"
 """The first key of every note; a result that has it is a note already."""
 _MAX_CHARS = 300
 _MAX_HEAD = 100
+_MAX_NOTE = 2_000
 
 
 def is_note(payload: Any) -> bool:
-    """Whether a payload is a note of this kind."""
-    return isinstance(payload, dict) and next(iter(payload), None) == KEY
+    """Whether a payload is a note of this kind, and not something larger that begins like one."""
+    if not isinstance(payload, dict) or next(iter(payload), None) != KEY:
+        return False
+    return sum(len(str(value)) for value in payload.values() if isinstance(value, str)) <= _MAX_NOTE and all(
+        isinstance(value, str) or len(str(value)) <= _MAX_HEAD for value in payload.values()
+    )
 
 
 def result_note(name: str | None, response: Any, tokens: int, *, findable: bool) -> dict[str, str]:

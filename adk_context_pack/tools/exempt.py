@@ -7,7 +7,8 @@ from typing import Any
 
 from google.genai import types
 
-from adk_context_pack.tools.row_stub import LIMITS
+from adk_context_pack.tools.handles import is_result_key
+from adk_context_pack.tools.row_stub import HANDLE, LIMITS
 from adk_context_pack.tools.stores import READ_BACK_TOOLS
 
 # ADK itself reads what these return.
@@ -32,7 +33,16 @@ def is_exempt(tool_name: str, result: Any, actions: Any, call_id: str | None) ->
         return True
     if result is None or isinstance(result, types.Part | types.FunctionResponse):
         return True
-    return isinstance(result, Mapping) and (LIMITS in result or _is_error(result))
+    return isinstance(result, Mapping) and (_is_stub(result, actions) or _is_error(result))
+
+
+def _is_stub(result: Mapping[str, Any], actions: Any) -> bool:
+    # A tool may write whatever it likes; only what was kept within this very call makes a stub of its result.
+    if LIMITS not in result:
+        return False
+    kept = [str(key) for key in getattr(actions, "state_delta", None) or () if is_result_key(key)]
+    handle = result.get(HANDLE)
+    return any(handle is None or key.endswith(f":{handle}") for key in kept)
 
 
 def _is_waiting(actions: Any, call_id: str | None) -> bool:

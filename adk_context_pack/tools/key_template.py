@@ -8,6 +8,8 @@ from typing import Any
 
 from adk_context_pack.errors import SettingError
 
+_SCOPES = ("app:", "user:", "temp:", "rows:", "payload:", "stored_until:")
+_MAX_LENGTH = 2_000
 _EXPECTED = 'a template of plain names such as "results:{query_id}"'
 
 
@@ -31,7 +33,11 @@ def checked_template(owner: object, name: str, template: object) -> str:
 def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None:
     """The key of one call; None where the call lacks an argument that the template names."""
     try:
-        return template.format_map({"tool": tool_name, **args})
+        key = template.format_map({"tool": tool_name, **args})
     except (KeyError, ValueError):
         # ValueError: a format such as `{count:>5d}` over an argument of another type.
         return None
+    # What a model sends must not choose whose state is written, nor be what a database refuses as a key.
+    own = next((scope for scope in _SCOPES if template.startswith(scope)), "")
+    chosen = next((scope for scope in _SCOPES if key.startswith(scope)), "")
+    return key if chosen == own and key.isprintable() and len(key) <= _MAX_LENGTH else None

@@ -77,6 +77,9 @@ def matches_in(  # noqa: PLR0913 - each limit is one
             found.append(place)
     except TimeoutError:
         raise QueryError("The search was stopped: the pattern took too long. Use a simpler one.") from None
+    except (MemoryError, RecursionError):
+        # `regex` lets one search take a gigabyte, and no more.
+        raise QueryError("The search was stopped: the pattern needs too much memory. Use a simpler one.") from None
     reply: dict[str, Any] = {"matches": found, "next_offset": next_offset, "total_characters": len(text)}
     return reply | ({"note": note} if note else {})
 

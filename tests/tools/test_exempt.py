@@ -20,7 +20,7 @@ from adk_context_pack.tools.exempt import is_exempt
         ("search", {"error": "quota"}, True),
         ("search", {"status": "ERROR", "error_message": "no"}, True),
         ("search", {"isError": True, "content": []}, True),
-        ("search", {"_row_limits": {}}, True),
+        ("search", {"_row_limits": {}}, False),
         ("query_rows", {"rows": [1]}, True),
         ("read_payload", "text", True),
         ("search_history", [], True),
@@ -42,3 +42,18 @@ def test_only_the_call_that_waits_is_exempt():
     assert is_exempt("search", {"rows": [1]}, actions, "c1")
     assert not is_exempt("search", {"rows": [1]}, actions, "c2")
     assert is_exempt("search", {"rows": [1]}, actions, None)
+
+
+@pytest.mark.parametrize(
+    ("result", "kept", "expected"),
+    [
+        ({"_row_limits": {}}, "rows:search:0123456789a", True),
+        ({"_row_limits": {}, "_handle": "0123456789a"}, "rows:search:0123456789a", True),
+        ({"_row_limits": {}, "_handle": "0000000000a"}, "rows:search:0123456789a", False),
+        ({"_row_limits": {}, "_handle": "0123456789a"}, "city", False),
+        ({"_row_limits": {}, "_handle": ["0123456789a"]}, "rows:search:0123456789a", False),
+    ],
+)
+def test_only_what_was_kept_in_this_call_makes_a_stub(result, kept, expected):
+    """A tool that writes the keys of a stub itself is capped like any other."""
+    assert is_exempt("search", result, EventActions(state_delta={kept: 1}), "c1") is expected

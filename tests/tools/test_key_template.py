@@ -24,3 +24,21 @@ def test_templates_that_cannot_work_are_refused(template):
     with pytest.raises(SettingError) as caught:
         checked_template("CapRows", "state_key", template)
     assert repr(template) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("{id}", "app:settings"), ("{id}", "user:name"), ("{id}", "temp:x"), ("{id}", "rows:search:0123456789a"),
+        ("{id}", "stored_until:0123456789a"), ("ap{id}", "p:x"), ("r:{id}", "a\0b"), ("r:{id}", "\ud800"),
+        ("r:{id}", "a" * 5000),
+    ],
+)  # fmt: skip
+def test_an_argument_cannot_choose_whose_state_is_written(template, value):
+    """A model's argument reaches no scope that the template does not name, and makes no key that a database refuses."""
+    assert filled(template, "search", {"id": value}) is None
+
+
+def test_a_template_may_name_a_scope():
+    """The author of an app may keep results for the user."""
+    assert filled("user:{id}", "search", {"id": "7"}) == "user:7"
