@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 from google.genai import types
@@ -54,8 +56,11 @@ class ArtifactAccess:
             await self._within(self._context.save_artifact(filename, part))
         else:
             await self._within(self._service().save_artifact(**self._scope(filename), artifact=part))
-        if await self.load(filename) != data:
-            raise StoreError("the artifact service did not give back what it was given")
+        try:
+            await self._check(filename, data)
+        except StoreError:
+            await self._take_back(filename)
+            raise
 
     async def load(self, filename: str) -> bytes | None:
         """The bytes of an artifact of this session; None where there is none.
@@ -78,14 +83,32 @@ class ArtifactAccess:
         """
         await self._within(self._service().delete_artifact(**self._scope(filename)))
 
-    async def _within(self, action: Any) -> Any:
+    async def _check(self, filename: str, data: bytes) -> None:
+        if await self.load(filename) != data:
+            raise StoreError("the artifact service did not give back what it was given")
+
+    async def _take_back(self, filename: str) -> None:
+        # The event must not speak of an artifact that nobody can read.
+        getattr(getattr(self._context, "actions", None), "artifact_delta", {}).pop(filename, None)
+        with suppress(StoreError):
+            await self.delete(filename)
+
+    async def _within(self, action: Coroutine[Any, Any, Any]) -> Any:
+        task = asyncio.ensure_future(action)
         try:
-            return await asyncio.wait_for(action, self._timeout_s)
-        except TimeoutError as error:
-            raise StoreError(f"the artifact service did not answer within {self._timeout_s:g} s") from error
+            # Not `wait_for`, which waits for a service that takes no notice of being cancelled.
+            done, _ = await asyncio.wait({task}, timeout=self._timeout_s)
+        finally:
+            task.cancel()
+        if not done:
+            task.add_done_callback(_unheard)
+            raise StoreError(f"the artifact service did not answer within {self._timeout_s:g} s")
+        try:
+            return task.result()
         except StoreError:
             raise
-        except Exception as error:
+        # A cancellation within the service is its failure; that of the run is raised above.
+        except (Exception, asyncio.CancelledError) as error:
             # Only the type: a service's message may quote what it was given.
             raise StoreError(f"the artifact service failed ({type(error).__name__})") from error
 
@@ -103,3 +126,9 @@ class ArtifactAccess:
             "session_id": session.id,
             "filename": filename,
         }
+
+
+def _unheard(task: asyncio.Future[Any]) -> None:
+    # Nobody waits for it any longer, and asyncio would complain that nobody heard its exception.
+    if not task.cancelled():
+        task.exception()

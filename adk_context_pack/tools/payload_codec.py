@@ -18,6 +18,8 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from adk_context_pack.errors import StoreError
 
+_ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
+
 
 class Encoded(NamedTuple):
     """A result as JSON.
@@ -74,8 +76,11 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
         encoded: what `encode` made of it.
     """
     data = encoded.data
-    # PostgreSQL's JSONB refuses NUL and NaN, ADK writes NaN as null, and what it cannot serialise ends the run.
-    if not encoded.plain or b"\\u0000" in data or ((b"NaN" in data or b"Infinity" in data) and not _is_strict(data)):
+    # PostgreSQL's JSONB refuses NUL and NaN and makes 1e+16 an integer and -0.0 a plain zero, ADK writes NaN as null,
+    # and what it cannot serialise ends the run.
+    if not encoded.plain or b"\\u0000" in data:
+        return False
+    if any(mark in data for mark in _ODD_NUMBERS) and not _has_plain_numbers(data):
         return False
     try:
         to_json(value)
@@ -93,10 +98,11 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _is_strict(data: bytes) -> bool:
-    constants: list[str] = []
-    json.loads(data, parse_constant=constants.append)
-    return not constants
+def _has_plain_numbers(data: bytes) -> bool:
+    # The marks may stand in texts as well.
+    odd: list[str] = []
+    json.loads(data, parse_constant=odd.append, parse_float=odd.append)
+    return not any("+" in text or text in ("-0.0", "NaN", "Infinity", "-Infinity") for text in odd)
 
 
 def _plain(value: Any) -> Any:

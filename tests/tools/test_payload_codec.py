@@ -84,10 +84,14 @@ def test_json_values_come_back_exactly(value):
         ("\0", False),
         ("\ud800", False),
         ([2**70], True),
+        ([1e15, -0.01, 5e-324, -1e-07], True),
+        ([1e16], False),
+        ([0.5, -0.0, 1], False),
+        ("e+ and -0.0, in words", True),
     ],
 )
 def test_what_services_would_change_or_refuse_is_known(value, survives):
-    """NaN, NUL and lone surrogates do not survive as state; the words of them do."""
+    """NaN, NUL, lone surrogates, and floats that JSONB makes integers do not survive; the words of them do."""
     assert survives_as_state(value, encode(value)) is survives
 
 
