@@ -18,7 +18,7 @@ from adk_context_pack.model_call import ModelCall
 from adk_context_pack.testing.account import account_goes_on, account_lines, blocks_wait
 from adk_context_pack.testing.picture import Picture, picture
 from adk_context_pack.testing.unpaired import unpaired
-from adk_context_pack.tokens import TokenMeter, characters
+from adk_context_pack.tokens import TokenMeter, payload_text
 
 Apply = Callable[[LlmRequest, ModelCall], LlmRequest]
 Contents = Sequence[types.Content]
@@ -130,6 +130,21 @@ LAWS: Mapping[str, Law] = {
     law.__name__: law for law in (pure, idle_is_identity, settled, never_grows, paired, heard, steady)
 }
 """The laws by name."""
+
+
+def characters(contents: Contents) -> int:
+    """Characters of all texts and payloads, media and code included."""
+    return sum(_part_characters(part) for content in contents for part in content.parts or ())
+
+
+def _part_characters(part: types.Part) -> int:
+    if part.text is not None:
+        return len(part.text)
+    if (called := part.function_call) is not None:
+        return len(called.name or "") + len(payload_text(called.args))
+    if (returned := part.function_response) is not None:
+        return len(returned.name or "") + len(payload_text(returned.response))
+    return len(repr(part.model_dump(exclude_none=True)))
 
 
 def _must(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence

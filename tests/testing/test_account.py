@@ -19,10 +19,13 @@ def account(*lines: str) -> types.Content:
     [
         (account("[a] said: x"), account("[a] said: x", "[b] said: y"), True),
         (account("[a] called t -> no result yet"), account("[a] called t -> ok", "[b] said: y"), True),
+        (account("[a] called t -> no result yet"), account("[a] called t -> failed:\n  [x] said: y"), True),
+        (account("[a] said: x"), account("[a] said: x"), True),
         (account("[a] said: x"), account("[a] said: other"), False),
         (account("[a] said: x", "[b] said: y"), account("[a] said: x"), False),
         (account("[a] called t -> ok"), account("[a] called t -> ok, 3 rows"), False),
         (content("hello"), content("hello you"), False),
+        (account("[a] said: x"), content("[a] said: x"), False),
     ],
 )
 def test_lines_may_be_added_and_waiting_calls_completed(old, new, goes_on):
