@@ -78,8 +78,8 @@ def in_memory(fast_api) -> dict:
 
 def test_the_command_takes_it(agents):
     """`adk api_server --extra_plugins …` on a port of this machine, asked over HTTP."""
-    options = _adk("api_server", "--help", agents).communicate(timeout=120)[0]
-    if "--extra_plugins" not in options:
+    commands = pytest.importorskip("google.adk.cli.cli_tools_click")
+    if "extra_plugins" not in {option.name for option in commands.cli_api_server.params}:
         pytest.skip("this ADK has no --extra_plugins")
     port = _free_port()
     server = _adk("api_server", "--port", str(port), "--extra_plugins", PLUGIN, str(agents), agents)
