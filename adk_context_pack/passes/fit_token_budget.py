@@ -102,7 +102,8 @@ class FitTokenBudget(ContextPass):
         waiting = {place.content for place in waiting_calls(pairing, call)}
         pinned = {index for index, one in enumerate(groups) if one.kind == "fixed" or _holds(one, waiting)}
         # Behind a call that no result follows, providers read the next turn as a part of the same one.
-        pinned |= {i + 1 for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
+        ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
+        pinned |= {i + 1 for i in ends_in_call if i + 1 < len(groups)}
         fixed = [index for index in pinned if groups[index].kind == "fixed"]
         return BudgetCut(
             groups=groups,

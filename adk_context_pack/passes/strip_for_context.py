@@ -6,6 +6,7 @@ import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
@@ -13,7 +14,7 @@ from adk_context_pack._adk import QUOTE_BEGIN, QUOTE_END, is_isolated
 from adk_context_pack._relay import RelayedBlock, find_relayed
 from adk_context_pack._relay_proof import RelayedPart
 from adk_context_pack._settings import names
-from adk_context_pack._texts import same_texts, text_length, text_part, user_content
+from adk_context_pack._texts import text_length, text_part, texts_of, user_content
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.model_call import ModelCall
 
@@ -32,8 +33,8 @@ class StripForContext(ContextPass):
     Blobs, files, code and its results stay, and so does the fence (and ADK's preamble) around everything that stays.
     A block with nothing left goes entirely; where it kept a model turn from standing first, last, or right before
     another one, a short fenced note (`NOTE`) takes its place, since providers refuse such an order. A block that would
-    be smaller than the note stays as it is. Where an agent with `include_contents='none'` would be left with nothing
-    that a user said, the invocation's user message stands where the first removed block stood.
+    be smaller than the note stays as it is. Where a request begins with a block that goes (an agent with
+    `include_contents='none'`), the user's message that led to it stands there instead.
 
     Only what the session's events prove to be a relay is touched: never what a user typed, a compaction summary, or a
     dynamic instruction.
@@ -63,8 +64,7 @@ class StripForContext(ContextPass):
         kept = {block.position: parts for block in blocks if len(parts := self._kept(block)) < len(block.parts)}
         if not kept:
             return request
-        lonely = all(block.position in kept and not kept[block.position] for block in blocks)
-        message = _missing_message(request.contents, kept, call) if lonely else None
+        message = _missing_message(request.contents, kept, blocks, call)
         contents = _rebuild(request.contents, kept, message)
         if len(contents) == len(request.contents) and all(map(operator.is_, contents, request.contents)):
             return request
@@ -106,20 +106,37 @@ def _rebuild(
 
 
 def _missing_message(
-    contents: Sequence[types.Content], removed: Collection[int], call: ModelCall
+    contents: Sequence[types.Content],
+    kept: dict[int, list[RelayedPart]],
+    blocks: Sequence[RelayedBlock],
+    call: ModelCall,
 ) -> types.Content | None:
-    """The invocation's user message where nothing that a user said is in the request, else None.
+    """The user's message that the first block to go answered, where the request begins with that block; else None.
 
-    A dynamic instruction has the user role as well, but nobody said it; a task's input stands for the user's message.
+    A dynamic instruction may stand before it: it has the user role, but nobody said it. A task's input stands for the
+    user's message. Looks back only, so that no later event moves what was sent.
     """
-    message = call.user_content
-    if message is None or not message.parts or is_isolated(call.context):
+    first = blocks[0]
+    if kept.get(first.position, first.parts) or is_isolated(call.context):
         return None
-    said = [message, *(event.content for event in call.events if event.author == "user" and event.content)]
-    for index, content in enumerate(contents):
-        if content.role == "user" and index not in removed and any(same_texts(content, text) for text in said):
-            return None
-    return user_content([part.model_copy() for part in message.parts])
+    typed = _typed_before(first.event, call.events)
+    known = {texts_of(content) for content in typed}
+    if any(content.role == "model" or texts_of(content) in known for content in contents[: first.position]):
+        return None
+    message = typed[-1] if typed else call.user_content
+    return user_content([part.model_copy() for part in message.parts or ()]) if message is not None else None
+
+
+def _typed_before(event: Event, events: Sequence[Event]) -> list[types.Content]:
+    """What users typed before an event, oldest first."""
+    typed = []
+    for earlier in events:
+        if earlier is event:
+            break
+        parts = (earlier.content.parts if earlier.content else None) or ()
+        if earlier.author == "user" and earlier.content and parts and not any(part.function_response for part in parts):
+            typed.append(earlier.content)
+    return typed
 
 
 def _note() -> types.Content:

@@ -12,7 +12,6 @@ Encoding = Literal["json", "csv"]
 """How shown rows stand in a stub: as a list of objects, or as one text with a header."""
 
 # It remembers contents, of which there are none here.
-_METER = TokenMeter()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +28,7 @@ class StubPlan:
     def tokens(self, value: Any) -> int:
         """Tokens of a value, by the counter as JSON with blanks in it, the longest form in which a provider gets it."""
         if self.counter is None:
-            return _METER.payload(value)
+            return TokenMeter().payload(value)
         return self.counter(json.dumps(value, ensure_ascii=False, default=str))
 
     def text_tokens(self, text: str) -> int:
