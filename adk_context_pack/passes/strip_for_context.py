@@ -14,7 +14,7 @@ from adk_context_pack._adk import QUOTE_BEGIN, QUOTE_END, is_isolated
 from adk_context_pack._relay import RelayedBlock, find_relayed
 from adk_context_pack._relay_proof import RelayedPart
 from adk_context_pack._settings import names
-from adk_context_pack._texts import text_length, text_part, texts_of, user_content
+from adk_context_pack._texts import same_texts, text_length, text_part, texts_of, user_content
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.model_call import ModelCall
 
@@ -124,7 +124,9 @@ def _missing_message(
     if any(content.role == "model" or texts_of(content) in known for content in contents[: first.position]):
         return None
     message = typed[-1] if typed else call.user_content
-    return user_content([part.model_copy() for part in message.parts or ()]) if message is not None else None
+    if message is None or any(same_texts(content, message) for content in contents):
+        return None
+    return user_content([part.model_copy() for part in message.parts or ()])
 
 
 def _typed_before(event: Event, events: Sequence[Event]) -> list[types.Content]:
