@@ -10,7 +10,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.exempt import is_exempt
+from adk_context_pack.tools.exempt import is_exempt, is_stub
 from adk_context_pack.tools.handles import HANDLE_LENGTH
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.payload_store import PayloadStore
@@ -71,7 +71,8 @@ class ToolCaps:
         result: Any = response.response
         if self.rows is not None and not is_exempt(name, result, event.actions, response.id):
             result = _finished(self.rows.capped(result, None, tool_name=name, args={}, delta={}, offered=_OFFERED))
-        if self.payloads is not None and not is_exempt(name, {}, event.actions, response.id):
+        is_whole = result is response.response and not is_stub(result, event.actions)
+        if self.payloads is not None and is_whole and not is_exempt(name, {}, event.actions, response.id):
             result = _finished(self.payloads.offloaded(result, None, tool_name=name, delta={}, offered=_OFFERED))
         if result is response.response:
             return part

@@ -33,12 +33,19 @@ def is_exempt(tool_name: str, result: Any, actions: Any, call_id: str | None) ->
         return True
     if result is None or isinstance(result, types.Part | types.FunctionResponse):
         return True
-    return isinstance(result, Mapping) and (_is_stub(result, actions) or _is_error(result))
+    return isinstance(result, Mapping) and (is_stub(result, actions) or _is_error(result))
 
 
-def _is_stub(result: Mapping[str, Any], actions: Any) -> bool:
-    # A tool may write whatever it likes; only what was kept within this very call makes a stub of its result.
-    if LIMITS not in result:
+def is_stub(result: Any, actions: Any) -> bool:
+    """Whether a result is what this package has made of a larger one.
+
+    A tool may write whatever it likes, so that only what was kept within this very call makes a stub of its result.
+
+    Args:
+        result: what a tool returned.
+        actions: the event actions of the call.
+    """
+    if not isinstance(result, Mapping) or LIMITS not in result:
         return False
     kept = [str(key) for key in getattr(actions, "state_delta", None) or () if is_result_key(key)]
     handle = result.get(HANDLE)

@@ -15,14 +15,13 @@ from adk_context_pack._settings import positive
 from adk_context_pack.errors import SettingError, StoreError
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.tokens import Counter, TokenMeter, payload_text
-from adk_context_pack.tools.exempt import is_exempt
+from adk_context_pack.tools.exempt import is_exempt, is_stub
 from adk_context_pack.tools.handles import HANDLE_LENGTH
 from adk_context_pack.tools.offered_tools import offered_tools
 from adk_context_pack.tools.offload_settings import OffloadSettings
 from adk_context_pack.tools.payload_plan import Branch, as_plain, plan, replaced
 from adk_context_pack.tools.payload_preview import text_preview
 from adk_context_pack.tools.payload_store import PayloadStore, Place
-from adk_context_pack.tools.row_stub import LIMITS
 from adk_context_pack.tools.stores import choose_store
 from adk_context_pack.tools.wrap import wrap_tool
 
@@ -91,7 +90,10 @@ class OffloadPayload:
     async def reduce(self, tool: BaseTool, _args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """The smaller result, or `result` itself; what a wrapped tool runs behind itself."""
         # An empty result in place of this one: an error may be as long as any other result, and its body may go.
-        if result is None or is_exempt(tool.name, {}, tool_context.actions, tool_context.function_call_id):
+        actions = tool_context.actions
+        if result is None or is_exempt(tool.name, {}, actions, tool_context.function_call_id):
+            return result
+        if is_stub(result, actions):
             return result
         settings = self.settings_for(tool.name)
         return result if settings is None else await settings.offloaded(result, tool_context, tool_name=tool.name)
@@ -119,8 +121,6 @@ class OffloadPayload:
             offered: names of tools that the agent has beyond its own list.
         """
         try:
-            if isinstance(result, Mapping) and LIMITS in result:
-                return result
             can_read = "read_payload" in offered or "read_payload" in offered_tools(context)
             return await self._smaller(result, context, tool_name, delta, can_read=can_read)
         except Exception as exception:

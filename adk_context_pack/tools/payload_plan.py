@@ -54,7 +54,12 @@ def plan(result: Any, *, max_tokens: int, preview_tokens: int, measure: Callable
         total -= branch.tokens - preview_tokens
         if total <= max_tokens:
             return chosen
-    return chosen if media or holds_media(result) else [whole]
+    # A long text costs more within JSON than by itself, by its escapes; what is left can be measured.
+    rest = result
+    for branch in chosen:
+        rest = replaced(rest, branch.path, "")
+    fits = bool(chosen) and measure(rest) - media + preview_tokens * len(chosen) <= max_tokens
+    return chosen if fits or media or holds_media(result) else [whole]
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from adk_context_pack.errors import SettingError
 from adk_context_pack.tools.cap_rows import cap_rows
 from adk_context_pack.tools.offload_payload import PREVIEW, OffloadPayload, offload_payload
+from adk_context_pack.tools.payload_plan import plan
 from adk_context_pack.tools.read_payload import read_payload
 from tests.support.in_tool import model_that_calls
 from tests.support.o200k import o200k
@@ -291,3 +292,15 @@ def test_settings_that_cannot_work_name_their_value(settings, value):
         OffloadPayload(**settings)
     with pytest.raises(SettingError):
         offload_payload(fetcher(1), **settings)
+
+
+@pytest.mark.parametrize("escaped", ["\n", '"', "\u2028"])
+def test_a_long_text_of_escapes_goes_by_itself(escaped):
+    """A text that costs more within JSON than by itself is still what gives way, not the whole result around it."""
+    text = f"a line{escaped}" * 100_000
+
+    def measure(value):
+        return len(value) if isinstance(value, str) else len(json.dumps(value))
+
+    (branch,) = plan({"status": "ok", "log": text}, max_tokens=1000, preview_tokens=100, measure=measure)
+    assert branch.path == ("log",)
