@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+
 import pytest
 
 from samples.wolfy.agent import build_pipeline, open_account
@@ -25,6 +28,11 @@ def account():
     return open_account()
 
 
+@pytest.fixture(scope="module")
+def offline(account):
+    return asyncio.run(run_pipeline(account))
+
+
 def brain(request):
     """The sample's own model; where the provider is told of a schema, as LiteLLM tells it, it keeps to that."""
     content = answer(request)
@@ -36,7 +44,9 @@ def brain(request):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_wolfy_is_not_refused_and_reports_the_same_figures(provider, way, account, strict_server, monkeypatch):
+async def test_wolfy_is_not_refused_and_reports_the_same_figures(  # noqa: PLR0913 - fixtures
+    provider, way, account, offline, strict_server, monkeypatch
+):
     """Nothing is refused under a budget that cuts, and the report's figures are those of a run without a network."""
     if not shows_dict_results(provider):
         pytest.skip("this ADK shows Claude no results that are dicts, so nobody could write the report")
@@ -47,6 +57,5 @@ async def test_wolfy_is_not_refused_and_reports_the_same_figures(provider, way, 
         agent.before_model_callback = [*agent.before_model_callback, *attached.callbacks]
     run = await run_agent(root, QUESTION, plugins=attached.plugins)
     assert strict_server.refusals == []
-    offline = await run_pipeline(account)
     assert figures_of(run.session.state["report"]) == offline.figures
     assert attached.taken_away() > 0
