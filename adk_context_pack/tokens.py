@@ -98,6 +98,7 @@ class TokenMeter:
     def __init__(self, *, counter: Counter | None = None) -> None:
         self._counter = counter
         self._seen: dict[int, tuple[object, int]] = {}
+        self._whole: tuple[object, int, int] = (None, 0, 0)
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
@@ -132,7 +133,13 @@ class TokenMeter:
 
     def contents(self, contents: Sequence[types.Content] | None) -> int:
         """Tokens of a request's contents."""
-        return sum(map(self.content, contents or ()))
+        held, length, total = self._whole
+        if not contents or (held is contents and length == len(contents)):
+            return total if contents else 0
+        # A request is weighed by each pass and by the report; mostly its contents are the same list.
+        total = sum(map(self.content, contents))
+        self._whole = (contents, len(contents), total)
+        return total
 
     def request(self, request: LlmRequest) -> int:
         """Tokens of everything that is sent: system instruction, tool declarations, contents, media."""
