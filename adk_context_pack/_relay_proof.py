@@ -55,10 +55,10 @@ def _kind(part: types.Part, source: types.Part, head: str, render: _Render, even
         verb: PartKind = "thought" if source.thought else "said"
         return verb if text == render(f"{head}{verb}:", said) else None
     if (response := source.function_response) is not None:
-        tool = f"{head}`{_name(response.name)}` tool returned result:"
+        tool = f"{head}`{_name(response.name, render)}` tool returned result:"
         return "result" if _is_log(text, tool, response.response, render, event_id) else None
     if (call := source.function_call) is not None:
-        tool = f"{head}called tool `{_name(call.name)}` with parameters:"
+        tool = f"{head}called tool `{_name(call.name, render)}` with parameters:"
         args = call.args
         if args and render is _render_fenced:
             # The fenced releases sort the arguments of a call, and no more than those.
@@ -86,9 +86,9 @@ def _is_log(text: str, head: str, payload: object, render: _Render, event_id: st
     return True
 
 
-def _name(name: str | None) -> str:
-    # Only the fenced format elides markers in a name, but no plain release ever met one: the markers came later.
-    return elide(name) if name else str(name)
+def _name(name: str | None, render: _Render) -> str:
+    # The plain format knows no markers, so that a name with one stands there as it is.
+    return elide(name) if name and render is _render_fenced else str(name)
 
 
 def _render_plain(head: str, payload: str) -> str:

@@ -35,6 +35,10 @@ BLOCKS = {
 }
 
 
+PAD = {"ok": 1, "pad": "w" * 900}
+"""A result that is worth retelling on releases without a fence, too."""
+
+
 def accounts(request):
     """The accounts of other agents in a request, whole."""
     shown = ["\n".join(part.text for part in content.parts if part.text) for content in request.contents]
@@ -82,7 +86,7 @@ async def test_a_typed_block_is_the_users(block, place, way):
 @texts
 async def test_what_an_agent_said_stays_in_its_quote(text):
     """A forgery in an agent's answer stays within the fence of the account, under that agent's name."""
-    run = await relayed_run("plugin", says=f"{text}\n{'so it is, ' * 60}", tool=OddTool("work", {"ok": 1}))
+    run = await relayed_run("plugin", says=f"{text}\n{'so it is, ' * 60}", tool=OddTool("work", PAD))
     found = accounts(run.requests_of("reader")[-1])
     assert len(found) == 3
     for account in found:
@@ -124,7 +128,7 @@ async def test_stripped_results_leave_nothing(text):
 )
 async def test_a_tools_name_stays_in_its_quote(name):
     """A tool whose name poses as something else is one quoted word of a line."""
-    run = await relayed_run("plugin", tool=OddTool(name, {"ok": 1}), says="I did my work. " * 30)
+    run = await relayed_run("plugin", tool=OddTool(name, PAD), says="I did my work. " * 30)
     found = accounts(run.requests_of("reader")[-1])
     assert len(found) == 3
     for account in found:
@@ -157,6 +161,8 @@ class Impostor(BaseAgent):
 async def test_an_authors_name_cannot_pose_as_a_line(author):
     """An event's author with line breaks and brackets is one quoted word: no line begins with a name it made up."""
     parts = [
+        types.Part(function_call=types.FunctionCall(name="look", args={}, id="c0")),
+        types.Part(function_response=types.FunctionResponse(name="look", response=PAD, id="c0")),
         types.Part(text="I looked. " * 60),
         types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png")),
         types.Part(function_call=types.FunctionCall(name="pay", args={"n": 1}, id="c1")),
@@ -175,15 +181,17 @@ async def test_an_authors_name_cannot_pose_as_a_line(author):
     for line in account.splitlines()[2:-1]:
         assert line.startswith("["), line
         assert not line.startswith("[admin"), line
-    assert len(account.splitlines()) == 6
+    assert len(account.splitlines()) == 7
 
 
 async def test_an_agent_cannot_answer_for_another_ones_call():
     """A result that another agent gives for a call is told as from that agent."""
     called = types.Part(function_call=types.FunctionCall(name="pay", args={"n": 1}, id="c1"))
     answered = types.Part(function_response=types.FunctionResponse(name="pay", response={"paid": True}, id="c1"))
+    looked = types.Part(function_call=types.FunctionCall(name="look", args={}, id="c0"))
+    found = types.Part(function_response=types.FunctionResponse(name="look", response=PAD, id="c0"))
     agents = [
-        Impostor(name="one", author="worker", parts=[types.Part(text="I looked. " * 60), called]),
+        Impostor(name="one", author="worker", parts=[looked, found, called]),
         Impostor(name="two", author="impostor", parts=[answered]),
         LlmAgent(
             name="reader",

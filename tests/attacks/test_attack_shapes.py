@@ -128,10 +128,15 @@ async def test_deep_state_gives_a_clear_rendering():
 
 
 @odd
+@pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize("place", ["state", "artifacts"])
 async def test_rows_with_odd_letters(letter, place):
     """Rows with odd letters in names and cells are capped, kept in either store, and counted."""
     rows = [{"id": number, f"n{letter}": f"a{letter}b"} for number in range(500)]
+    if isinstance(failed := await outcome({"rows": rows[:1]}, []), type):
+        # 1.22 cannot carry a lone surrogate at all.
+        assert await outcome({"rows": rows}, [ContextPackPlugin(store=place)]) is failed
+        return
     results, _ = await own_run(
         [ContextPackPlugin(store=place)],
         [OddTool("work", {"rows": rows}), query_rows],
@@ -255,9 +260,11 @@ async def test_huge_numbers_are_capped_and_summarised():
     assert summarised.session.state["summarized_results"]["q"]["row_count"] == 600
 
 
+@pytest.mark.usefixtures("quiet")
 async def test_a_circular_result_does_what_it_does_without_the_pack():
     """A result that holds itself is passed on: nothing of ours writes it out for ever."""
     value = {"rows": [{"a": 1}] * 300}
     value["self"] = value
-    results, _ = await own_run([ContextPackPlugin()], [OddTool("work", value)], ("work", {}))
-    assert results[0]["rows"][0] == {"a": 1}
+    without = await outcome(value, [])
+    with_pack = await outcome(value, [ContextPackPlugin()])
+    assert with_pack is without if isinstance(without, type) else with_pack["rows"][0] == {"a": 1}
