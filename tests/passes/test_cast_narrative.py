@@ -317,3 +317,21 @@ async def test_the_second_agent_of_a_real_pipeline_reads_the_account():
     )
     run = await run_agent(pipeline, "Look up Oslo.")
     assert run.answer == "scout looked up Oslo: 30 rows"
+
+
+def test_a_block_that_would_cost_more_begins_an_account_of_its_own():
+    """Where one more block makes an account larger than ADK's words, the account ends before it."""
+    found = set()
+    for padding in range(100, 400, 5):
+        told = [
+            agent_called("padder", "pad", "p0"),
+            tool_returned("padder", "pad", {"v": "w" * padding}, "p0"),
+            agent_said("scout", "a\n" * 60),
+            agent_said("scout", "Oslo is in Norway."),
+        ]
+        request = applied(CastNarrative(on_error="raise"), "writer", [user_said("hi"), *told], relay_format=relay.PLAIN)
+        shapes = tuple("account" if text[0].startswith(PREAMBLE) else text[0] for text in texts(request)[1:])
+        found.add(shapes)
+        assert "padder" in "".join(map(str, texts(request)))
+    assert ("account", relay.PREAMBLES[relay.PLAIN], relay.PREAMBLES[relay.PLAIN]) in found
+    assert ("account",) in found

@@ -209,3 +209,13 @@ def test_settings_that_cannot_work_fail_when_built(setting):
     """The error names the setting and holds the value."""
     with pytest.raises(SettingError, match=str(next(iter(setting.values())))):
         ClearToolResults(**setting)
+
+
+@pytest.mark.parametrize("offered", [True, False])
+def test_a_note_names_search_history_only_where_the_agent_has_it(offered):
+    """What the agent cannot call is not spoken of."""
+    events = many_turns(6)
+    request = request_for("a", events)
+    request.tools_dict = {"search_history": object()} if offered else {}
+    found = results(ClearToolResults(keep_results=2).apply(request, call_for("a", events)).contents)
+    assert ("search_history finds it" in found[0]["left_out"]) is offered

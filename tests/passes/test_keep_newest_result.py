@@ -62,3 +62,9 @@ def test_settings_that_cannot_work_fail_when_built(setting):
     """The error holds the value."""
     with pytest.raises(SettingError, match=str(next(iter(setting.values())))):
         KeepNewestResult(**setting)
+
+
+def test_a_small_result_among_large_ones_ends_nothing():
+    """Results under the limit, wherever they stand, keep no other from being compared."""
+    small = ("read", {"path": "a"}, {"ok": 1})
+    assert notes(session(SAME, small, SAME, small)) == [True, False, False, False]

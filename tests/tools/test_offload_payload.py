@@ -304,3 +304,21 @@ def test_a_long_text_of_escapes_goes_by_itself(escaped):
 
     (branch,) = plan({"status": "ok", "log": text}, max_tokens=1000, preview_tokens=100, measure=measure)
     assert branch.path == ("log",)
+
+
+async def test_a_preview_says_what_it_is_of_and_keeps_short_fields():
+    """A text is called a text and JSON JSON; null and short fields stay beside the preview of the whole."""
+    text, _ = await shown({"log": LOG * 5})
+    assert text["log"].startswith("[text of ")
+    whole, _ = await shown({"status": "ok", "next": None, **{f"k{i}": {"v": "word " * 30} for i in range(300)}})
+    assert whole["_preview"].startswith("[JSON of ")
+    assert (whole["status"], whole["next"]) == ("ok", None)
+
+
+@pytest.mark.parametrize("kind", ["image", "audio"])
+async def test_media_of_mcp_stay_whatever_their_kind(kind):
+    """A picture or a sound in base64 stays while the text beside it goes."""
+    media = {"type": kind, "data": "A" * 40_000, "mimeType": f"{kind}/x"}
+    found, _ = await shown({"content": [{"type": "text", "text": LOG * 5}, media]})
+    assert found["content"][1] == media
+    assert len(found["content"][0]["text"]) < 4000

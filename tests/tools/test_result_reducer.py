@@ -76,3 +76,10 @@ async def test_one_without_the_other():
     assert (await reduced({"rows": ROWS, "text": LONG}, only_rows))["text"] is LONG
     only_payloads = ResultReducer(rows=None, payloads=OffloadPayload(max_tokens=1000))
     assert (await reduced({"rows": ROWS, "text": LONG}, only_payloads))["rows"] is ROWS
+
+
+@pytest.mark.parametrize(("name", "rows"), [("small", 3), ("whole", 50), ("fetch", 5)])
+async def test_each_tool_has_its_own_settings(name, rows):
+    """Settings by a tool's name stand in place of those for all, and None leaves its tables whole."""
+    caps = CapRows(max_rows=5, facts=False, tools={"small": CapRows(max_rows=3, facts=False), "whole": None})
+    assert len((await reduced({"rows": ROWS}, ResultReducer(rows=caps, payloads=None), name))["rows"]) == rows

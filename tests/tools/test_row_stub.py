@@ -17,6 +17,12 @@ from tests.support.o200k import o200k
 from tests.support.tables import OUTLIER, transactions
 
 
+class Sale(BaseModel):
+    """A row of a tool that answers with pydantic models."""
+
+    amount: int
+
+
 def plan(counter=None, **given_settings):
     """The plan of `CapRows` with its defaults."""
     defaults = {"max_rows": 100, "max_tokens": None, "facts": True, "encoding": "json", "can_query": False}
@@ -217,3 +223,11 @@ def test_without_facts_the_number_of_rows_costs_nothing(max_tokens):
     rows = Watched({"n": number} for number in range(100_000))
     assert make_stub({"rows": rows}, plan(facts=False, max_tokens=max_tokens)) is not None
     assert rows.handed <= 200
+
+
+def test_records_stand_out_as_their_fields():
+    """A row that is a model or a dataclass is shown with its fields where it stands out."""
+    rows = [Sale(amount=10 + number % 5) for number in range(300)] + [Sale(amount=100_000)]
+    stub = make_stub({"rows": rows}, plan(max_rows=10))
+    facts = stub.body["_row_facts"]["rows"]
+    assert {"amount": 100_000} in [row["values"] for row in facts["notable_rows"]]

@@ -160,3 +160,13 @@ async def test_what_a_pass_took_away_is_found_in_a_real_run():
     )
     run = await run_agent(agent, "Which code has page 1?")
     assert run.answer == "It was code-of-page-1."
+
+
+async def test_what_is_found_says_who_and_how_to_read_on():
+    """Each find names its event, agent, kind and tool, and how to read a long one; nothing found says so."""
+    long = numbered(user_said("Q"), agent_called("a", "dump", "c1"), tool_returned("a", "dump", {"t": "x" * 900}, "c1"))
+    (found,) = (await find(long, words="xxx"))["found"]
+    assert list(found) == ["event", "agent", "kind", "tool", "text", "read"]
+    assert (found["event"], found["agent"], found["tool"]) == ("e2", "a", "dump")
+    assert "read_event='e2'" in found["read"]
+    assert set(await find(words="nowhere")) == {"found", "note"}
