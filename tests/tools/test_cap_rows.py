@@ -424,3 +424,17 @@ async def test_media_in_a_result_stays():
     assert [value.keys() for key, value in context.state.items()] == [{"rows"}]
     parts = [chart] * 200
     assert await cap_rows(tool_returning(parts), max_rows=2).run_async(args={}, tool_context=context) is parts
+
+
+async def test_rows_may_come_as_csv():
+    """With `encoding="csv"` the shown rows are one text with a header, as many as are said to be shown."""
+
+    def answer(request):
+        return "done" if results_in(request) else call("fetch")
+
+    tool = cap_rows(fetch, max_rows=5, encoding="csv")
+    run = await run_agent(LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[tool]), "go")
+    (shown,) = [result.response for result in results_in(run.requests[-1])]
+    assert shown["rows"].splitlines()[0] == "id,name,clicks"
+    assert len(shown["rows"].splitlines()) == 6
+    assert shown["_row_limits"]["rows"] == {"shown": 5, "total": 250}

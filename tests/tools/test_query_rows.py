@@ -251,3 +251,10 @@ async def test_real_tables_answer_like_python():
         media = list(csv.DictReader(file))
     (answer,) = await ask(media, "SELECT count(*) FROM rows WHERE geo = 'Geo0' AND Channel0_spend > 1000")
     assert answer["rows"] == [[sum(row["geo"] == "Geo0" and float(row["Channel0_spend"]) > 1000 for row in media)]]
+
+
+async def test_the_tables_that_fit_are_named_beside_an_error():
+    """Where not all tables and columns can be listed, those that can are, and it says that there are more."""
+    (reply,) = await ask([{f"column_{i}": i for i in range(1500)}], "SELECT nope FROM rows")
+    assert reply["tables"]["…"]
+    assert reply["tables"]["rows"][0] == "column_0"

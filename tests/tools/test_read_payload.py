@@ -216,3 +216,11 @@ def test_settings_that_cannot_work_name_their_value(name):
     """A limit that is no positive integer fails when the tool is built."""
     with pytest.raises(SettingError, match=f"ReadPayload: {name} .* not 0"):
         ReadPayload(**{name: 0})
+
+
+@pytest.mark.parametrize("tool", [read_payload, ReadPayload()], ids=["ready-made", "own"])
+async def test_a_bare_handle_gives_the_beginning(tool):
+    """With nothing but a handle the first page comes, not a search."""
+    (page,) = await ask("a long story. " * 3000, {}, tool=tool)
+    assert page["text"].startswith("a long story.")
+    assert page["offset"] == 0
