@@ -132,6 +132,7 @@ class ContextPipeline:
 
 
 def run_pass(entry: ContextPass, request: LlmRequest, call: ModelCall, reporter: CallReporter) -> LlmRequest:
+    """What one pass makes of `request`, with its record in `reporter`; `request` itself where the pass fails."""
     call.notes.clear()
     error = None
     result = request

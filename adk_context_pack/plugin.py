@@ -20,7 +20,7 @@ from google.genai import types
 from adk_context_pack._adk import is_live
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.errors import SettingError
-from adk_context_pack.history_need import history_leaves
+from adk_context_pack.history.history_need import history_leaves
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.pack_settings import DEFAULT_PAYLOADS, DEFAULT_ROWS, PackSettings
 from adk_context_pack.pipeline import ContextPipeline

@@ -1,6 +1,6 @@
 """A canary: the installed ADK relays other agents' events in one of the two known formats, byte for byte.
 
-When it goes off, a new release of ADK renders relays otherwise, and `adk_context_pack/_relay.py` and
+When it goes off, a new release of ADK renders relays otherwise, and `adk_context_pack/relays/relayed_blocks.py` and
 `tests/support/relay.py` have to learn the new format before the passes do anything on that release.
 """
 

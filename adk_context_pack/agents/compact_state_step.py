@@ -11,8 +11,8 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from pydantic import PrivateAttr
 
-from adk_context_pack._select import Select
-from adk_context_pack.state_view import StateView
+from adk_context_pack.views.select import Select
+from adk_context_pack.views.state_view import StateView
 
 
 class CompactStateStep(BaseAgent):
@@ -38,7 +38,7 @@ class CompactStateStep(BaseAgent):
         name: the agent's name.
         key: the state key, `app:`, `user:` or `temp:` included.
         select: what an agent needs of the value: a function of the whole value, field names, or fields for each value
-            of a deciding field; see `adk_context_pack.state_view`.
+            of a deciding field; see `adk_context_pack.views.state_view`.
         output_key: the state key of the view; by default the key with `_compact` after it.
 
     Raises:

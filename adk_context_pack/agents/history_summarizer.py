@@ -9,10 +9,10 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
-from adk_context_pack._account import Limits, account_lines, bounded
-from adk_context_pack._session_past import event_text
 from adk_context_pack._settings import positive
 from adk_context_pack.context_pass import logger
+from adk_context_pack.history.account import Limits, account_lines, bounded
+from adk_context_pack.history.session_past import event_text
 from adk_context_pack.tokens import Counter, TokenMeter, valid_counter
 
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._cleared_note import is_note
-from adk_context_pack._clearing_editor import ClearingEditor
-from adk_context_pack._contents import Pairing, Place, model_calls, pair, user_turns
 from adk_context_pack._settings import at_least, names
-from adk_context_pack._voices import Voices
-from adk_context_pack._waiting import waiting_calls
 from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.history.cleared_note import is_note
+from adk_context_pack.history.clearing_editor import ClearingEditor
+from adk_context_pack.history.groups import Pairing, Place, model_calls, pair, user_turns
+from adk_context_pack.history.voices import Voices
+from adk_context_pack.history.waiting import waiting_calls
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.tokens import Counter, TokenMeter, meter_of, valid_counter
 

@@ -10,16 +10,16 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk_instruction import agent_of, identity_of, static_texts
-from adk_context_pack._dynamic_instruction import with_dynamic
-from adk_context_pack._fill import Declared, declare_system, fill_system
-from adk_context_pack._loose import warn_once
-from adk_context_pack._select import Select
-from adk_context_pack._template import PREFIX, placeholders
-from adk_context_pack._view import View
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.model_call import ModelCall
-from adk_context_pack.state_view import StateView
+from adk_context_pack.views.adk_instruction import agent_of, identity_of, static_texts
+from adk_context_pack.views.dynamic_instruction import with_dynamic
+from adk_context_pack.views.fill import Declared, declare_system, fill_system
+from adk_context_pack.views.loose import warn_once
+from adk_context_pack.views.select import Select
+from adk_context_pack.views.state_view import StateView
+from adk_context_pack.views.template import PREFIX, placeholders
+from adk_context_pack.views.view import View
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class CompactState(ContextPass):
     Args:
         key: the state key, `app:`, `user:` or `temp:` included.
         select: what an agent needs of the value: a function of the whole value, field names, or fields for each value
-            of a deciding field; see `adk_context_pack.state_view`.
+            of a deciding field; see `adk_context_pack.views.state_view`.
         output_key: the state key that keeps the view for others; None keeps it nowhere.
 
     Raises:

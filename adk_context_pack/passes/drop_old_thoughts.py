@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._contents import pair, user_turns
 from adk_context_pack._settings import positive
-from adk_context_pack._voices import Voices
 from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.history.groups import pair, user_turns
+from adk_context_pack.history.voices import Voices
 from adk_context_pack.model_call import ModelCall
 
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._budget_cut import BudgetCut
-from adk_context_pack._contents import Group, Pairing, group, model_calls, pair
-from adk_context_pack._left_out import MAX_TOKENS, marker_text, without
 from adk_context_pack._settings import positive
-from adk_context_pack._voices import Voices
-from adk_context_pack._waiting import waiting_calls
 from adk_context_pack.context_pass import ContextPass, logger
 from adk_context_pack.errors import SettingError
+from adk_context_pack.history.budget_cut import BudgetCut
+from adk_context_pack.history.groups import Group, Pairing, group, model_calls, pair
+from adk_context_pack.history.left_out import MAX_TOKENS, marker_text, without
+from adk_context_pack.history.token_calibration import HIGHEST_FACTOR, Calibration, has_figures
+from adk_context_pack.history.voices import Voices
+from adk_context_pack.history.waiting import waiting_calls
 from adk_context_pack.model_call import ModelCall
-from adk_context_pack.token_calibration import HIGHEST_FACTOR, Calibration, has_figures
 from adk_context_pack.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
 
 _LITTLE = 2 * MAX_TOKENS

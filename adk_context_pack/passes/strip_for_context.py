@@ -11,12 +11,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk import QUOTE_BEGIN, QUOTE_END, is_isolated
-from adk_context_pack._relay import RelayedBlock, find_relayed
-from adk_context_pack._relay_proof import RelayedPart
 from adk_context_pack._settings import names
 from adk_context_pack._texts import same_texts, text_length, text_part, texts_of, user_content
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.model_call import ModelCall
+from adk_context_pack.relays.proof import RelayedPart
+from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed
 
 NOTE = f"{QUOTE_BEGIN}left out{QUOTE_END}"
 """What stands where a removed block kept two turns apart. Always the same text: a note that told how much was removed

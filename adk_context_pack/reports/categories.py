@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk_instruction import LABEL_BEGIN, agent_of
-from adk_context_pack._voices import Voices
+from adk_context_pack.history.voices import Voices
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.tokens import TokenMeter
+from adk_context_pack.views.adk_instruction import LABEL_BEGIN, agent_of
 
 CATEGORIES = (
     "system_instruction",  # the system instruction, and the dynamic one that ADK puts among the contents

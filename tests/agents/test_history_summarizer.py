@@ -4,7 +4,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from adk_context_pack import FitTokenBudget, HistorySummarizer, SettingError
-from adk_context_pack._account import HEAD
+from adk_context_pack.history.account import HEAD
 from adk_context_pack.tokens import estimate_tokens
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.histories import rows

@@ -14,7 +14,8 @@ from time import perf_counter
 
 from google.adk.events.event import Event
 
-from adk_context_pack import CastNarrative, ModelCall, StripForContext, _relay_proof
+from adk_context_pack import CastNarrative, ModelCall, StripForContext
+from adk_context_pack.relays import proof as _relay_proof
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 

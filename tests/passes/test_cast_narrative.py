@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative, SettingError, StripForContext
-from adk_context_pack._narrative import PREAMBLE
+from adk_context_pack.relays.narrative import PREAMBLE
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said

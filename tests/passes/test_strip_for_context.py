@@ -10,8 +10,9 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import SettingError, StripForContext, UnknownRelayFormatWarning, _relay_format
+from adk_context_pack import SettingError, StripForContext, UnknownRelayFormatWarning
 from adk_context_pack.passes.strip_for_context import NOTE
+from adk_context_pack.relays import unknown_format as _relay_format
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said

@@ -15,7 +15,7 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._cleared_note import is_note
+from adk_context_pack.history.cleared_note import is_note
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.tokens import TokenMeter
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from google.adk.events.event import Event
 
-from adk_context_pack._contents import Pairing, Place
+from adk_context_pack.history.groups import Pairing, Place
 from adk_context_pack.model_call import ModelCall
 
 _APPROVALS = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})

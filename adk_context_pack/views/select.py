@@ -33,7 +33,7 @@ def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
 
     Args:
         owner: whose setting it is, for the error.
-        select: see `adk_context_pack.state_view`.
+        select: see `adk_context_pack.views.state_view`.
 
     Raises:
         SettingError: `select` is neither a function nor one of the forms above.

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from google.genai import types
 
-from adk_context_pack._voices import Voice, Voices
+from adk_context_pack.history.voices import Voice, Voices
 
 _STRONGEST: tuple[Voice, ...] = ("fixed", "user")
 """What makes a group of its own kind, wherever in the group it stands."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from google.genai import types
 
-from adk_context_pack._cleared_note import arguments_note, is_note, note_length, result_note
-from adk_context_pack._contents import Place
-from adk_context_pack._copies import changed
+from adk_context_pack.history.cleared_note import arguments_note, is_note, note_length, result_note
+from adk_context_pack.history.copies import changed
+from adk_context_pack.history.groups import Place
 from adk_context_pack.tokens import TokenMeter, payload_text
 
 _LARGEST_NOTE = 800

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from adk_context_pack._contents import Group, Kind
-from adk_context_pack.token_calibration import Calibration
+from adk_context_pack.history.groups import Group, Kind
+from adk_context_pack.history.token_calibration import Calibration
 
 _WITHIN_TURNS: tuple[frozenset[Kind], ...] = (frozenset({"exchange", "relay"}), frozenset({"model"}))
 """What goes within the turns that stay, in this order; the user's words never do."""

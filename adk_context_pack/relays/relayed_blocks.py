@@ -15,10 +15,10 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, is_foreign
-from adk_context_pack._relay_format import warn_of_unknown_format
-from adk_context_pack._relay_proof import RelayedPart, prove
 from adk_context_pack._texts import Texts, texts_of
 from adk_context_pack.model_call import ModelCall
+from adk_context_pack.relays.proof import RelayedPart, prove
+from adk_context_pack.relays.unknown_format import warn_of_unknown_format
 
 _PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
 

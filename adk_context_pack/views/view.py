@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adk_context_pack._adk_instruction import elide
-from adk_context_pack._template import Slot
+from adk_context_pack.views.adk_instruction import elide
+from adk_context_pack.views.template import Slot
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from google.genai import types
 
-from adk_context_pack._contents import Group, Pairing
 from adk_context_pack._texts import text_part, user_content
+from adk_context_pack.history.groups import Group, Pairing
 
 MAX_TOKENS = 100
 """What a marker may cost; the estimate of the longest is below."""

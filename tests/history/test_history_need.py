@@ -3,7 +3,7 @@
 import pytest
 
 from adk_context_pack import ClearToolResults, FitTokenBudget, StripForContext
-from adk_context_pack.history_need import history_leaves
+from adk_context_pack.history.history_need import history_leaves
 from adk_context_pack.tokens import TokenMeter
 from tests.support.events import user_said
 from tests.support.histories import long_turn, many_turns

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from adk_context_pack import SettingError
-from adk_context_pack.state_view import StateView, render_view
+from adk_context_pack.views.state_view import StateView, render_view
 
 BY_STATUS = {
     "status": {

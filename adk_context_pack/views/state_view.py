@@ -29,9 +29,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from adk_context_pack._compact_json import compact_json
-from adk_context_pack._select import Select, view_of
 from adk_context_pack.errors import SettingError
+from adk_context_pack.views.compact_json import compact_json
+from adk_context_pack.views.select import Select, view_of
 
 logger = logging.getLogger("adk_context_pack")
 

@@ -1,0 +1,1 @@
+"""Other agents' events as ADK relays them: proving, finding and retelling them."""
