@@ -14,7 +14,7 @@ from samples.wolfy.offline.roles import answer
 from samples.wolfy.prompts import QUESTION
 from samples.wolfy.techniques import llm_agents
 from tests.support.all_passes import WAYS
-from tests.support.provider_clients import PROVIDERS, connect, shows_dict_results
+from tests.support.provider_clients import ATTACHED, connect, shows_dict_results
 from tests.support.run import run_agent
 
 pytestmark = [
@@ -43,8 +43,7 @@ def brain(request):
     return json.dumps({"queries": [{"id": entry.get("query_id"), "status": entry.get("status")} for entry in ran]})
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize(("provider", "way"), ATTACHED)
 async def test_wolfy_is_not_refused_and_reports_the_same_figures(  # noqa: PLR0913, PLR0917 - fixtures
     provider, way, account, figures, strict_server, monkeypatch
 ):

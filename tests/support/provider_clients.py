@@ -8,8 +8,21 @@ from typing import Any
 import pytest
 from google.adk.models.base_llm import BaseLlm
 
+from tests.support.all_passes import WAYS
+
 PROVIDERS = ("gemini", "gemini-with-ids", "openai", "anthropic")
 """A Gemini that gives its calls no ids and one that does, an OpenAI-compatible server through LiteLLM, and Claude."""
+
+ATTACHED = [
+    *(("gemini", way) for way in WAYS),
+    ("gemini-with-ids", "plugin with every pass"),
+    ("gemini-with-ids", "callbacks"),
+    ("openai", "plugin"),
+    ("openai", "every pass as callbacks"),
+    ("anthropic", "plugin"),
+    ("anthropic", "every pass as callbacks"),
+]
+"""Each provider with ways to attach the pack; what the ways do to a request does not depend on the provider."""
 
 _ENVIRONMENT = {
     "gemini": {"GOOGLE_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": "{url}"},
