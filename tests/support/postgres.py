@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -24,6 +25,7 @@ _USER = "tests"
 # The data are thrown away, so nothing needs to reach the disk.
 _FAST = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c shared_buffers=16MB -c max_connections=40"
 _ATTEMPTS = 3
+_PATIENCE_S = 60
 
 
 def postgres_folder() -> Path | None:
@@ -64,11 +66,11 @@ def cluster() -> Iterator[str]:
         as_user = _unprivileged(home)
         data = home / "data"
         _run(folder / "initdb", "-D", data, "-U", _USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N", **as_user)
-        port = _start(folder, data, home, as_user)
+        server, port = _start(folder, home, as_user)
         try:
             yield f"postgresql+asyncpg://{_USER}@127.0.0.1:{port}"
         finally:
-            _run(folder / "pg_ctl", "-D", data, "stop", "-m", "immediate", **as_user)
+            server.communicate(timeout=_PATIENCE_S)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -81,19 +83,44 @@ def new_database(server: str) -> str:
     return f"{server}/{name}"
 
 
-def _start(folder: Path, data: Path, home: Path, as_user: dict[str, Any]) -> int:
-    for attempt in range(_ATTEMPTS):
+# The server goes when the pipe from the tests closes, so that tests which are killed leave none behind.
+_GUARDED = """
+"$@" >"$PG_HOME/log" 2>&1 &
+server=$!
+(while kill -0 $server 2>/dev/null; do sleep 1; done; kill $$ 2>/dev/null) &
+read -r _
+kill -QUIT $server
+wait $server
+rm -rf "$PG_HOME"
+"""
+
+
+def _start(folder: Path, home: Path, as_user: dict[str, Any]) -> tuple[subprocess.Popen[bytes], int]:
+    for _ in range(_ATTEMPTS):
         port = _free_port()
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' {_FAST}"
-        try:
-            _run(folder / "pg_ctl", "-D", data, "-l", home / "log", "-w", "-t", 60, "-o", options, "start", **as_user)
-        except subprocess.CalledProcessError:
-            # Somebody else may have taken the port in between.
-            if attempt == _ATTEMPTS - 1:
-                raise AssertionError((home / "log").read_text()) from None
-        else:
-            return port
-    raise AssertionError
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= {_FAST}".split()
+        server = subprocess.Popen(  # noqa: S603 - commands of our own
+            ["/bin/sh", "-c", _GUARDED, "sh", str(folder / "postgres"), "-D", str(home / "data"), *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C", "PG_HOME": str(home)},
+            **as_user,
+        )
+        if _is_ready(folder, port, server):
+            return server, port
+        # Somebody else may have taken the port in between.
+    raise AssertionError((home / "log").read_text())
+
+
+def _is_ready(folder: Path, port: int, server: subprocess.Popen[bytes]) -> bool:
+    asked = [str(folder / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port), "-U", _USER]
+    limit = time.monotonic() + _PATIENCE_S
+    while server.poll() is None and time.monotonic() < limit:
+        if subprocess.run(asked, check=False).returncode == 0:  # noqa: S603 - commands of our own
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def _unprivileged(home: Path) -> dict[str, Any]:
