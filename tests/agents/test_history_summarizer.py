@@ -1,7 +1,7 @@
 """HistorySummarizer: ADK's own compaction without a model, attributed, bounded, able to absorb itself."""
 
 import pytest
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, SequentialAgent
 
 from adk_context_pack import FitTokenBudget, HistorySummarizer, SettingError
 from adk_context_pack.history.account import HEAD
@@ -134,7 +134,9 @@ async def test_the_stored_session_shrinks_while_a_budget_trims():
     agent = LlmAgent(name="a", model=model, tools=[fetch], before_model_callback=[FitTokenBudget(max_tokens=6000)])
     config = EventsCompactionConfig(summarizer=HistorySummarizer(), compaction_interval=2, overlap_size=0)
     messages = ["My word is harbour.", *(f"Fetch, round {n}." for n in range(9)), "Which word is mine?"]
-    run = await run_agent(agent, *messages, events_compaction_config=config)
+    # ADK 2.0.0 compacts nothing where an LlmAgent is the root, with or without the pack.
+    root = SequentialAgent(name="root", sub_agents=[agent])
+    run = await run_agent(root, *messages, events_compaction_config=config)
     assert run.answer == "the harbour"
     compacted = [event for event in run.session.events if event.actions.compaction]
     assert len(compacted) >= 4
