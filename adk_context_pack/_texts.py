@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 
 from google.genai import types
@@ -27,11 +26,6 @@ def same_texts(one: types.Content, other: types.Content) -> bool:
 def text_length(content: types.Content) -> int:
     """Characters of all texts in a content."""
     return sum([len(part.text or "") for part in content.parts or ()])
-
-
-def texts_length(contents: Sequence[types.Content]) -> int:
-    """Characters of all texts in some contents."""
-    return sum(map(text_length, contents))
 
 
 def text_part(text: str) -> types.Part:

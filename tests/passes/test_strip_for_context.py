@@ -10,7 +10,7 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import SettingError, StripForContext, UnknownRelayFormatWarning
+from adk_context_pack import ModelCall, SettingError, StripForContext, UnknownRelayFormatWarning
 from adk_context_pack.passes.strip_for_context import NOTE
 from adk_context_pack.relays import unknown_format as _relay_format
 from tests.support import relay
@@ -252,6 +252,16 @@ def test_the_user_message_stays_first_when_the_agent_goes_on(relay_format):
     ]
     assert texts(sent[1])[0] == texts(sent[0])[0] == ["Where is Oslo?"]
     assert len(sent[1].contents) == 3
+
+
+@formats
+@pytest.mark.parametrize("message", [None, types.Content(role="user", parts=[]), types.Content(role="user")])
+def test_an_empty_message_of_the_user_is_never_put_in(message, relay_format):
+    """Where nobody said anything, a note stands for the block: no content without parts goes out."""
+    events = session()[1:3]
+    request = request_of(contents_of(events, "writer", relay_format=relay_format))
+    model_call = ModelCall(agent_name="writer", events=events, user_content=message)
+    assert texts(StripForContext().apply(request, model_call)) == [[NOTE]]
 
 
 def test_returns_the_same_request_when_there_is_nothing_to_do():
