@@ -192,3 +192,34 @@ def test_keys_are_unique_and_rows_come_back(value, min_rows):
     tables = find_tables(value, min_rows=min_rows)
     assert len({table.key for table in tables}) == len(tables)
     assert replace_rows(value, {table.key: table.rows for table in tables}, min_rows=min_rows) == value
+
+
+def test_a_short_text_table_is_none():
+    """CSV with fewer rows than asked for is no table, and goes through as the text that it is."""
+    text = "a,b\n1,2\n3,4\n"
+    assert find_tables(text, min_rows=3) == []
+    assert replace_rows({"result": text}, {"result": []}, min_rows=3)["result"] is text
+    assert [table.key for table in find_tables(text, min_rows=2)] == ["result"]
+
+
+def test_names_beside_no_rows_name_nothing():
+    """Where the rows beside the names of columns are empty, the names stay."""
+    value = {"columns": ["a", "b"], "rows": [], "note": "none found"}
+    assert replace_rows(value, {"rows": ROWS[:1]}, min_rows=1) is value
+
+
+@pytest.mark.parametrize("blocks", [["not json", '{"a": 1}'], ['{"a": 1}', '{"a": '], ['{"a": 1}', '["a"]']])
+def test_blocks_that_are_not_all_rows_are_no_table(blocks):
+    """Several text blocks are rows only if each of them is one JSON object."""
+    assert find_tables(mcp(*blocks), min_rows=2) == []
+
+
+def test_other_blocks_stay_where_they_are():
+    """Rows in text blocks are replaced one block each, and a picture among them stays, in its place."""
+    picture = {"type": "image", "data": "iVBOR", "mimeType": "image/png"}
+    value = mcp(*map(json.dumps, ROWS))
+    value["content"].insert(0, picture)
+    value["content"].append(picture)
+    found = replace_rows(value, {"result": ROWS[:2]}, min_rows=2)
+    assert [block["type"] for block in found["content"]] == ["image", "text", "text", "image"]
+    assert [json.loads(block["text"]) for block in found["content"][1:3]] == ROWS[:2]

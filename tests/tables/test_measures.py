@@ -1,5 +1,8 @@
 """Measures under any spelling, in micros and in currency."""
 
+import math
+from decimal import Decimal
+
 import pytest
 
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS
@@ -57,3 +60,13 @@ def test_totals_of_some_rows():
     table = Measures([{"clicks": 1, "impressions": 10}, {"clicks": 5, "impressions": 10}])
     assert table.totals([1]) == {"clicks": 5, "impressions": 10}
     assert table.kpis(GOOGLE_ADS_KPIS, [1])["CTR"] == 0.5
+
+
+@pytest.mark.parametrize("micros", [math.inf, -math.inf, Decimal("Infinity")])
+def test_micros_without_end(micros):
+    """Infinite micros have no amount in currency, in a row and in a total, and nothing raises."""
+    table = Measures([{"metrics": {"cost_micros": micros, "clicks": 3}}])
+    assert table.row(0, GOOGLE_ADS_KPIS)["cost"] is None
+    assert table.totals()["cost"] is None
+    assert table.totals()["clicks"] == 3
+    assert table.kpis(GOOGLE_ADS_KPIS)["CPC"] is None

@@ -4,13 +4,18 @@ import csv
 import json
 import math
 import sqlite3
+from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
+from enum import StrEnum
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack.errors import QueryError
+from adk_context_pack.tables import query_guard
 from adk_context_pack.tables.columns import iter_columns
 from adk_context_pack.tables.row_database import MAX_SQL_LENGTH, RowDatabase
 from tests.support.shared_data import shared_file
@@ -335,3 +340,75 @@ def test_meridian_agrees_with_sqlite_fed_by_hand():
     found = ask(rows, sql.format("Channel0_spend")).rows
     assert [row[0] for row in found] == [row[0] for row in expected]
     assert [row[1] for row in found] == pytest.approx([row[1] for row in expected], rel=1e-12)
+
+
+class Letter(StrEnum):
+    A = "a"
+
+
+def test_dates_are_queried_as_texts_that_sort():
+    """Dates and moments of Python stand as ISO texts, so that ordering and comparing them gives what they mean."""
+    rows = [{"day": date(2024, 1, 2)}, {"day": date(2023, 5, 6)}, {"day": None}]
+    assert ask(rows, "SELECT day FROM rows WHERE day > '2023' ORDER BY day").rows == [["2023-05-06"], ["2024-01-02"]]
+    assert cell([{"at": datetime(2024, 1, 2, 3)}], "SELECT at FROM rows") == "2024-01-02T03:00:00"  # noqa: DTZ001
+
+
+def test_decimals_booleans_and_enums_among_texts():
+    """In a column of texts a decimal is a number where a float holds it, else its digits; True is 1, an enum its text."""
+    many = "1" * 30
+    values = ["x", "y", "z", "w", Decimal("1.5"), Decimal(many), Decimal("NaN"), True, Letter.A]
+    found = ask([{"v": value} for value in values], "SELECT v, typeof(v) FROM rows").rows[4:]
+    assert found == [[1.5, "real"], [many, "text"], ["NaN", "text"], [1, "integer"], ["a", "text"]]
+
+
+def test_no_number_is_null_among_exact_numbers():
+    """NaN beside integers that no float holds is NULL, and counts for nothing."""
+    held = database([{"x": 2**70}, {"x": math.nan}, {"x": 1}])
+    assert held.query("SELECT count(x), sum(x) FROM rows", max_rows=1).rows == [[2, str(2**70 + 1)]]
+
+
+@dataclass
+class Nest:
+    inner: object
+
+
+def test_objects_deeper_than_columns_go_are_json():
+    """Objects within objects are columns to a depth of 16, and JSON text below."""
+    value = "leaf"
+    for _ in range(18):
+        value = Nest(value)
+    held = database([{"n": value}])
+    (name,) = held.tables["rows"]
+    assert name == "n" + ".inner" * 16
+    ((text,),) = held.query("SELECT * FROM rows", max_rows=1).rows
+    assert json.loads(text)["inner"].startswith("Nest(")
+
+
+def test_bytes_of_an_answer_are_hexadecimal():
+    """A blob that a query makes comes back in hexadecimal, since a reply is JSON."""
+    assert cell([{"x": 1}], "SELECT CAST('ab' AS BLOB) AS b FROM rows") == "6162"
+
+
+def test_an_error_behind_the_shown_rows_is_told():
+    """A query that fails on a row beyond those shown is an error, and no shorter answer."""
+    held = database([{"x": number} for number in range(50)])
+    with pytest.raises(QueryError, match="integer overflow"):
+        held.query("SELECT CASE x WHEN 40 THEN abs(-9223372036854775807 - 1) ELSE x END FROM rows", max_rows=10)
+
+
+def test_a_second_query_waits_and_then_says_so():
+    """While a query runs, another one over the same rows waits as long as a query may take, and is told why it failed."""
+    held = database(FEW, max_seconds=0.05)
+    with held._lock, pytest.raises(QueryError, match="Another query over these rows is still running"):
+        held.query("SELECT 1 FROM rows", max_rows=1)
+    assert held.query("SELECT count(*) FROM rows", max_rows=1).rows == [[len(FEW)]]
+
+
+@pytest.mark.parametrize("where", ["another system", "no figures"])
+def test_queries_run_where_memory_cannot_be_read(monkeypatch, tmp_path, where):
+    """Where the system does not say how much memory the process has, queries run without that limit."""
+    if where == "another system":
+        monkeypatch.setattr(query_guard, "sys", SimpleNamespace(platform="darwin"))
+    else:
+        monkeypatch.setattr(query_guard, "_STATM", tmp_path / "missing")
+    assert ask(FEW, "SELECT count(*) FROM rows a, rows b, rows c", max_bytes=1).rows == [[len(FEW) ** 3]]

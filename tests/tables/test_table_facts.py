@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import random
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -307,3 +308,26 @@ def test_flights():
         origins.count(top),
     )
     assert facts.column("date").maximum == max(row["date"] for row in rows)
+
+
+def test_kinds_that_only_all_values_tell():
+    """Nothing but holes is empty, years written as texts are dates, True beside 1 is neither summed nor counted twice."""
+    assert table_facts([{"x": ""}, {"x": math.nan}]).column("x").kind == "empty"
+    year = table_facts([{"year": "2020"}, {"year": "2021"}]).column("year")
+    assert (year.kind, year.minimum, year.maximum, year.total) == ("date", "2020", "2021", None)
+    rows = [{"ok": True}, {"ok": 1}, {"ok": True}]
+    fast, thorough = (table_facts(found).column("ok") for found in (rows, [*rows, {}]))
+    assert (fast.kind, fast.commonest) == (thorough.kind, thorough.commonest) == ("text", ((True, 3),))
+
+
+def test_numbers_behind_a_first_text():
+    """A column of numeric texts that begins with a word is summed, and the word is told of."""
+    found = table_facts([{"x": "n/a"}, *({"x": str(number)} for number in range(5))]).column("x")
+    assert (found.kind, found.total, found.not_numbers) == ("number", 10, 1)
+
+
+def test_moments_with_and_without_a_zone():
+    """Python cannot compare a moment with a time zone to one without; the range is that of their digits."""
+    early, late = datetime(2023, 1, 2, tzinfo=UTC), datetime(2024, 1, 2)  # noqa: DTZ001
+    found = table_facts([{"at": late}, {"at": early}]).column("at")
+    assert (found.kind, found.minimum, found.maximum) == ("date", early, late)

@@ -44,3 +44,26 @@ def test_an_object_that_holds_itself():
     circle = []
     circle.append(circle)
     assert to_json(circle) == '"[[...]]"'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1}\n{"a":}',
+        '{"a":1}\n[1]\n{"a":2}',
+        'a,b\n1,"x"y\n2,3\n4,5\n',
+        "a,b\n" + "1,2\n" * 30 + "3\n",
+        "a,b\n1," + "z" * 200_000 + "\n2,3\n3,4\n",
+    ],
+    ids=["a broken line", "a line that is no row", "text behind a quote", "a short line at the end", "a huge cell"],
+)
+def test_what_is_not_quite_a_table_is_a_text(text):
+    """JSON lines and CSV with one line that does not fit are left as texts, and nothing raises."""
+    assert read_text(text) is None
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n3,4\n", '{"a":1}\n{"a":2}'])
+def test_another_form_goes_out_as_it_is(text):
+    """What was put in the place of a text's rows and is no list is not written as CSV or lines."""
+    note = {"left_out": 2}
+    assert read_text(text).write(note) is note
