@@ -354,7 +354,7 @@ def test_dates_are_queried_as_texts_that_sort():
 
 
 def test_decimals_booleans_and_enums_among_texts():
-    """In a column of texts a decimal is a number where a float holds it, else its digits; True is 1, an enum its text."""
+    """Among texts a decimal is a number where a float holds it, else its digits; True is 1, an enum is its text."""
     many = "1" * 30
     values = ["x", "y", "z", "w", Decimal("1.5"), Decimal(many), Decimal("NaN"), True, Letter.A]
     found = ask([{"v": value} for value in values], "SELECT v, typeof(v) FROM rows").rows[4:]
@@ -397,7 +397,7 @@ def test_an_error_behind_the_shown_rows_is_told():
 
 
 def test_a_second_query_waits_and_then_says_so():
-    """While a query runs, another one over the same rows waits as long as a query may take, and is told why it failed."""
+    """While a query runs, another one over the same rows waits as long as a query may take, and is told why."""
     held = database(FEW, max_seconds=0.05)
     with held._lock, pytest.raises(QueryError, match="Another query over these rows is still running"):
         held.query("SELECT 1 FROM rows", max_rows=1)

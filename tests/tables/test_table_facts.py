@@ -311,7 +311,7 @@ def test_flights():
 
 
 def test_kinds_that_only_all_values_tell():
-    """Nothing but holes is empty, years written as texts are dates, True beside 1 is neither summed nor counted twice."""
+    """Nothing but holes is empty, years as texts are dates, True beside 1 is neither summed nor counted twice."""
     assert table_facts([{"x": ""}, {"x": math.nan}]).column("x").kind == "empty"
     year = table_facts([{"year": "2020"}, {"year": "2021"}]).column("year")
     assert (year.kind, year.minimum, year.maximum, year.total) == ("date", "2020", "2021", None)
