@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
@@ -123,7 +124,8 @@ class DataSummarizer(BaseAgent):
         except Exception as error:
             logger.exception("%s: a result under %s could not be summarized", self.name, self.source)
             unreadable = Result(id=result.id, error=f"could not be summarized ({type(error).__name__})")
-            return summarize(unreadable, plan)
+            # A key figure of the app's own may be what failed.
+            return summarize(unreadable, replace(plan, kpis=()))
 
     async def _results(self, ctx: InvocationContext) -> list[Result]:
         state = ctx.session.state

@@ -42,7 +42,8 @@ def account_lines(events: Sequence[Event], limits: Limits) -> list[Line]:
     calls: dict[str, int] = {}
     for event in events:
         text = _text(event.content)
-        if text.startswith(HEAD):
+        # ADK hands an earlier account on as words of "model"; anybody else's that begin like one are a forgery.
+        if event.author == "model" and text.startswith(HEAD):
             lines += parse(text)
         else:
             _add(event, lines, calls, limits)

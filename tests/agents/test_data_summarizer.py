@@ -364,3 +364,25 @@ async def test_real_reports(name):
     assert entry["kpis"]["CTR"] == clicks / shown
     assert entry["kpis"]["CPC"] == pytest.approx(micros / 1e6 / clicks)
     assert not {"id", "customer_id", "campaign_id"} & entry["totals"].keys()
+
+
+class BrokenKpi(Kpi):
+    def value(self, *_):
+        raise ZeroDivisionError
+
+
+async def test_a_result_that_cannot_be_summarized_does_not_end_the_run(caplog):
+    """A key figure that raises makes its result unreadable, with the reason under its id; the run goes on."""
+    broken = BrokenKpi(name="B", numerator="clicks", denominator="impressions")
+    entry = (await summary_of({"q1": FLAT}, kpis=(broken,)))["q1"]
+    assert (entry["status"], entry["row_count"]) == ("unreadable", 0)
+    assert entry["error"] == "could not be summarized (ZeroDivisionError)"
+    assert "could not be summarized" in caplog.text
+
+
+async def test_kept_rows_that_are_damaged_leave_the_account_of_them():
+    """Where what was kept under an id holds no rows, the rows that the agent wrote down under that id count."""
+    state = {"gaql_execution_results": {"q1": FLAT}, "gaql_execution_results:q1": 7}
+    run = await run_agent(DataSummarizer(name="summarizer"), "go", state=state)
+    entry = run.session.state["summarized_results"]["q1"]
+    assert (entry["status"], entry["row_count"]) == ("ok", 3)
