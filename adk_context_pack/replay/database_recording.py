@@ -40,8 +40,6 @@ class DatabaseRecording:
         except ImportError as error:
             raise RecordingError(f"{name}: reading it needs a package that is not installed: {error.name}") from None
         except Exception as error:
-            if isinstance(error, RecordingError):
-                raise
             # A driver's message may hold the address with its password.
             raise RecordingError(f"{name}: the database cannot be read ({type(error).__name__})") from None
 

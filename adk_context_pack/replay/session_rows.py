@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from adk_context_pack.errors import RecordingError
@@ -55,9 +55,3 @@ def _state(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         state = from_json(row["state"])
         return dict(state) if isinstance(state, Mapping) else {}
     return {}
-
-
-def all_sessions(select: Select, source: str) -> Iterator[Found]:
-    """Every session of a database, one after the other; only one is held at a time."""
-    for key in session_keys(select):
-        yield read_session(select, key, source)

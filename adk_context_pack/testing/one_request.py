@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from google.adk.models.llm_request import LlmRequest
@@ -13,7 +12,7 @@ from adk_context_pack.model_call import ModelCall
 
 @dataclass(frozen=True)
 class OneRequest:
-    """Stands where a `Conversation` stands, for one request and its call.
+    """Stands where a `Conversation` stands, for one request and its call, of which there is no growing.
 
     Each check gets a request of its own, so that a pass that writes into one spoils no other.
     """
@@ -30,10 +29,6 @@ class OneRequest:
     def call(self) -> ModelCall:
         """The call, with nothing noted or remembered yet."""
         return replace(self.given_call, memo={}, notes=[])
-
-    def moments(self) -> Iterator[OneRequest]:
-        """There is only this one."""
-        yield self
 
     def __repr__(self) -> str:
         parts = [part.model_dump(exclude_none=True) for c in self.given.contents or () for part in c.parts or ()]

@@ -11,6 +11,7 @@ import pytest
 from adk_context_pack.__main__ import main
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.replay import adk_requests
 from adk_context_pack.replay.progress import Progress
 from tests.support.recordings import recording
 
@@ -210,3 +211,71 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
     progress = Progress(Terminal())
     progress.step(3, 5)
     assert "3 sessions" in progress._stream.getvalue()
+
+
+async def test_a_database_that_is_away_does_not_hide_a_file(tmp_path, capsys):
+    """A URL, whose number of sessions nobody knows, gets its line when it cannot be read; the file is replayed."""
+    pytest.importorskip("sqlalchemy")
+    code, out, err = run(capsys, "x://nobody@127.0.0.1:1/db", await recorded(tmp_path), "--json")
+    assert (code, json.loads(out)["calls"], len(err.splitlines())) == (2, 5, 1)
+    assert err.startswith("x://nobody@127.0.0.1:1/db: the database cannot be read")
+
+
+async def test_passes_are_found_in_the_working_directory(tmp_path, capsys, monkeypatch):
+    """`--passes` names a module beside which the command was started, as `python -m` would find it."""
+    path = await recorded(tmp_path)
+    (tmp_path / "passes_of_mine.py").write_text(
+        "from adk_context_pack import StripForContext\nMINE = (StripForContext(),)\n", encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
+    code, out, _ = run(capsys, path, "--json", "--no-caps", "--passes", "passes_of_mine:MINE")
+    assert (code, json.loads(out)["passes"].keys()) == (0, {"strip_for_context"})
+
+
+async def test_a_page_of_more_calls_than_it_holds_says_so(tmp_path, capsys, monkeypatch):
+    """A page shows the last calls only, and the command says how many of how many."""
+    monkeypatch.setattr("adk_context_pack.replay.command._MAX_HTML_CALLS", 2)
+    page = tmp_path / "page.html"
+    code, _, err = run(capsys, await recorded(tmp_path), "--html", page)
+    assert (code, err) == (0, f"{page} shows the last 2 of 5 calls\n")
+
+
+async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
+    """The table shows the largest sessions and says how many there are beside them."""
+    monkeypatch.setattr("adk_context_pack.replay.replay_text._MAX_SESSIONS", 1)
+    path = await recorded(tmp_path, "sqlite", name="large", turns=3)
+    await recorded(tmp_path, "sqlite", name="small", turns=1)
+    _, out, _ = run(capsys, path)
+    assert "large (" in out
+    assert "small (" not in out
+    assert "… and 1 smaller sessions; --json has them all" in out
+
+
+def test_a_recording_without_figures_names_none(tmp_path, capsys):
+    """Where no provider's figures were recorded, no line claims any."""
+    turn = {
+        "user_content": {"parts": [{"text": "Hello"}]},
+        "final_response": {"role": "model", "parts": [{"text": "Hi."}]},
+    }
+    path = tmp_path / "set.evalset.json"
+    path.write_text(json.dumps({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [turn]}]}))
+    code, out, _ = run(capsys, path)
+    assert (code, "1 model calls in 1 sessions" in out) == (0, True)
+    assert "providers counted" not in out
+
+
+async def test_requests_that_adk_refuses_are_counted(tmp_path, capsys, monkeypatch):
+    """Where ADK cannot rebuild some requests of a session, it gets one line with their number; the others count."""
+    build, made = adk_requests._build, []
+
+    def refuse_the_second(*arguments, **settings):
+        made.append(1)
+        if len(made) == 2:
+            raise ValueError("No function call event found")
+        return build(*arguments, **settings)
+
+    monkeypatch.setattr(adk_requests, "_build", refuse_the_second)
+    code, out, err = run(capsys, await recorded(tmp_path), "--json")
+    assert (code, json.loads(out)["calls"]) == (2, 4)
+    assert err.endswith("session session: ADK cannot rebuild 1 of its requests\n")

@@ -87,3 +87,23 @@ def test_invocation_events(tmp_path):
         ("writer", "model", "I write."),
         ("writer", "model", "In Norway."),
     ]
+
+
+def test_steps_without_words_results_or_an_end(tmp_path):
+    """A call without a recorded result, a step without content and a turn without an answer stay as they are."""
+    turn = {
+        "user_content": text("user", "Where?"),
+        "intermediate_data": {"tool_uses": [CALL, CALL], "tool_responses": [RESULT]},
+    }
+    steps = {
+        "invocation_events": [{"author": "scout", "content": None}, {"author": "scout", "content": text("model", "hm")}]
+    }
+    older, newer = read(
+        tmp_path,
+        {
+            "eval_set_id": "set",
+            "eval_cases": [{"eval_id": "older", "conversation": [turn]}, case("newer", steps)],
+        },
+    )
+    assert [kind for _, _, kind in told(older)] == ["Where?", "call", "result", "call"]
+    assert [(author, kind) for author, _, kind in told(newer)][1:] == [("scout", "hm"), ("scout", "In Norway.")]

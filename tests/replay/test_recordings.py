@@ -5,12 +5,17 @@ import json
 import pickle
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
+from google.adk.events.event_actions import EventActions
+from google.adk.runners import Runner
 
 from adk_context_pack.errors import RecordingError
 from adk_context_pack.replay.database_recording import DatabaseRecording
 from adk_context_pack.replay.recordings import open_recording, sessions_in
+from adk_context_pack.replay.stored_event import event_of_row
 from tests.support.recordings import KINDS, as_json, recording
 from tests.support.reported import SECRET, reported_run
 
@@ -176,3 +181,62 @@ async def test_fields_of_other_releases_are_passed_over(tmp_path):
     (tmp_path / "new.json").write_text(json.dumps(data), encoding="utf-8")
     (found,) = sessions_in(open_recording(str(tmp_path / "new.json")))
     assert contents(found.events) == contents(run.session.events)
+
+
+def test_a_file_that_goes_away_gets_one_line(tmp_path):
+    """A recording that is there when it is opened and gone when it is read is told with its name."""
+    path = tmp_path / "session.json"
+    path.write_text('{"id": "x"}', encoding="utf-8")
+    recorded = open_recording(str(path))
+    path.unlink()
+    (error,) = sessions_in(recorded)
+    assert str(error) == f"{path}: No such file or directory"
+
+
+def test_a_foreign_database_has_no_number_of_sessions(tmp_path):
+    """How many sessions there are is known of ADK's own files alone."""
+    with closing(sqlite3.connect(tmp_path / "foreign.db")) as connection, connection:
+        connection.execute("CREATE TABLE customers (name TEXT)")
+    assert open_recording(str(tmp_path / "foreign.db")).count() is None
+
+
+ROW = {"id": "e1", "invocation_id": "run", "author": "scout", "timestamp": "2025-06-01 12:00:00"}
+CONTENT = {"role": "model", "parts": [{"text": "Oslo"}]}
+
+
+def test_a_driver_may_give_objects_and_numbers():
+    """JSON columns as objects, moments as numbers or with a zone, and actions as a dict read as their texts do."""
+    moment = datetime(2025, 6, 1, 12, tzinfo=UTC)
+    actions = {"state_delta": {"a": 1}, "from_the_future": 1}
+    rows = (
+        ROW | {"content": CONTENT, "actions": actions},
+        ROW | {"content": json.dumps(CONTENT), "actions": actions, "timestamp": moment},
+        ROW | {"content": CONTENT, "actions": actions, "timestamp": moment.timestamp()},
+        {"id": "e1", "invocation_id": "run", "event_data": {"author": "scout", "content": CONTENT, "actions": actions,
+                                                            "timestamp": moment.timestamp()}},
+    )  # fmt: skip
+    for row in rows:
+        found = event_of_row(row)
+        assert (found.author, found.content.parts[0].text, found.timestamp) == ("scout", "Oslo", moment.timestamp())
+        assert found.actions.state_delta == {"a": 1}
+
+
+@pytest.mark.parametrize("actions", [None, b""])
+def test_an_event_may_have_no_actions(actions):
+    """An event without actions is read; an empty pickle is none and is told."""
+    if actions is None:
+        assert event_of_row(ROW | {"actions": actions}).actions.state_delta == {}
+    else:
+        with pytest.raises(RecordingError, match=r"pickled actions cannot be read \(EOFError\)"):
+            event_of_row(ROW | {"actions": actions})
+
+
+def test_pickled_actions_hold_plain_data_and_nothing_that_runs():
+    """Dates, decimals and sets in pickled actions come back; a function of ADK's, and a class that is none, do not."""
+    delta = {"at": datetime(2025, 6, 1, tzinfo=UTC), "cost": Decimal("1.5"), "tags": {"a"}}
+    found = event_of_row(ROW | {"actions": pickle.dumps(EventActions(state_delta=delta))})
+    assert found.actions.state_delta == delta
+    with pytest.raises(RecordingError, match=r"google\.adk\.runners\.Runner"):
+        event_of_row(ROW | {"actions": pickle.dumps(Runner)})
+    with pytest.raises(RecordingError, match="an event has a field that this ADK cannot read: actions"):
+        event_of_row(ROW | {"actions": "text"})

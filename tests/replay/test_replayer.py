@@ -1,5 +1,8 @@
 """Replayer: the requests of a recorded session are those that its models received, and what the pack makes of them."""
 
+import asyncio
+import json
+
 import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
@@ -10,6 +13,9 @@ from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.replay.recorded_session import RecordedSession
 from adk_context_pack.replay.replayer import CAPS, Replayer
 from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.tools.cap_rows import CapRows
+from adk_context_pack.tools.handles import HANDLE_LENGTH
+from adk_context_pack.tools.payload_store import PayloadStore
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.reported import reported_run
 from tests.support.run import run_agent
@@ -193,3 +199,36 @@ def test_a_request_that_adk_refuses_is_given_as_its_error(monkeypatch):
     monkeypatch.setattr(replayer, "contents_for", sometimes)
     found = list(Replayer([]).replay(long_session()))
     assert [isinstance(each, ValueError) for each in found] == [False, False, True, False, False]
+
+
+class SlowStore(PayloadStore):
+    async def put(self, *_, **__):
+        await asyncio.sleep(0)
+        return "0" * 12
+
+
+def result_event(response, name="query"):
+    return tool_returned("scout", name, response, "c1")
+
+
+def test_caps_cap_what_they_are_told_to():
+    """Without row caps a table is kept out as a payload; parts that are no results stay the same objects."""
+    rows = {"rows": [{"a": number, "b": "x" * 40} for number in range(500)]}
+    event = result_event(rows)
+    said = types.Part(text="and this")
+    event.content.parts.append(said)
+    defaults = ToolCaps()
+    by_rows, by_size = defaults.apply(event), ToolCaps(rows=None, payloads=defaults.payloads).apply(event)
+    for capped in (by_rows, by_size):
+        assert capped.content.parts[1] is said
+        assert "0" * HANDLE_LENGTH in json.dumps(capped.content.parts[0].function_response.response)
+    assert by_rows.content.parts[0].function_response.response["rows"]
+    assert by_size.content.parts[0].function_response.response != by_rows.content.parts[0].function_response.response
+    assert ToolCaps(rows=None, payloads=None).apply(event) is event
+
+
+def test_a_store_that_waits_cannot_cap_a_recording():
+    """A recording is capped at once; a store that has to wait is an error, and no result half capped."""
+    caps = ToolCaps(rows=CapRows(store=SlowStore()), payloads=None)
+    with pytest.raises(RuntimeError, match="capping waited"):
+        caps.apply(result_event({"rows": [{"a": number} for number in range(500)]}))
