@@ -64,3 +64,12 @@ def test_a_limit_that_cannot_work_names_its_value():
     """No bytes at all are refused."""
     with pytest.raises(SettingError, match="0"):
         ByteCache(max_bytes=0)
+
+
+def test_a_second_value_takes_the_place_of_the_first():
+    """Where two threads made a value after a third had failed, only the later one is kept and weighs."""
+    cache = ByteCache(max_bytes=100)
+    cache.get_or_make("other", lambda: ("O", 40))
+    for value in ("one", "two"):
+        cache._put("key", value, 60)
+    assert [cache.get(key) for key in ("key", "other")] == ["two", "O"]

@@ -2,11 +2,13 @@
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
+from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
+from tests.support.in_tool import in_tool
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
 from tests.support.tables import transactions
@@ -156,3 +158,39 @@ async def test_tools_of_a_request_are_capped_on_every_release():
     assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"] == {"shown": 10, "total": 500}
     assert seen == [10]
     assert agent.tools == tools
+
+
+async def test_single_tools_of_an_app_wide_cap():
+    """A tool with None for its settings keeps its result, and one with limits of its own has those."""
+    if not await events_are_stored_late():
+        pytest.skip("this ADK stores an event before a plugin sees it")
+    cap = CapRows(max_rows=10, tools={"list_transactions": None, "list_some": CapRows(max_rows=7)})
+    calls = [("list_transactions", {}), ("list_some", {"query_id": "q"})]
+    run = await run_agent(analyst(list_transactions, list_some, calls=calls), "go", plugins=[OnEvent(cap)])
+    whole, some = (r.response for r in results_in(run.requests[-1]))
+    assert whole == {"rows": ROWS}
+    assert some["_row_limits"]["result"]["shown"] == 7
+
+
+@pytest.mark.parametrize("called", [True, False])
+async def test_a_result_finds_the_arguments_of_its_own_call(called):
+    """A key is filled in from the call of the result's id; without that call the result is kept under its handle."""
+
+    async def act(context):
+        asked = [
+            types.Part(function_call=types.FunctionCall(name="list_some", id=f"c{n}", args={"query_id": f"q{n}"}))
+            for n in range(3 if called else 1)
+        ]
+        context.session.events.append(Event(author="analyst", content=types.Content(role="model", parts=asked)))
+        result = types.FunctionResponse(name="list_some", id="c1", response={"rows": ROWS})
+        event = Event(
+            author="analyst", content=types.Content(role="user", parts=[types.Part(function_response=result)])
+        )
+        capped = await CapRows(max_rows=10, state_key="results:{query_id}").cap_event(
+            context._invocation_context, event
+        )
+        return capped, event.content.parts[0].function_response.response, dict(event.actions.state_delta)
+
+    capped, response, delta = await in_tool(act)
+    assert (capped, len(response["rows"])) == (True, 10)
+    assert set(delta) - {f"rows:list_some:{response['_handle']}"} == ({"results:q1"} if called else set())

@@ -5,6 +5,7 @@ import copy
 import json
 import logging
 import re
+from dataclasses import dataclass
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
@@ -322,3 +323,24 @@ async def test_media_of_mcp_stay_whatever_their_kind(kind):
     found, _ = await shown({"content": [{"type": "text", "text": LOG * 5}, media]})
     assert found["content"][1] == media
     assert len(found["content"][0]["text"]) < 4000
+
+
+@dataclass
+class Report:
+    title: str
+    log: str
+    picture: bytes | None = None
+
+
+async def test_a_dataclass_is_looked_into():
+    """Of a dataclass the long text gives way and the short field stays, as with a dict."""
+    response, _ = await shown(Report(title="Nightly", log=LOG))
+    assert response["title"] == "Nightly"
+    assert response["log"] != LOG
+    assert "FATAL database is gone" in response["log"]
+
+
+async def test_a_part_that_a_tool_returns_stays_itself():
+    """A part of ADK's own, such as a picture, is no payload, however large."""
+    part = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x" * 100_000))
+    assert await OffloadPayload().offloaded(part, None, tool_name="fetch", delta={}, offered=frozenset()) is part

@@ -106,3 +106,27 @@ def test_a_short_text_is_its_own_preview(text):
     """A text within the budget stays whole, control characters aside."""
     safe = "".join("\ufffd" if (c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" else c for c in text)
     assert text_preview(text, max_tokens=2000) == safe
+
+
+def test_a_shape_that_fits_nowhere_is_the_smallest():
+    """Where no shape fits its budget, by whatever counter, the smallest one is given."""
+    assert json_shape(NESTED, max_tokens=1, counter=lambda _: 10**6) == "object of 300 keys"
+    assert json_shape([1] * 40, max_tokens=1, counter=lambda _: 10**6) == "list of 40"
+
+
+def test_a_line_too_long_for_what_is_left_ends_the_list():
+    """Lines of trouble are shown whole until the next does not fit; no line is cut to fill the rest."""
+    long = "FATAL the second " + "x" * 180
+    text = "\n".join(["INFO fine"] * 300 + ["FATAL the first", long, "ERROR the third"] + ["INFO fine"] * 300)
+    preview = text_preview(text, max_tokens=120)
+    assert "] FATAL the first\n[…]" in preview
+    assert "the second" not in preview
+    assert "the third" not in preview
+
+
+@pytest.mark.parametrize("characters", range(320, 480, 4))
+def test_a_text_a_little_too_long_is_whole_or_cut_with_a_mark(characters):
+    """At every length around the budget the preview is the text, or says how much of it is left out."""
+    text = ("abcd " * 200)[:characters]
+    preview = text_preview(text, max_tokens=100)
+    assert preview == text or "characters left out" in preview

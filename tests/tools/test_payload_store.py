@@ -19,6 +19,7 @@ from adk_context_pack.errors import HandleError, SettingError, StoreError
 from adk_context_pack.tools import handles, payload_store
 from adk_context_pack.tools.handles import stored_results
 from adk_context_pack.tools.payload_store import PayloadStore
+from adk_context_pack.tools.pointers import EXPIRED
 from adk_context_pack.tools.stores import choose_store, load_payload, resolve
 from tests.support.in_tool import in_tool, model_that_calls, run_in_tool
 from tests.support.run import SERVICES, run_agent, session_service
@@ -442,3 +443,56 @@ def test_a_store_is_chosen_by_name_or_given():
     assert choose_store("state") == PayloadStore(place="state")
     with pytest.raises(SettingError, match="disk"):
         choose_store("disk")
+
+
+class KeepsForEver(InMemoryArtifactService):
+    """A service that removes nothing."""
+
+    async def delete_artifact(self, **_):
+        raise PermissionError("secret")
+
+
+@pytest.mark.parametrize("service", [KeepsForEver(), None], ids=["refuses", "none"])
+async def test_an_artifact_that_cannot_be_removed_costs_room_and_nothing_else(service, monkeypatch, caplog):
+    """If an expired artifact cannot be removed its handle is gone all the same, and the new result is kept."""
+    now = [1_800_000_000]
+    monkeypatch.setattr(payload_store.time, "time", lambda: now[0])
+    found = []
+
+    async def act(context):
+        now[0] += 1
+        place = "artifacts" if not found else "state"
+        found.append(await PayloadStore(place=place, max_results=1).put(context, [len(found)], tool_name="t"))
+        if len(found) == 1:
+            return None
+        with pytest.raises(HandleError, match="has expired"):
+            await load_payload(context, found[0])
+        return await load_payload(context, found[1])
+
+    _, first = await run_in_tool(act, artifact_service=service or InMemoryArtifactService())
+    second = await in_tool(act, session_service=first.session_service, artifact_service=service)
+    assert second == [1]
+    assert "an expired artifact could not be removed: the a" in caplog.text
+    assert "secret" not in "".join(record.getMessage() for record in caplog.records)
+
+
+async def test_a_handle_is_never_given_twice(monkeypatch):
+    """Two results whose random handles are the same by chance get two."""
+    made = iter(["27000000000", "27000000000", "27000000000", "27000000001"])
+    monkeypatch.setattr(payload_store, "new_handle", lambda _: next(made))
+
+    async def act(context):
+        found = [await PayloadStore().put(context, [number], tool_name="t") for number in range(2)]
+        return found, [await load_payload(context, handle) for handle in found]
+
+    assert await in_tool(act) == (["27000000000", "27000000001"], [[0], [1]])
+
+
+async def test_the_mark_of_an_expired_result_opens_nothing():
+    """What stands in state in the place of an expired result says so, by whatever way one comes to it."""
+
+    async def act(context):
+        with pytest.raises(HandleError, match="has expired; call its tool again"):
+            await resolve(dict(EXPIRED), context)
+
+    await in_tool(act)

@@ -5,14 +5,18 @@ import copy
 import csv
 import json
 import logging
+import sqlite3
+import threading
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack.errors import SettingError
+from adk_context_pack.tables.row_database import RowDatabase
 from adk_context_pack.tokens import estimate_tokens, payload_text
 from adk_context_pack.tools import query_rows as module
+from adk_context_pack.tools import stored_tables
 from adk_context_pack.tools.payload_store import PayloadStore
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from tests.support.in_tool import model_that_calls
@@ -258,3 +262,34 @@ async def test_the_tables_that_fit_are_named_beside_an_error():
     (reply,) = await ask([{f"column_{i}": i for i in range(1500)}], "SELECT nope FROM rows")
     assert reply["tables"]["…"]
     assert reply["tables"]["rows"][0] == "column_0"
+
+
+async def test_numbers_beside_a_long_cell_stay():
+    """Where one row does not fit, its long texts are clipped and its numbers and short texts are whole."""
+    (reply,) = await ask([{"id": 7, "city": "Oslo", "text": "word " * 20_000}], "SELECT id, city, text FROM rows")
+    ((number, city, text),) = reply["rows"]
+    assert (number, city) == (7, "Oslo")
+    assert text.endswith("[100000 characters; read on with substr]")
+
+
+async def test_a_query_that_does_not_end_when_told_is_left_behind(monkeypatch):
+    """A query that SQLite does not leave in time is answered without it, and the run goes on."""
+    release = threading.Event()
+    monkeypatch.setattr(RowDatabase, "query", lambda *_, **__: release.wait(60))
+    tool = QueryRows(max_seconds=1)
+    # The wait is twice that and a second more.
+    tool._max_seconds = -0.4
+    (reply,) = await ask(ROWS, "SELECT 1", tool=tool)
+    release.set()
+    assert reply == {"error": "The query was stopped: it took too long. Make it smaller."}
+
+
+async def test_rows_that_cannot_be_loaded_are_an_answer(monkeypatch):
+    """Where SQLite has no room for the rows the model is told the kind of trouble, and the run goes on."""
+
+    def full(*_, **__):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(stored_tables, "RowDatabase", full)
+    (reply,) = await ask(ROWS, "SELECT 1")
+    assert reply == {"error": "the stored rows could not be loaded (OperationalError)"}

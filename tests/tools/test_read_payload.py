@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack.errors import QueryError, SettingError
 from adk_context_pack.tokens import estimate_tokens
+from adk_context_pack.tools import payload_text
 from adk_context_pack.tools import read_payload as module
 from adk_context_pack.tools.payload_store import PayloadStore
 from adk_context_pack.tools.payload_text import matches_in, page_of
@@ -224,3 +225,20 @@ async def test_a_bare_handle_gives_the_beginning(tool):
     (page,) = await ask("a long story. " * 3000, {}, tool=tool)
     assert page["text"].startswith("a long story.")
     assert page["offset"] == 0
+
+
+def test_matches_of_nothing_do_not_last_for_ever():
+    """Three million matches of the empty text end with the time of a search."""
+    with pytest.raises(QueryError, match="took too long"):
+        matches_in("a" * 3_000_000, "(?=a)", **LIMITS | {"max_seconds": 0.05})
+
+
+async def test_a_search_without_memory_is_an_answer(monkeypatch):
+    """A pattern for which there is no memory gets a message, and the run goes on."""
+
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(payload_text, "_compiled", lambda _: (SimpleNamespace(finditer=exhausted), ""))
+    (reply,) = await ask("text", {"search": "x"})
+    assert reply == {"error": "The search was stopped: the pattern needs too much memory. Use a simpler one."}
