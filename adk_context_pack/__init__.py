@@ -37,7 +37,7 @@ from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.report_totals import ReportTotals
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
-from adk_context_pack.tokens import estimate_tokens
+from adk_context_pack.token_estimate import estimate_tokens
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
 from adk_context_pack.tools.offload_payload import OffloadPayload, offload_payload
 from adk_context_pack.tools.payload_store import PayloadStore

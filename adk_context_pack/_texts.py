@@ -15,7 +15,7 @@ Texts = tuple[str | None, ...]
 
 def texts_of(content: types.Content) -> Texts:
     """The text of each part, None for parts of another kind."""
-    return tuple(part.text for part in content.parts or ())
+    return tuple([part.text for part in content.parts or ()])
 
 
 def same_texts(one: types.Content, other: types.Content) -> bool:

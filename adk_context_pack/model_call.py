@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
+from google.adk.sessions.session import Session
 from google.genai import types
+
+_RUN_MEMOS: dict[int, tuple[weakref.ref[Session], dict[Hashable, Any]]] = {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +30,7 @@ class ModelCall:
         state: the session's state as it stands at this very call (`app:`, `user:` and `temp:` keys included).
         context: ADK's callback context, for what the fields above do not cover; None in a test of a pure pass.
         memo: what passes of one call share so as not to find it out twice; a pass names its entry.
+        run_memo: the same for all calls of a run: it lives as long as ADK's session object does.
         notes: what the running pass wants in the report, one short sentence each; see `note`.
     """
 
@@ -37,6 +42,7 @@ class ModelCall:
     state: Mapping[str, Any] = field(default_factory=dict)
     context: CallbackContext | None = None
     memo: dict[str, Any] = field(default_factory=dict)
+    run_memo: dict[Hashable, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -52,8 +58,23 @@ class ModelCall:
             events=session.events,
             state=session.state,
             context=context,
+            run_memo=_run_memo(session),
         )
 
     def note(self, text: str) -> None:
         """Puts one short sentence about this call into the report. Never a payload."""
         self.notes.append(text)
+
+
+def _run_memo(session: Session) -> dict[Hashable, Any]:
+    key = id(session)
+    held = _RUN_MEMOS.get(key)
+    if held is None or held[0]() is not session:
+
+        def forget(ref: weakref.ref[Session]) -> None:
+            if _RUN_MEMOS.get(key, (None,))[0] is ref:
+                del _RUN_MEMOS[key]
+
+        # ADK loads a session anew for each run, and all of the run's calls share the object.
+        _RUN_MEMOS[key] = held = (weakref.ref(session, forget), {})
+    return held[1]

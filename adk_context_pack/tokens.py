@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import marshal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -12,46 +10,18 @@ from google.genai import types
 
 from adk_context_pack._weights import Weights
 from adk_context_pack.errors import SettingError
+from adk_context_pack.known_contents import known_contents
 from adk_context_pack.model_call import ModelCall
+from adk_context_pack.token_estimate import estimate_tokens, payload_text, weigh_payload
 
 Counter = Callable[[str], int]
 """A tokenizer of one's own: from text to its number of tokens."""
 
-# Fitted on o200k, on the high side: prose has 4 to 5 characters a token, dense JSON 2.4, CJK one to two. Letters and
-# spaces are cheap, digits and punctuation are what makes text dense, and a CJK character has three UTF-8 bytes. The
-# zero byte stands among the letters for the length prefixes of marshal. Random letters (base64) are undercounted until
-# the provider's first figure.
-_LETTERS_A_TOKEN = 4.2
-_OTHERS_A_TOKEN = 1.4
-_HIGH_BYTES_A_TOKEN = 3.0
-_LETTERS = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1)) + b" \0"
-_HIGH = bytes(range(128, 256))
-_SAMPLED, _PIECES, _PIECE = 12_288, 12, 256
 _CONTENT_OVERHEAD = 4
-_WEIGHTS = Weights()
-_LONG = 1000
+_MAX_COUNTERS = 8
+_WEIGHTS: dict[int, tuple[Counter | None, Weights[int]]] = {}
 _IMAGE_TOKENS = 258
 """What Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
-
-
-def estimate_tokens(text: str) -> int:
-    """An estimate of the tokens in `text`, on the high side, in time linear in its length with a small constant.
-
-    Args:
-        text: any text; lone surrogates are counted, not refused.
-    """
-    return _bytes_to_tokens(text.encode("utf-8", "surrogatepass"))
-
-
-def payload_text(value: Any) -> str:
-    """`value` as the compact JSON in which a provider receives it, for counters that need the text.
-
-    What JSON cannot hold (odd keys, cycles, nesting beyond Python's limit) is given as its leaves, one after another.
-    """
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    except (TypeError, ValueError, RecursionError):
-        return ",".join(_leaves(value))
 
 
 def characters(contents: Sequence[types.Content]) -> int:
@@ -82,36 +52,41 @@ def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
     """
     meters: dict[Counter | None, TokenMeter] = call.memo.setdefault("meters", {})
     if counter not in meters:
-        meters[counter] = TokenMeter(counter=counter)
+        meters[counter] = TokenMeter(counter=counter, call=call)
     return meters[counter]
 
 
 class TokenMeter:
-    """Counts requests for one model call; what was counted once in it is not counted again.
+    """Counts requests for one model call; what was counted once, in this call or before, is not counted again.
 
     Args:
         counter: from text to tokens; without one, `estimate_tokens`.
+        call: the model call whose requests are counted, so that what was there at the run's call before is known.
 
-    A meter remembers objects by identity and keeps them alive, so it lives for one model call.
+    Attributes:
+        name: the same for meters that count the same.
+
+    A meter remembers contents by identity and keeps them alive, so it lives for one model call. Texts and payloads are
+    remembered for the process, in bounded memory.
     """
 
-    def __init__(self, *, counter: Counter | None = None) -> None:
-        self._counter = counter
+    def __init__(self, *, counter: Counter | None = None, call: ModelCall | None = None) -> None:
+        self._call = call
+        self.name = ("tokens", id(counter))
+        self._count_text = counter or estimate_tokens
+        self._weigh_payload = weigh_payload if counter is None else _counted(counter)
+        self._weights = _weights_of(counter)
+        self._known_texts = self._weights.texts
         self._seen: dict[int, tuple[object, int]] = {}
-        self._whole: tuple[object, int, int] = (None, 0, 0)
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
-        if self._counter:
-            return self._counter(text)
-        return estimate_tokens(text) if len(text) < _LONG else _WEIGHTS.of(text, _weigh_text)
+        return self._weights.of_text(text, self._count_text)
 
     def payload(self, value: Any) -> int:
         """Tokens of call arguments or a tool's response (any JSON-like value)."""
-        if not value:
-            return 1
-        # By identity as well: ADK's copies of a content share the payload with the session's event.
-        return self._remembered(value, self._payload)
+        # By identity: ADK's copies of a content share the payload with the session's event.
+        return self._weights.of(value, self._weigh_payload) if value else 1
 
     def part(self, part: types.Part) -> int:
         """Tokens of one part, media included."""
@@ -127,19 +102,23 @@ class TokenMeter:
         """Tokens of one content with what its envelope costs."""
         seen = self._seen.get(id(content))
         if seen is None:
-            count = _CONTENT_OVERHEAD + sum(map(self.part, content.parts or ()))
+            count = _CONTENT_OVERHEAD
+            for part in content.parts or ():
+                # Nearly all texts are known from the call before, and this is asked for each content of a request.
+                known = self._known_texts.get(part.text) if part.text is not None else None
+                count += self.part(part) if known is None else known
             self._seen[id(content)] = seen = (content, count)
         return seen[1]
 
     def contents(self, contents: Sequence[types.Content] | None) -> int:
         """Tokens of a request's contents."""
-        held, length, total = self._whole
-        if not contents or (held is contents and length == len(contents)):
-            return total if contents else 0
-        # A request is weighed by each pass and by the report; mostly its contents are the same list.
-        total = sum(map(self.content, contents))
-        self._whole = (contents, len(contents), total)
-        return total
+        return sum(self.sizes(contents or ()))
+
+    def sizes(self, contents: Sequence[types.Content]) -> Sequence[int]:
+        """Tokens of each of a request's contents; not the caller's to change."""
+        if self._call is None:
+            return list(map(self.content, contents))
+        return known_contents(self._call, contents).column(self.name, self.content)
 
     def request(self, request: LlmRequest) -> int:
         """Tokens of everything that is sent: system instruction, tool declarations, contents, media."""
@@ -160,11 +139,6 @@ class TokenMeter:
         if seen is None:
             self._seen[id(value)] = seen = (value, count(value))
         return seen[1]
-
-    def _payload(self, value: Any) -> int:
-        if self._counter:
-            return self._counter(payload_text(value))
-        return _WEIGHTS.of(value, _weigh_payload)
 
     def _instruction(self, instruction: Any) -> int:
         if instruction is None:
@@ -194,52 +168,19 @@ class TokenMeter:
         return 0
 
 
-def _weigh_text(text: str) -> tuple[int, int]:
-    return len(text), estimate_tokens(text)
+def _counted(counter: Counter) -> Callable[[Any], tuple[int, int]]:
+    def weigh(value: Any) -> tuple[int, int]:
+        text = payload_text(value)
+        return len(text), counter(text)
+
+    return weigh
 
 
-def _weigh_payload(value: Any) -> tuple[int, int]:
-    data = _payload_bytes(value)
-    return len(data), _bytes_to_tokens(data)
-
-
-def _payload_bytes(value: Any) -> bytes:
-    # marshal walks a nested dict two to forty times faster than json, and its size is within a few percent of the
-    # JSON's: strings stand as they are, and its length prefixes stand where JSON has quotes and commas. Version 1
-    # writes floats as text, and nothing by reference.
-    try:
-        return marshal.dumps(value, 1)
-    except ValueError:
-        return payload_text(value).encode("utf-8", "surrogatepass")
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    stack, seen = [value], set()
-    while stack:
-        item = stack.pop()
-        if not isinstance(item, (dict, list, tuple)):
-            yield str(item)
-        elif id(item) not in seen:
-            seen.add(id(item))
-            stack.extend(item)
-            if isinstance(item, dict):
-                stack.extend(item.values())
-
-
-def _bytes_to_tokens(data: bytes) -> int:
-    if len(data) <= _SAMPLED:
-        return round(_weigh(data))
-    # What kinds of characters a long text has is known well enough from a part of it, taken evenly in pieces that
-    # are longer than a row; its length is exact.
-    step = len(data) / _PIECES
-    sample = b"".join([data[int(n * step) : int(n * step) + _PIECE] for n in range(_PIECES)])
-    return round(_weigh(sample) * len(data) / len(sample))
-
-
-def _weigh(data: bytes) -> float:
-    others = data.translate(None, _LETTERS)
-    letters = (len(data) - len(others)) / _LETTERS_A_TOKEN
-    if others.isascii():
-        return letters + len(others) / _OTHERS_A_TOKEN
-    low = len(others.translate(None, _HIGH))
-    return letters + low / _OTHERS_A_TOKEN + (len(others) - low) / _HIGH_BYTES_A_TOKEN
+def _weights_of(counter: Counter | None) -> Weights[int]:
+    """What is remembered of one way to count; by identity, since a callable need not be hashable."""
+    held = _WEIGHTS.get(id(counter))
+    if held is None:
+        if len(_WEIGHTS) >= _MAX_COUNTERS:
+            _WEIGHTS.pop(next(iter(_WEIGHTS)))
+        _WEIGHTS[id(counter)] = held = (counter, Weights())
+    return held[1]

@@ -48,6 +48,7 @@ class BudgetCut:
     calibration: Calibration
     dropped: set[int] = field(default_factory=set)
     total: float = 0.0
+    _unit: float = 1.0
     _standing: float = 0.0
     _weights: list[float] = field(default_factory=list)
     _turns: list[list[int]] = field(default_factory=lambda: [[]])
@@ -58,29 +59,32 @@ class BudgetCut:
         """Goes through the history and fills in `dropped` and `total`."""
         # The first figure of all is mostly instruction and declarations, so it is the best one for them.
         self._standing = self.total = self.fixed * self.calibration.factor
+        self._unit = max(1.0, self.calibration.factor)
         sent, answered = -1, 0
-        for index in range(len(self.groups)):
+        spoke: Kind = "user"
+        for index, (start, _, kind, _) in enumerate(self.groups):
             if index in self.calls:
-                steady = not self._shrink(index)
+                steady = self.total <= self.budget or not self._shrink(index)
                 self._reweigh(answered, index, sent, steady=steady)
-                sent, answered = self.groups[index].start, index
-            self._add(index)
+                sent, answered = start, index
+            if kind == "user" != spoke and self._turns[-1]:
+                self._turns.append([])
+            spoke = kind
+            self._turns[-1].append(index)
+            # What no provider has counted yet has the prior's weight at least, whatever its like weighed before.
+            weight = self.sizes[index] * self._unit
+            self._weights.append(weight)
+            self.total += weight
         self._shrink(len(self.groups))
         return self
 
-    def _add(self, index: int) -> None:
-        # What no provider has counted yet has the prior's weight at least, whatever its like weighed before.
-        self._weights.append(self.sizes[index] * max(1.0, self.calibration.factor))
-        self.total += self._weights[index]
-        starts_turn = self.groups[index].kind == "user" and self._turns[-1]
-        if starts_turn and self.groups[index - 1].kind != "user":
-            self._turns.append([])
-        self._turns[-1].append(index)
-
     def _reweigh(self, start: int, stop: int, sent: int, *, steady: bool) -> None:
         """The call at group `stop` was answered: what was new in it has now been counted by the provider."""
+        if self.calibration.is_settled and self._unit == self.calibration.factor:
+            return
         estimate = sum(self.sizes[start:stop])
         scale = self.calibration.scale(sent, self.groups[stop].start, estimate, steady=steady)
+        self._unit = max(1.0, self.calibration.factor)
         for index in range(start, stop):
             weight = self.sizes[index] * scale
             if index not in self.dropped:

@@ -7,14 +7,21 @@ from typing import Any
 
 from google.genai import types
 
+from adk_context_pack._weights import Weights
 from adk_context_pack.history.cleared_note import arguments_note, is_note, note_length, result_note
 from adk_context_pack.history.copies import changed
-from adk_context_pack.history.groups import Place
-from adk_context_pack.tokens import TokenMeter, payload_text
+from adk_context_pack.history.pairing import Place
+from adk_context_pack.token_estimate import payload_text
+from adk_context_pack.tokens import TokenMeter
 
 _LARGEST_NOTE = 800
 _CHARACTERS_A_TOKEN = 0.7
 """The densest text there is for the estimate: four bytes a character, three bytes a token."""
+
+
+_BYTES_A_TOKEN = 4
+_Notes = dict[tuple[str | None, int, bool], dict[str, str]]
+_NOTES: Weights[_Notes] = Weights()
 
 
 class ClearingEditor:
@@ -25,7 +32,6 @@ class ClearingEditor:
         self._contents = contents
         self.meter = meter
         self._findable = findable
-        self._notes: dict[Place, dict[str, str]] = {}
         self._parts: dict[int, list[types.Part]] = {}
 
     def is_worth_it(self, place: Place, size: int) -> bool:
@@ -79,10 +85,13 @@ class ClearingEditor:
         ]
 
     def _note(self, place: Place, size: int) -> dict[str, str]:
-        if place not in self._notes:
-            result = self._part(place).function_response or types.FunctionResponse()
-            self._notes[place] = result_note(result.name, result.response, size, findable=self._findable)
-        return self._notes[place]
+        result = self._part(place).function_response or types.FunctionResponse()
+        # Old results are cleared again at each call: most of the time of clearing would go into writing the same notes.
+        notes = _NOTES.of(result.response, lambda _: (size * _BYTES_A_TOKEN, {}))
+        key = (result.name, size, self._findable)
+        if key not in notes:
+            notes[key] = result_note(result.name, result.response, size, findable=self._findable)
+        return notes[key]
 
     def _part(self, place: Place) -> types.Part:
         return (self._contents[place.content].parts or [])[place.part]

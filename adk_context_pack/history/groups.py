@@ -1,17 +1,12 @@
-"""Pure helpers over a request's contents: which result answers which call, and what must move together.
-
-Pairing is by id where there is one; where ADK has taken its own ids away (Gemini), by position and name.
-"""
+"""A request's contents as groups: what must leave it together, or stay."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from google.genai import types
-
-from adk_context_pack.history.voices import Voice, Voices
+from adk_context_pack.history.pairing import Pairing
+from adk_context_pack.history.voices import Voice
 
 _STRONGEST: tuple[Voice, ...] = ("fixed", "user")
 """What makes a group of its own kind, wherever in the group it stands."""
@@ -20,34 +15,7 @@ _STRONGEST: tuple[Voice, ...] = ("fixed", "user")
 Kind = Literal["user", "relay", "model", "fixed", "exchange"]
 
 
-class Place(NamedTuple):
-    """Where a part stands: the index of its content, and its own in there."""
-
-    content: int
-    part: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    """Which result answers which call.
-
-    Attributes:
-        call_of: the place of each result's call.
-        calls: every call, in order.
-        results: every result, in order, orphans included.
-        unanswered: calls without a result in these contents: they wait, or their result is lost.
-        orphans: results without a call in these contents.
-    """
-
-    call_of: dict[Place, Place] = field(default_factory=dict)
-    calls: dict[Place, types.FunctionCall] = field(default_factory=dict)
-    results: dict[Place, types.FunctionResponse] = field(default_factory=dict)
-    unanswered: set[Place] = field(default_factory=set)
-    orphans: list[Place] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """The smallest run of contents that may leave a request together.
 
     Attributes:
@@ -64,83 +32,37 @@ class Group:
     open: bool = False
 
 
-def pair(contents: Sequence[types.Content]) -> Pairing:
-    """Ties every result among `contents` to its call.
+def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) -> None:
+    """Makes `groups` cover all contents of `pairing`, in order.
 
-    A result goes to the newest open call with its id, so that a reused id finds the call it stands behind; without an
-    id to the first open call of its name in the newest content that has one, else to the oldest of all.
+    Args:
+        groups: the groups of the same contents when there were fewer of them, or none; changed in place.
+        pairing: the contents' calls and results.
+        voices: who speaks in each content; not asked for those with calls or results.
     """
-    pairing = Pairing()
-    waiting: dict[str, list[Place]] = {}
-    for index, content in enumerate(contents):
-        for number, part in enumerate(content.parts or ()):
-            if (call := part.function_call) is not None:
-                place = Place(index, number)
-                pairing.calls[place] = call
-                pairing.unanswered.add(place)
-                waiting.setdefault(_key(call), []).append(place)
-            elif (result := part.function_response) is not None:
-                _answer(pairing, waiting, Place(index, number), result)
-    return pairing
-
-
-def _answer(pairing: Pairing, waiting: dict[str, list[Place]], place: Place, result: types.FunctionResponse) -> None:
-    pairing.results[place] = result
-    # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
-    found = waiting.get(_key(result)) or waiting.get(f"name {result.name}")
-    if not found:
-        pairing.orphans.append(place)
-        return
-    newest = found[-1].content
-    position = next(number for number, call in enumerate(found) if call.content == newest)
-    call = found.pop(position)
-    pairing.call_of[place] = call
-    pairing.unanswered.discard(call)
-
-
-def _key(part: types.FunctionCall | types.FunctionResponse) -> str:
-    return f"id {part.id}" if part.id else f"name {part.name}"
-
-
-def model_calls(contents: Sequence[types.Content], voices: Voices) -> list[int]:
-    """The indexes before which the agent's model was called: each of its turns answers the contents before it."""
-    return [
-        index
-        for index, content in enumerate(contents)
-        if content.role == "model" and (not voices.summaries or voices.voice(content) == "model")
-    ]
-
-
-def user_turns(contents: Sequence[types.Content], pairing: Pairing, voices: Voices) -> list[int]:
-    """The indexes at which a user's turn starts; relays and function responses start none."""
-    answered = {place.content for place in pairing.results}
-    return [
-        index
-        for index, content in enumerate(contents)
-        if content.role == "user" and index not in answered and voices.voice(content) == "user"
-    ]
-
-
-def group(contents: Sequence[types.Content], pairing: Pairing, voices: Voices) -> list[Group]:
-    """`contents` as groups that cover all of them, in order."""
-    reach = list(range(len(contents)))
-    for result, call in pairing.call_of.items():
-        reach[call.content] = max(reach[call.content], result.content)
-    tooling = {place.content for place in pairing.calls} | {place.content for place in pairing.results}
+    # Only an open group can still get a result, and so become longer.
+    settled = next((number for number, one in enumerate(groups) if one.open), len(groups))
+    del groups[settled:]
+    start = groups[-1].stop if groups else 0
     waiting = {place.content for place in pairing.unanswered}
-    groups = []
-    start = 0
-    while start < len(contents):
+    reach = pairing.reach
+    while start < len(reach):
         stop, last = start + 1, reach[start]
         while stop <= last:
             last = max(last, reach[stop])
             stop += 1
-        inside = range(start, stop)
-        spoken = {voices.voice(contents[index]) for index in inside if index not in tooling}
-        if stop == start + 1 and spoken:
-            kind: Kind = spoken.pop()
-        else:
-            kind = next((voice for voice in _STRONGEST if voice in spoken), "exchange")
-        groups.append(Group(start, stop, kind, not waiting.isdisjoint(inside)))
+        is_open = bool(waiting) and not waiting.isdisjoint(range(start, stop))
+        groups.append(Group(start, stop, _kind(range(start, stop), pairing, voices), is_open))
         start = stop
-    return groups
+
+
+def _kind(inside: range, pairing: Pairing, voices: Sequence[Voice]) -> Kind:
+    if len(inside) == 1:
+        return "exchange" if inside[0] in pairing.tooling else voices[inside[0]]
+    spoken = {voices[index] for index in inside if index not in pairing.tooling}
+    return next((voice for voice in _STRONGEST if voice in spoken), "exchange")
+
+
+def sizes_of(groups: Sequence[Group], sums: Sequence[int]) -> list[int]:
+    """The tokens of each group, from the sums of the contents' tokens up to each of them."""
+    return [sums[one.stop] - sums[one.start] for one in groups]

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from google.genai import types
 
 from adk_context_pack._texts import text_part, user_content
-from adk_context_pack.history.groups import Group, Pairing
+from adk_context_pack.history.groups import Group
+from adk_context_pack.history.pairing import Pairing
 
 MAX_TOKENS = 100
 """What a marker may cost; the estimate of the longest is below."""
@@ -46,9 +47,16 @@ def marker_text(groups: Sequence[Group], dropped: Collection[int], pairing: Pair
 
     It depends on what was left out alone, so that it stays the same until the next cut.
     """
-    gone = {index for number in dropped for index in range(groups[number].start, groups[number].stop)}
-    turns = sum(groups[number].kind == "user" for number in dropped)
-    calls = Counter(_short(call.name) for place, call in pairing.calls.items() if place.content in gone)
+    gone: set[int] = set()
+    turns = 0
+    for number in dropped:
+        start, stop, kind, _ = groups[number]
+        gone.update(range(start, stop))
+        turns += kind == "user"
+    names = Counter([call.name for (content, _), call in pairing.calls.items() if content in gone])
+    calls: Counter[str] = Counter()
+    for name, count in names.items():
+        calls[_short(name)] += count
     what = ", ".join(_parts(turns, calls)) or f"{len(gone)} messages"
     found = " Use search_history to find what was said, called or returned there." if findable else ""
     return f"[Earlier conversation left out to save space: {what}.{found}]"

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack.tokens import payload_text
+from adk_context_pack.token_estimate import payload_text
 
 Kind = Literal["said", "called", "returned"]
 

@@ -8,7 +8,7 @@ stands in the session, so it survives a restart, and what is known at one call i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from google.adk.events.event import Event
@@ -17,6 +17,7 @@ from google.genai import types
 
 from adk_context_pack.history.cleared_note import is_note
 from adk_context_pack.model_call import ModelCall
+from adk_context_pack.session_fold import fold_events
 from adk_context_pack.tokens import TokenMeter
 
 HIGHEST_FACTOR = 5.0
@@ -32,7 +33,7 @@ _SEARCHED = 50
 
 def has_figures(call: ModelCall) -> bool:
     """Whether the provider has said anything about this agent's calls."""
-    return any(event.usage_metadata and event.author == call.agent_name for event in call.events)
+    return _answers(call).counted
 
 
 class Figure(NamedTuple):
@@ -70,11 +71,16 @@ class Calibration:
             fixed: estimated tokens of system instruction and tool declarations.
             meter: what the estimates are made with.
         """
-        own = [event for event in call.events if event.author == call.agent_name and _is_answer(event)]
+        own = _answers(call).events
         if not own:
             return cls({})
         start = _start(call, own, request.model, fixed, meter)
         return cls(_figures(own, request.contents, calls, request.model), start)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no figure can change `factor`."""
+        return not self._figures
 
     def scale(self, previous: int, index: int, estimate: float, *, steady: bool) -> float:
         """What to multiply the estimate of some contents with, once the call behind them has been answered.
@@ -96,6 +102,26 @@ class Calibration:
         self.factor = sum(actual for actual, _ in self._recent) / sum(guess for _, guess in self._recent)
         self._known = True
         return ratio
+
+
+class _Answers:
+    """The answers of one agent's model, and whether a provider counted any of its calls."""
+
+    def __init__(self, agent: str) -> None:
+        self.events: list[Event] = []
+        self.counted = False
+        self._agent = agent
+
+    def take(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if event.author == self._agent:
+                self.counted = self.counted or bool(event.usage_metadata)
+                if _is_answer(event):
+                    self.events.append(event)
+
+
+def _answers(call: ModelCall) -> _Answers:
+    return fold_events(call, ("answers", call.agent_name), lambda: _Answers(call.agent_name), _Answers.take)
 
 
 def _is_answer(event: Event) -> bool:

@@ -6,7 +6,8 @@ under the user's. The session's events do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,7 @@ from google.genai import types
 from adk_context_pack._adk import QUOTE_BEGIN
 from adk_context_pack._texts import Texts, texts_of
 from adk_context_pack.model_call import ModelCall
+from adk_context_pack.session_fold import fold_events
 
 Voice = Literal["user", "relay", "model", "fixed"]
 """`fixed` is what nobody said in this conversation and no pass may drop: summaries, instructions, what is unknown."""
@@ -36,29 +38,21 @@ class Voices:
         summaries: the texts of ADK's compaction summaries.
     """
 
-    user: frozenset[Texts] | None
-    summaries: tuple[str, ...]
+    user: AbstractSet[Texts] | None
+    summaries: Sequence[str]
 
     @classmethod
     def of(cls, call: ModelCall) -> Voices:
-        """The speakers of the session behind `call`; found once for each call."""
-        found = call.memo.get("voices")
-        if not isinstance(found, Voices):
-            call.memo["voices"] = found = cls._read(call.events, call.user_content)
-        return found
+        """The speakers of the session behind `call`."""
+        read = fold_events(call, "voices", _Read, _Read.take)
+        if call.user_content is not None:
+            read.said.add(texts_of(call.user_content))
+        return cls(read.said if call.events else None, read.summaries)
 
-    @classmethod
-    def _read(cls, events: Sequence[Event], message: types.Content | None) -> Voices:
-        said = set()
-        summaries = []
-        for event in events:
-            if event.author == "user" and event.content is not None:
-                said.add(texts_of(event.content))
-            if event.actions.compaction is not None:
-                summaries += _summary_texts(event)
-        if message is not None and events:
-            said.add(texts_of(message))
-        return cls(frozenset(said) if events else None, tuple(summaries))
+    @property
+    def extent(self) -> tuple[int, int]:
+        """How much is known; what was heard with less may be heard otherwise now."""
+        return len(self.user or ()), len(self.summaries)
 
     def voice(self, content: types.Content) -> Voice:
         """Who speaks in a content that holds no function response."""
@@ -81,6 +75,19 @@ class Voices:
         # Up to 2.6.3 the summary stands behind "[model] said: "; later it is a content of its own.
         last = (texts[-1] if texts else None) or ""
         return any(last.endswith(summary) for summary in self.summaries)
+
+
+class _Read:
+    def __init__(self) -> None:
+        self.said: set[Texts] = set()
+        self.summaries: list[str] = []
+
+    def take(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if event.author == "user" and event.content is not None:
+                self.said.add(texts_of(event.content))
+            if event.actions.compaction is not None:
+                self.summaries += _summary_texts(event)
 
 
 def _summary_texts(event: Event) -> list[str]:

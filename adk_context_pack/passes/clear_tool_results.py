@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 
 from adk_context_pack._settings import at_least, names
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.history.cleared_note import is_note
 from adk_context_pack.history.clearing_editor import ClearingEditor
-from adk_context_pack.history.groups import Pairing, Place, model_calls, pair, user_turns
-from adk_context_pack.history.voices import Voices
+from adk_context_pack.history.outline import Outline, outline_of
+from adk_context_pack.history.pairing import Pairing, Place
 from adk_context_pack.history.waiting import waiting_calls
 from adk_context_pack.model_call import ModelCall
-from adk_context_pack.tokens import Counter, TokenMeter, meter_of, valid_counter
+from adk_context_pack.tokens import Counter, meter_of, valid_counter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,19 +65,19 @@ class ClearToolResults(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """`request` with older results as notes; the same object where nothing is worth clearing."""
         contents = request.contents or []
-        pairing = pair(contents)
-        if len(pairing.results) <= self.keep_results:
+        outline = outline_of(call, contents)
+        results = list(outline.pairing.results)
+        if len(results) <= self.keep_results:
             return request
         meter = meter_of(call, self.counter)
         editor = ClearingEditor(contents, meter, findable="search_history" in (request.tools_dict or {}))
-        results = list(pairing.results)
-        sizes = self._sizes(results, pairing, waiting_calls(pairing, call), editor)
+        sizes = self._sizes(results, outline.pairing, waiting_calls(outline.pairing, call), editor)
         if not any(sizes):
             return request
-        cleared = self._cleared(_history(contents, pairing, Voices.of(call), meter), results, sizes)
+        cleared = self._cleared(outline, results, sizes, [0, *accumulate(meter.sizes(contents))])
         for place, size in zip(results[:cleared], sizes, strict=False):
             if size and editor.clear_result(place, size) and self.clear_args:
-                editor.clear_args(pairing.call_of[place], self.min_tokens)
+                editor.clear_args(outline.pairing.call_of[place], self.min_tokens)
         if not editor.count:
             return request
         call.note(f"cleared {editor.count} tool results, {editor.saved} tokens")
@@ -92,35 +90,45 @@ class ClearToolResults(ContextPass):
         found = []
         for place in results:
             result = pairing.results[place]
+            size = editor.meter.payload(result.response)
             stays = (
-                pairing.call_of.get(place, place) in waiting
+                size < self.min_tokens
+                or pairing.call_of.get(place, place) in waiting
                 or place not in pairing.call_of
                 or result.name in self.exclude_tools
                 or getattr(result, "parts", None)
                 or is_note(result.response)
+                or not editor.is_worth_it(place, size)
             )
-            size = 0 if stays else editor.meter.payload(result.response)
-            found.append(size if size >= self.min_tokens and editor.is_worth_it(place, size) else 0)
+            found.append(0 if stays else size)
         return found
 
-    def _cleared(self, history: _History, results: Sequence[Place], sizes: Sequence[int]) -> int:
+    def _cleared(self, outline: Outline, results: Sequence[Place], sizes: Sequence[int], sums: Sequence[int]) -> int:
         """How many of the oldest results are cleared, found by going through all model calls of the history.
 
         At each call the results that may go are cleared if they weigh at least as much as what was sent before and
         stands behind the first of them: that is what the provider must read anew.
+
+        Args:
+            outline: of the contents.
+            results: the places of all results.
+            sizes: the tokens of those that may go.
+            sums: the tokens of the contents before each of them, and of all.
         """
+        places = [place.content for place in results]
         gains = [0, *accumulate(sizes)]
-        cleared = 0
-        for sent, now, turn in history.steps:
-            there = bisect_left(results, (now,))
-            in_turn = max(there - self._kept_in_turn, bisect_left(results, (turn,)))
-            limit = min(there - self.keep_results, in_turn, bisect_left(results, (sent,)))
-            gain = gains[limit] - gains[cleared] if limit > cleared else 0
-            if gain == 0:
-                continue
-            first = next(index for index in range(cleared, limit) if sizes[index])
-            if gain >= history.tokens[sent] - history.tokens[results[first].content] - gain:
-                cleared = limit
+        cleared = there = sent = 0
+        for now, turn in _model_calls(outline):
+            before, there = there, bisect_left(places, now, there)
+            limit = min(there - self.keep_results, before)
+            if limit > cleared and gains[limit] > gains[cleared]:
+                limit = min(limit, max(there - self._kept_in_turn, bisect_left(places, turn, 0, there)))
+                gain = gains[limit] - gains[cleared] if limit > cleared else 0
+                # Results that stay in any case come before the first that goes.
+                first = bisect_right(gains, gains[cleared], cleared) - 1
+                if gain and gain >= sums[sent] - sums[places[first]] - gain:
+                    cleared = limit
+            sent = now
         return cleared
 
     @property
@@ -128,19 +136,11 @@ class ClearToolResults(ContextPass):
         return max(self.keep_results, self.keep_in_turn or 0)
 
 
-class _History(NamedTuple):
-    """The model calls of a history: for each, what had been sent before it, what it sent, and where its turn began."""
-
-    steps: list[tuple[int, int, int]]
-    tokens: list[int]
-
-
-def _history(contents: Sequence[types.Content], pairing: Pairing, voices: Voices, meter: TokenMeter) -> _History:
-    turns = user_turns(contents, pairing, voices)
-    steps = []
-    sent = 0
-    for now in (*model_calls(contents, voices), len(contents)):
-        begun = bisect_left(turns, now)
-        steps.append((sent, now, turns[begun - 1] if begun else 0))
-        sent = now
-    return _History(steps, [0, *accumulate(map(meter.content, contents))])
+def _model_calls(outline: Outline) -> Iterator[tuple[int, int]]:
+    """For each model call of a history, the one to be made included: what it was sent, and where its turn began."""
+    turns = iter(outline.turns)
+    turn, following = 0, next(turns, None)
+    for now in (*outline.calls, len(outline.voices)):
+        while following is not None and following < now:
+            turn, following = following, next(turns, None)
+        yield now, turn

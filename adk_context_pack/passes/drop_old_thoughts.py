@@ -9,8 +9,7 @@ from google.genai import types
 
 from adk_context_pack._settings import positive
 from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.history.groups import pair, user_turns
-from adk_context_pack.history.voices import Voices
+from adk_context_pack.history.outline import outline_of
 from adk_context_pack.model_call import ModelCall
 
 
@@ -40,7 +39,7 @@ class DropOldThoughts(ContextPass):
         contents = request.contents or []
         if not any(map(_thinks, contents)):
             return request
-        turns = user_turns(contents, pair(contents), Voices.of(call))
+        turns = outline_of(call, contents).turns
         if len(turns) < self.keep_turns:
             return request
         end = turns[-self.keep_turns]

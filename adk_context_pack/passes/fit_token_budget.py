@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -12,10 +13,11 @@ from adk_context_pack._settings import positive
 from adk_context_pack.context_pass import ContextPass, logger
 from adk_context_pack.errors import SettingError
 from adk_context_pack.history.budget_cut import BudgetCut
-from adk_context_pack.history.groups import Group, Pairing, group, model_calls, pair
+from adk_context_pack.history.groups import Group, sizes_of
 from adk_context_pack.history.left_out import MAX_TOKENS, marker_text, without
+from adk_context_pack.history.outline import Outline, outline_of
+from adk_context_pack.history.pairing import Pairing
 from adk_context_pack.history.token_calibration import HIGHEST_FACTOR, Calibration, has_figures
-from adk_context_pack.history.voices import Voices
 from adk_context_pack.history.waiting import waiting_calls
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
@@ -75,9 +77,9 @@ class FitTokenBudget(ContextPass):
         # Figures of the provider's can raise an estimate, and only then is there anything to find out.
         if prior * (HIGHEST_FACTOR if self._is_calibrated(call) else 1) <= self.max_tokens:
             return request
-        pairing = pair(contents)
-        groups = group(contents, pairing, Voices.of(call))
-        cut = self._cut(request, call, meter, pairing, groups).find()
+        outline = outline_of(call, contents)
+        pairing, groups = outline.pairing, outline.groups
+        cut = self._cut(request, call, meter, outline, groups).find()
         result = self._without(request, groups, cut, pairing)
         gone = meter.contents(contents) - meter.contents(result)
         if gone < _LITTLE and characters(result) > characters(contents):
@@ -92,22 +94,22 @@ class FitTokenBudget(ContextPass):
         return request.model_copy(update={"contents": result}) if gone > 0 else request
 
     def _cut(
-        self, request: LlmRequest, call: ModelCall, meter: TokenMeter, pairing: Pairing, groups: Sequence[Group]
+        self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, groups: Sequence[Group]
     ) -> BudgetCut:
         contents = request.contents
-        calls = model_calls(contents, Voices.of(call))
-        started = set(calls)
-        sizes = [sum(map(meter.content, contents[one.start : one.stop])) for one in groups]
+        started = set(outline.calls)
+        sizes = sizes_of(groups, [0, *accumulate(meter.sizes(contents))])
         standing = meter.system(request) + meter.tools(request)
-        waiting = {place.content for place in waiting_calls(pairing, call)}
-        pinned = {index for index, one in enumerate(groups) if one.kind == "fixed" or _holds(one, waiting)}
+        waiting = {place.content for place in waiting_calls(outline.pairing, call)}
+        pinned = fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
+        if waiting:
+            pinned = fixed | {index for index, one in enumerate(groups) if not waiting.isdisjoint(range(*one[:2]))}
         # Behind a call that no result follows, providers read the next turn as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
-        pinned |= {i + 1 for i in ends_in_call if i + 1 < len(groups)}
-        fixed = [index for index in pinned if groups[index].kind == "fixed"]
+        pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)}
         return BudgetCut(
             groups=groups,
-            sizes=[0 if one.kind == "fixed" else size for one, size in zip(groups, sizes, strict=True)],
+            sizes=[0 if index in fixed else size for index, size in enumerate(sizes)] if fixed else sizes,
             calls={index for index, one in enumerate(groups) if one.start in started},
             pinned=pinned,
             fixed=_in_steps(standing + sum(sizes[index] for index in fixed), self.max_tokens),
@@ -115,7 +117,7 @@ class FitTokenBudget(ContextPass):
             target=self.cut_to,
             keep_turns=self.keep_turns,
             marker=MAX_TOKENS,
-            calibration=self._calibration(request, call, calls, standing, meter),
+            calibration=self._calibration(request, call, outline.calls, standing, meter),
         )
 
     def _calibration(
@@ -142,10 +144,6 @@ class FitTokenBudget(ContextPass):
         over = f"about {round(cut.total)} tokens are left where {self.max_tokens} are allowed"
         call.note(f"over budget: {over}")
         logger.warning("the request of agent %s cannot be made smaller: %s", call.agent_name, over)
-
-
-def _holds(one: Group, places: Collection[int]) -> bool:
-    return bool(places) and any(index in places for index in range(one.start, one.stop))
 
 
 def _in_steps(tokens: int, budget: int) -> int:

@@ -12,7 +12,7 @@ from adk_context_pack._settings import names, positive
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.history.cleared_note import KEY, is_note
 from adk_context_pack.history.clearing_editor import ClearingEditor
-from adk_context_pack.history.groups import Pairing, Place, pair
+from adk_context_pack.history.pairing import Pairing, Place, pair
 from adk_context_pack.history.waiting import waiting_calls
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.tokens import Counter, meter_of, valid_counter

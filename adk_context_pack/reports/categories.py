@@ -8,6 +8,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.history.voices import Voices
+from adk_context_pack.known_contents import known_contents
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.tokens import TokenMeter
 from adk_context_pack.views.adk_instruction import LABEL_BEGIN, agent_of
@@ -29,11 +30,10 @@ VIEWS = "state_views"
 """Under this name a pass puts the texts that it filled into instructions into `ModelCall.memo`, as a list."""
 
 _VOICES = {"user": "user", "model": "own_words", "relay": "relayed"}
-Shares = tuple[tuple[str, int], ...]
 
 
 class Categories:
-    """Sorts the tokens of one model call's requests into categories; a content is looked at once.
+    """Sorts the tokens of one model call's requests into categories; a content is looked at once in a run.
 
     Args:
         call: whose requests they are.
@@ -43,7 +43,6 @@ class Categories:
     def __init__(self, call: ModelCall, meter: TokenMeter) -> None:
         self._call = call
         self._meter = meter
-        self._seen: dict[int, tuple[types.Content, Shares]] = {}
         self._dynamic = bool(getattr(agent_of(call.context), "static_instruction", None))
 
     def of(self, request: LlmRequest) -> dict[str, int]:
@@ -51,10 +50,13 @@ class Categories:
         found = dict.fromkeys(CATEGORIES, 0)
         found["system_instruction"] = self._meter.system(request)
         found["tool_declarations"] = self._meter.tools(request)
-        for content in request.contents or ():
-            for name, tokens in self._shares(content):
-                found[name] += tokens
-        return found
+        voices = Voices.of(self._call)
+        known = known_contents(self._call, request.contents or ())
+        name = ("categories", self._meter.name, self._dynamic, *voices.extent)
+        return found | {
+            category: found[category] + tokens
+            for category, tokens in known.tally(name, lambda content: self._sorted(content, voices)).items()
+        }
 
     def with_views(self, found: dict[str, int], before: Mapping[str, int]) -> dict[str, int]:
         """`found` with the state views apart: what passes say they filled in, else what instructions grew by."""
@@ -64,20 +66,14 @@ class Categories:
         views = min(max(views, 0), found["system_instruction"])
         return {**found, "system_instruction": found["system_instruction"] - views, "state_views": views}
 
-    def _shares(self, content: types.Content) -> Shares:
-        seen = self._seen.get(id(content))
-        if seen is None:
-            self._seen[id(content)] = seen = (content, tuple(self._sorted(content)))
-        return seen[1]
-
-    def _sorted(self, content: types.Content) -> Iterator[tuple[str, int]]:
+    def _sorted(self, content: types.Content, voices: Voices) -> Iterator[tuple[str, int]]:
         total = self._meter.content(content)
         parts = content.parts
         if parts and len(parts) == 1:
-            yield _kind(parts[0]) or self._speaker(content), total
+            yield _kind(parts[0]) or self._speaker(content, voices), total
             return
         kinds = [_kind(part) for part in content.parts or ()]
-        main = kinds[0] if kinds and kinds[0] and len(set(kinds)) == 1 else self._speaker(content)
+        main = kinds[0] if kinds and kinds[0] and len(set(kinds)) == 1 else self._speaker(content, voices)
         for kind, part in zip(kinds, content.parts or (), strict=True):
             # What is no text in a content of texts is counted apart; the rest, envelope included, is the speaker's.
             if kind and kind != main:
@@ -86,8 +82,8 @@ class Categories:
                 yield kind, tokens
         yield main, total
 
-    def _speaker(self, content: types.Content) -> str:
-        voice = Voices.of(self._call).voice(content)
+    def _speaker(self, content: types.Content, voices: Voices) -> str:
+        voice = voices.voice(content)
         if voice == "fixed" and _is_instruction(content, dynamic=self._dynamic):
             return "system_instruction"
         return _VOICES.get(voice, "other")

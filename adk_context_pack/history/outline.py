@@ -1,0 +1,60 @@
+"""What a request's contents are: who speaks, which turns and calls there are, what belongs together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from google.genai import types
+
+from adk_context_pack.history.groups import Group, grow_groups
+from adk_context_pack.history.pairing import Pairing
+from adk_context_pack.history.voices import Voice, Voices
+from adk_context_pack.known_contents import known_contents
+from adk_context_pack.model_call import ModelCall
+
+
+class Outline:
+    """The outline of contents that grow.
+
+    Attributes:
+        pairing: which result answers which call.
+        voices: who speaks in each content; without meaning for one that holds a result.
+        calls: the indexes before which the agent's model was called: each of its turns answers the contents before it.
+        turns: the indexes at which a user's turn starts; relays and function responses start none.
+    """
+
+    def __init__(self, voices: Voices) -> None:
+        self.pairing = Pairing()
+        self.voices: list[Voice] = []
+        self.calls: list[int] = []
+        self.turns: list[int] = []
+        self._voices = voices
+        self._groups: list[Group] = []
+
+    def grow(self, contents: Sequence[types.Content]) -> Outline:
+        """Takes in what `contents` has more than when this was last asked, and gives itself back."""
+        start = len(self.voices)
+        self.pairing.grow(contents)
+        voice_of, summaries = self._voices.voice, self._voices.summaries
+        answering = self.pairing.answering
+        for index in range(start, len(contents)):
+            content = contents[index]
+            voice = voice_of(content)
+            self.voices.append(voice)
+            if content.role == "model" and (voice == "model" or not summaries):
+                self.calls.append(index)
+            elif voice == "user" and index not in answering:
+                self.turns.append(index)
+        return self
+
+    @property
+    def groups(self) -> list[Group]:
+        """The contents as groups that cover all of them, in order; not the caller's to change."""
+        grow_groups(self._groups, self.pairing, self.voices)
+        return self._groups
+
+
+def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
+    """The outline of one of the lists of contents that the passes of `call` come across."""
+    voices = Voices.of(call)
+    return known_contents(call, contents).grower(("outline", *voices.extent), lambda: Outline(voices))

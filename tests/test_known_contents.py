@@ -1,0 +1,139 @@
+"""What is kept from one model call of a run to the next changes no result."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.genai import types
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack import (
+    ClearToolResults,
+    ContextPipeline,
+    DropOldThoughts,
+    FitTokenBudget,
+    KeepNewestResult,
+    ModelCall,
+    default_passes,
+    model_call,
+)
+from adk_context_pack.known_contents import KnownContents, known_contents
+from tests.support.conversations import Conversation, conversations
+
+ORDERS = (
+    default_passes(max_tokens=600),
+    (ClearToolResults(keep_results=0, min_tokens=1, clear_args=True), FitTokenBudget(max_tokens=300, cut_to=0.8)),
+    (KeepNewestResult(min_tokens=1), DropOldThoughts(), ClearToolResults(keep_results=1, min_tokens=1)),
+)
+
+
+def said(number: int, text: str) -> types.Content:
+    return types.Content(role=("user", "model")[number % 2], parts=[types.Part(text=text)])
+
+
+def result_of(conversation: Conversation, pipeline: ContextPipeline, run_memo: dict[Any, Any] | None) -> Any:
+    call = conversation.call()
+    sent, report = pipeline.run(conversation.request(), call if run_memo is None else replace(call, run_memo=run_memo))
+    dumped = [content.model_dump(exclude_none=True) for content in sent.contents]
+    return dumped, report.categories_before, report.categories, report.tokens_before, report.tokens_after
+
+
+@given(
+    conversation=conversations(max_turns=4), order=st.sampled_from(ORDERS), shuffle=st.randoms(use_true_random=False)
+)
+def test_a_call_gives_what_it_would_give_alone(conversation: Conversation, order: Any, shuffle: Any) -> None:
+    """With what earlier calls of the run found out, requests and reports are the same as without, in any order."""
+    moments = list(conversation.moments())[-8:]
+    alone = [result_of(moment, ContextPipeline(order), None) for moment in moments]
+    run_memo: dict[Any, Any] = {}
+    pipeline = ContextPipeline(order)
+    assert [result_of(moment, pipeline, run_memo) for moment in moments] == alone
+    again = list(range(len(moments)))
+    shuffle.shuffle(again)
+    assert [result_of(moments[index], pipeline, run_memo) for index in again] == [alone[index] for index in again]
+
+
+def test_what_was_there_is_not_found_out_again() -> None:
+    """A list that only grew is looked at behind its end, although every content in it is a copy."""
+    known, asked = KnownContents(), []
+    texts = [f"text {number}" for number in range(5)]
+    for length in (3, 5):
+        contents = [said(number, text) for number, text in enumerate(texts[:length])]
+        found = known.meet(contents).column("letters", lambda content: asked.append(content) or content.parts[0].text)
+        assert found == texts[:length]
+    assert len(asked) == 5
+
+
+def test_another_history_is_found_out_anew() -> None:
+    """A content that differs in text, role, number of parts, payload or id is never taken for the one before."""
+    call = types.FunctionCall(id="1", name="look", args={"a": 1})
+    variants: Sequence[types.Content] = [
+        said(0, "one"),
+        said(0, "two"),
+        said(1, "one"),
+        types.Content(role="user", parts=[types.Part(text="one"), types.Part(text="one")]),
+        types.Content(role="user", parts=[]),
+        types.Content(role="model", parts=[types.Part(function_call=call)]),
+        types.Content(role="model", parts=[types.Part(function_call=call.model_copy(update={"id": "2"}))]),
+        types.Content(role="model", parts=[types.Part(function_call=call.model_copy(update={"name": "see"}))]),
+        types.Content(role="model", parts=[types.Part(function_call=call.model_copy(update={"args": {"a": 2}}))]),
+        types.Content(role="user", parts=[types.Part.from_bytes(data=b"1", mime_type="image/png")]),
+        types.Content(role="user", parts=[types.Part.from_bytes(data=b"2", mime_type="image/png")]),
+    ]
+    for one in variants:
+        for other in variants:
+            known, asked = KnownContents(), []
+            known.meet([one]).column("self", asked.append)
+            known.meet([other, said(1, "more")]).column("self", asked.append)
+            assert len(asked) == (2 if one is other else 3)
+
+
+def test_a_list_that_grew_in_place_is_met_again() -> None:
+    """A callback between two passes may add to the very list that was met before."""
+    call, contents = ModelCall(), [said(0, "one")]
+    assert len(known_contents(call, contents).column("self", id)) == 1
+    contents.append(said(1, "two"))
+    assert len(known_contents(call, contents).column("self", id)) == 2
+
+
+def test_a_payload_that_cannot_be_compared_is_a_new_one() -> None:
+    """Where comparing two payloads raises, nothing is taken over and nothing fails."""
+
+    class Odd:
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("cannot be compared")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    known, asked = KnownContents(), []
+    for _ in range(2):
+        response = types.FunctionResponse(name="look", response={})
+        response.response = {"odd": Odd()}
+        known.meet([types.Content(role="user", parts=[types.Part(function_response=response)])])
+        known.column("ids", asked.append)
+    assert len(asked) == 2
+
+
+def test_a_run_is_forgotten_with_its_session() -> None:
+    """What is kept for a run goes when ADK lets go of the run's session object."""
+
+    async def run() -> None:
+        service = InMemorySessionService()
+        session = await service.create_session(app_name="app", user_id="user")
+        memo = model_call._run_memo(session)
+        assert model_call._run_memo(session) is memo
+        other = await service.get_session(app_name="app", user_id="user", session_id=session.id)
+        assert model_call._run_memo(other) is not memo
+        assert id(session) in model_call._RUN_MEMOS
+
+    gc.collect()
+    before = len(model_call._RUN_MEMOS)
+    asyncio.run(run())
+    gc.collect()
+    assert len(model_call._RUN_MEMOS) <= before
