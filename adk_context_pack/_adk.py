@@ -6,6 +6,8 @@ is met by what it does.
 
 from __future__ import annotations
 
+from typing import Any
+
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
 
@@ -50,3 +52,16 @@ def is_live(context: object) -> bool:
     """Whether the run is a live one, in which ADK ignores a changed request."""
     invocation = getattr(context, "_invocation_context", context)
     return getattr(invocation, "live_request_queue", None) is not None
+
+
+def outermost_invocation(context: Any) -> Any:
+    """ADK's invocation context behind any context; within an `AgentTool`, that of the agent that called it.
+
+    A child agent has services of its own that end with the call: its session is in memory, its artifacts are those of
+    its parent. What is kept in it is in the end kept by the parent's services.
+    """
+    invocation = getattr(context, "_invocation_context", context)
+    # ADK's ForwardingArtifactService exists in a child even if the parent has no service to forward to.
+    while (parent := getattr(getattr(invocation, "artifact_service", None), "tool_context", None)) is not None:
+        invocation = getattr(parent, "_invocation_context", parent)
+    return invocation

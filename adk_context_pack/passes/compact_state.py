@@ -10,6 +10,8 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._addition import Addition
+from adk_context_pack._append_guard import guard
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.views.adk_instruction import agent_of, identity_of, static_texts
@@ -107,6 +109,7 @@ class CompactState(ContextPass):
         # Compared with the raw session, since reading through the context copies the value.
         if self.output_key is not None and context.session.state.get(self.output_key) != text:
             context.state[self.output_key] = text
+            guard(context, Addition(key=self.output_key))
 
 
 def _warn_of_static(agent: Any, view: View) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+logger = logging.getLogger("adk_context_pack")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CapReport:
     """What was done to one tool result.
+
+    A result whose state the session service refused is reported twice: when it was made smaller, and with `error` when
+    it was stored whole after all.
 
     Attributes:
         tool: the tool's name.
@@ -26,3 +34,24 @@ class CapReport:
     rows_total: int = 0
     handle: str | None = None
     error: str | None = None
+
+
+def cap_report(context: Any, tool: str, **facts: Any) -> CapReport:
+    """A report with the ids of the run that `context` belongs to: ADK's context of any kind, or None."""
+    session = getattr(context, "session", None)
+    return CapReport(
+        tool=tool,
+        session_id=getattr(session, "id", ""),
+        invocation_id=getattr(context, "invocation_id", ""),
+        **facts,
+    )
+
+
+def give_report(on_report: Callable[[CapReport], None] | None, report: CapReport) -> None:
+    """Calls `on_report`, whose failures are logged."""
+    if on_report is None:
+        return
+    try:
+        on_report(report)
+    except Exception:
+        logger.exception("a report could not be given")

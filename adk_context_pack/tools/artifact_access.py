@@ -9,22 +9,10 @@ from typing import Any
 
 from google.genai import types
 
+from adk_context_pack._adk import outermost_invocation
 from adk_context_pack.errors import StoreError
 
 _MIME_TYPE = "application/json"
-
-
-def outermost_invocation(context: Any) -> Any:
-    """ADK's invocation context behind any context; within an `AgentTool`, that of the agent that called it.
-
-    A child agent has services of its own that end with the call: its session is in memory, its artifacts are those of
-    its parent. What is kept in it is in the end kept by the parent's services.
-    """
-    invocation = getattr(context, "_invocation_context", context)
-    # ADK's ForwardingArtifactService exists in a child even if the parent has no service to forward to.
-    while (parent := getattr(getattr(invocation, "artifact_service", None), "tool_context", None)) is not None:
-        invocation = getattr(parent, "_invocation_context", parent)
-    return invocation
 
 
 class ArtifactAccess:

@@ -37,7 +37,9 @@ async def capped_response(
     if own is None:
         return response.response
     args = _args_of(response.id, context.session.events) if own.state_key is not None else {}
-    return await own.capped(response.response, context, tool_name=name, args=args, delta=delta, offered=offered)
+    return await own.capped(
+        response.response, context, tool_name=name, args=args, delta=delta, offered=offered, call_id=response.id
+    )
 
 
 def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:

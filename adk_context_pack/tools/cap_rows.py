@@ -15,13 +15,16 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack._append_guard import guard
 from adk_context_pack._settings import one_of, positive
 from adk_context_pack.errors import SettingError, StoreError
-from adk_context_pack.reports.cap_report import CapReport
+from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report
 from adk_context_pack.tokens import Counter
 from adk_context_pack.tools.cap_event import cap_event
 from adk_context_pack.tools.cap_settings import CapSettings
 from adk_context_pack.tools.exempt import is_exempt
+from adk_context_pack.tools.handles import state_key
+from adk_context_pack.tools.kept_result import KeptResult
 from adk_context_pack.tools.key_template import checked_template, filled
 from adk_context_pack.tools.offered_tools import offered_tools
 from adk_context_pack.tools.payload_store import PayloadStore, Place
@@ -145,6 +148,7 @@ class CapRows:
         args: Mapping[str, Any],
         delta: MutableMapping[str, Any] | None = None,
         offered: frozenset[str] = frozenset(),
+        call_id: str | None = None,
     ) -> Any:
         """The capped form of any result, or `result` itself where it is small or cannot be kept.
 
@@ -155,6 +159,7 @@ class CapRows:
             args: the call's arguments.
             delta: the state delta to write to where `context` has none of its own; see `PayloadStore.put`.
             offered: names of tools that the agent has beyond its own list.
+            call_id: the call's id, where `context` does not know it.
         """
         try:
             stub = make_stub(result, self._plan(context, offered))
@@ -165,11 +170,20 @@ class CapRows:
             reason = str(exception) if isinstance(exception, StoreError) else type(exception).__name__
             # The type only, except for our own messages: another one may quote the payload.
             logger.warning("a result of %s stays whole: %s", tool_name, reason)
-            self._report(context, CapReport(tool=tool_name, error=reason))
+            give_report(self.on_report, cap_report(context, tool_name, error=reason))
             return result
-        report = CapReport(tool=tool_name, rows_shown=stub.rows_shown, rows_total=stub.rows_total, handle=handle)
-        self._report(context, report)
-        return stub.with_handle(handle)
+        smaller, facts = stub.with_handle(handle), {"rows_shown": stub.rows_shown, "rows_total": stub.rows_total}
+        give_report(self.on_report, cap_report(context, tool_name, **facts, handle=handle))
+        kept = KeptResult(
+            key=state_key("rows", tool_name, handle),
+            call_id=call_id or getattr(context, "function_call_id", None),
+            result=result,
+            smaller=smaller,
+            report=cap_report(context, tool_name, **facts),
+            on_report=self.on_report,
+        )
+        guard(context, kept)
+        return smaller
 
     def _plan(self, context: Any, offered: frozenset[str]) -> StubPlan:
         return StubPlan(
@@ -196,14 +210,6 @@ class CapRows:
             if key is None:
                 logger.warning("a call of %s does not fill the state key %r", tool_name, self.state_key)
         return await store.put(context, _without_media(result), tool_name=tool_name, key=key, delta=delta)
-
-    def _report(self, context: Any, report: CapReport) -> None:
-        if self.on_report is None:
-            return
-        try:
-            self.on_report(replace(report, session_id=context.session.id, invocation_id=context.invocation_id))
-        except Exception:
-            logger.exception("a report could not be given")
 
 
 def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseToolset:

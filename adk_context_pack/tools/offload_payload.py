@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack._append_guard import guard
 from adk_context_pack._settings import positive
 from adk_context_pack.errors import SettingError, StoreError
-from adk_context_pack.reports.cap_report import CapReport
+from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report
 from adk_context_pack.tokens import Counter, TokenMeter, payload_text
 from adk_context_pack.tools.exempt import is_exempt, is_stub
-from adk_context_pack.tools.handles import HANDLE_LENGTH
+from adk_context_pack.tools.handles import HANDLE_LENGTH, state_key
+from adk_context_pack.tools.kept_result import KeptResult
 from adk_context_pack.tools.offered_tools import offered_tools
 from adk_context_pack.tools.offload_settings import OffloadSettings
 from adk_context_pack.tools.payload_plan import Branch, as_plain, plan, replaced
@@ -102,7 +104,7 @@ class OffloadPayload:
         """The settings for one tool: its own, or these; None for a tool that is never touched."""
         return self.tools.get(tool_name, self)
 
-    async def offloaded(
+    async def offloaded(  # noqa: PLR0913 - a call, and where it came from
         self,
         result: Any,
         context: Any,
@@ -110,6 +112,7 @@ class OffloadPayload:
         tool_name: str,
         delta: MutableMapping[str, Any] | None = None,
         offered: frozenset[str] = frozenset(),
+        call_id: str | None = None,
     ) -> Any:
         """The smaller form of any result, or `result` itself where it is small or cannot be kept.
 
@@ -119,19 +122,39 @@ class OffloadPayload:
             tool_name: the tool.
             delta: the state delta to write to where `context` has none of its own; see `PayloadStore.put`.
             offered: names of tools that the agent has beyond its own list.
+            call_id: the call's id, where `context` does not know it.
         """
+        handles: list[str] = []
         try:
             can_read = "read_payload" in offered or "read_payload" in offered_tools(context)
-            return await self._smaller(result, context, tool_name, delta, can_read=can_read)
+            smaller = await self._smaller(result, context, tool_name, delta, handles, can_read=can_read)
         except Exception as exception:
             # The type only, except for our own messages: another one may quote the payload.
             reason = str(exception) if isinstance(exception, StoreError) else type(exception).__name__
             logger.warning("a result of %s stays whole: %s", tool_name, reason)
-            self._report(context, CapReport(tool=tool_name, error=reason))
-            return result
+            give_report(self.on_report, cap_report(context, tool_name, error=reason))
+            smaller = result
+        for handle in handles:
+            kept = KeptResult(
+                key=state_key("payload", tool_name, handle),
+                call_id=call_id or getattr(context, "function_call_id", None),
+                result=result,
+                smaller=smaller,
+                report=cap_report(context, tool_name),
+                on_report=self.on_report,
+            )
+            guard(context, kept)
+        return smaller
 
-    async def _smaller(
-        self, result: Any, context: Any, tool_name: str, delta: MutableMapping[str, Any] | None, *, can_read: bool
+    async def _smaller(  # noqa: PLR0913 - as above
+        self,
+        result: Any,
+        context: Any,
+        tool_name: str,
+        delta: MutableMapping[str, Any] | None,
+        handles: list[str],
+        *,
+        can_read: bool,
     ) -> Any:
         meter = TokenMeter(counter=self.counter)
         plain = as_plain(result)
@@ -145,7 +168,8 @@ class OffloadPayload:
         store, smaller = choose_store(self.store), plain
         for branch, shown in gains:
             handle = await store.put(context, branch.value, tool_name=tool_name, kind="payload", delta=delta)
-            self._report(context, CapReport(tool=tool_name, handle=handle))
+            handles.append(handle)
+            give_report(self.on_report, cap_report(context, tool_name, handle=handle))
             smaller = _with_preview(smaller, branch, shown.replace(_NO_HANDLE, handle, 1))
         return smaller if gains else result
 
@@ -156,14 +180,6 @@ class OffloadPayload:
         mark = f"[{kind} of {len(text)} characters, shown in part. The whole is kept{how}]"
         stub = f"{mark}\n{text_preview(text, max_tokens=self.preview_tokens, counter=self.counter)}"
         return stub if meter.text(stub) < branch.tokens else None
-
-    def _report(self, context: Any, report: CapReport) -> None:
-        if self.on_report is None:
-            return
-        try:
-            self.on_report(replace(report, session_id=context.session.id, invocation_id=context.invocation_id))
-        except Exception:
-            logger.exception("a report could not be given")
 
 
 def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool | BaseToolset:

@@ -11,10 +11,10 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack._adk import outermost_invocation
 from adk_context_pack._settings import positive
 from adk_context_pack.errors import ContextPackError, QueryError
 from adk_context_pack.tokens import payload_text
-from adk_context_pack.tools.artifact_access import outermost_invocation
 from adk_context_pack.tools.byte_cache import ByteCache
 from adk_context_pack.tools.handles import find_result
 from adk_context_pack.tools.payload_text import matches_in, page_of

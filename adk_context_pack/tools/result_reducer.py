@@ -47,7 +47,8 @@ class ResultReducer:
         capped = value
         if self.rows is not None:
             capped = await capped_response(self.rows, response, context, delta, self.offered)
-        return await self._offloaded(capped, context, name, delta, is_stub=capped is not value)
+        call = {"tool_name": name, "delta": delta, "call_id": response.id}
+        return await self._offloaded(capped, context, call, is_stub=capped is not value)
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """What a wrapped tool gives in place of its result, on releases that store an event before plugins see it."""
@@ -58,7 +59,7 @@ class ResultReducer:
         if is_exempt(name, result, actions, tool_context.function_call_id):
             return result
         capped = await self._capped(name, args, tool_context, result)
-        return await self._offloaded(capped, tool_context, name, None, is_stub=capped is not result)
+        return await self._offloaded(capped, tool_context, {"tool_name": name}, is_stub=capped is not result)
 
     async def _capped(self, name: str, args: Mapping[str, Any], context: ToolContext, result: Any) -> Any:
         own = self.rows.settings_for(name) if self.rows else None
@@ -66,13 +67,11 @@ class ResultReducer:
             return result
         return await own.capped(result, context, tool_name=name, args=args, offered=self.offered)
 
-    async def _offloaded(
-        self, value: Any, context: Any, name: str, delta: MutableMapping[str, Any] | None, *, is_stub: bool
-    ) -> Any:
-        own = self.payloads.settings_for(name) if self.payloads else None
+    async def _offloaded(self, value: Any, context: Any, call: dict[str, Any], *, is_stub: bool) -> Any:
+        own = self.payloads.settings_for(call["tool_name"]) if self.payloads else None
         if own is None:
             return value
-        settings: dict[str, Any] = {"tool_name": name, "delta": delta, "offered": self.offered}
+        settings = {**call, "offered": self.offered}
         if not is_stub:
             return await own.offloaded(value, context, **settings)
         # A capped result may hold long texts beside its tables.

@@ -147,18 +147,14 @@ def list_rows() -> dict:
 
 
 async def test_a_service_that_refuses_what_the_pack_keeps():
-    """ADK ends the run with the service's own exception; nothing is half-stored, and the session can be gone on with.
-
-    No callback sees ADK write an event, so this is the one fault that the pack cannot take back.
-    """
+    """The run ends as without the pack, and stores what it would; see `test_refused_delta.py` for the ways."""
     service = Refuses(lambda key: key.startswith("rows:"))
-    refused = await ending(agent(list_rows), sessions=service, plugins=[pack()])
-    assert refused.error == "PermissionError: this delta is refused"
-    session = await service.get_session(app_name="app", user_id="user", session_id="session")
-    assert session.state == {}
-    assert [event.author for event in session.events] == ["user", "a"]
+    bare, packed = await ending(agent(list_rows)), await ending(agent(list_rows), sessions=service, plugins=[pack()])
+    assert packed.same_as(bare)
+    assert results_in(packed.requests[-1])[0].response == {"rows": ROWS}
     service.refused = lambda key: False
-    assert (await run_agent(agent(list_rows), "again", session_service=service, plugins=[pack()])).answer == "done"
+    again = await run_agent(agent(list_rows), "again", session_service=service, plugins=[pack()])
+    assert again.answer == "done"
 
 
 async def test_a_service_that_refuses_large_deltas_is_met_by_artifacts():

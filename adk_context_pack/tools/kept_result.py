@@ -1,0 +1,80 @@
+"""A full result on its way to the session's state, while the model's event holds a part of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from google.genai import types
+
+from adk_context_pack._addition import Addition
+from adk_context_pack.reports.cap_report import CapReport, give_report
+from adk_context_pack.tools.handles import HANDLE_LENGTH, is_result_key
+from adk_context_pack.tools.pointers import EXPIRED, is_pointer
+from adk_context_pack.tools.row_stub import HANDLE
+
+logger = logging.getLogger("adk_context_pack")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KeptResult(Addition):
+    """A result, what the model gets in its place, and the state keys between them.
+
+    Attributes:
+        key: the state key of the kept result, `rows:<tool>:<handle>` or `payload:…`.
+        call_id: the id of the call; None where it is not known, and the handle tells.
+        result: what the tool returned.
+        smaller: what the model gets.
+        report: what is reported of a refusal, the error left out.
+        on_report: called with it, if anything is.
+    """
+
+    call_id: str | None
+    result: Any
+    smaller: Any
+    report: CapReport
+    on_report: Callable[[CapReport], None] | None
+
+    def keys_in(self, delta: Mapping[str, Any]) -> Collection[str]:
+        """The result's key, the user's own key for it, its time limit, and the marks on what it replaced."""
+        handle = self.key[-HANDLE_LENGTH:]
+        keys = {key for key in delta if key.endswith(f":{handle}")}
+        keys |= {key for key, value in delta.items() if value == EXPIRED and is_result_key(key)}
+        entry = delta.get(self.key)
+        if isinstance(entry, dict) and is_pointer(entry, "key"):
+            keys.add(entry["key"])
+        return keys & delta.keys()
+
+    def taken_out_of(self, part: types.Part) -> types.Part:
+        """The part with the full result, where it is the response to the call."""
+        response = part.function_response
+        if response is None or not self._is_of(response):
+            return part
+        whole = _undone(response.response or {}, _as_response(self.smaller), _as_response(self.result))
+        return part.model_copy(update={"function_response": response.model_copy(update={"response": whole})})
+
+    def was_refused(self, error: Exception) -> None:
+        """The event was stored with the full result."""
+        reason = f"the session service refused what was kept of it ({type(error).__name__})"
+        logger.warning("a result of %s stays whole: %s", self.report.tool, reason)
+        give_report(self.on_report, replace(self.report, error=reason))
+
+    def _is_of(self, response: types.FunctionResponse) -> bool:
+        if self.call_id is not None:
+            return response.id == self.call_id
+        return (response.response or {}).get(HANDLE) == self.key[-HANDLE_LENGTH:]
+
+
+def _undone(response: Mapping[str, Any], smaller: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    if all(name in response and response[name] == value for name, value in smaller.items()):
+        return {**result, **{name: value for name, value in response.items() if name not in smaller}}
+    # A callback has made something else of it, perhaps for a good reason; only the handle says what is not true.
+    return {name: value for name, value in response.items() if name != HANDLE or value != smaller.get(HANDLE)}
+
+
+def _as_response(value: Any) -> Mapping[str, Any]:
+    # What ADK makes of a result: a dict, with parts (a picture, a file) beside it on most releases.
+    whole = value if isinstance(value, dict) else {"result": value}
+    return {name: item for name, item in whole.items() if not isinstance(item, types.Part)}

@@ -1,0 +1,360 @@
+"""A session service that refuses what the pack adds to a delta: the run ends as without the pack, nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from contextlib import suppress
+from importlib import import_module
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.tool_context import ToolContext
+
+from adk_context_pack import (
+    CapRows,
+    CompactState,
+    ContextPackPlugin,
+    OffloadPayload,
+    PayloadStore,
+    cap_rows,
+    offload_payload,
+)
+from tests.support.databases import kept_results
+from tests.support.outcome import ending
+from tests.support.run import SESSION, USER, closed_at_the_end, run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+ROWS = [{"id": n, "city": f"secret city {n}", "note": None} for n in range(300)]
+TEXT = "\n".join(f"{n}: a line of the secret text" for n in range(900))
+REFUSED = {
+    "keys of the pack": lambda delta: any(key.startswith(("rows:", "payload:")) for key in delta),
+    "large deltas": lambda delta: len(str(delta)) > 2000,
+    "any delta": bool,
+}
+
+
+def list_rows(first: int = 0) -> dict:
+    """Lists rows."""
+    return {"rows": ROWS[first:], "next": None}
+
+
+def list_bare() -> list:
+    """Lists rows, as a bare list."""
+    return ROWS
+
+
+def read_text() -> str:
+    """Reads a text."""
+    return TEXT
+
+
+def read_both() -> dict:
+    """Reads rows with a long text beside them."""
+    return {"rows": ROWS, "log": TEXT, "status": "ok"}
+
+
+TOOLS = [list_rows, list_bare, read_text, read_both]
+CALLS = [call("list_rows"), call("read_text"), call("list_rows", first=20), call("list_bare"), call("read_both")]
+
+
+def agent(tools, *, parallel: bool) -> LlmAgent:
+    """Calls the tools at once or one after the other, then tells what it received of their results."""
+
+    def answer(request):
+        found = results_in(request)
+        if len(found) < len(CALLS):
+            return CALLS if parallel else CALLS[len(found)]
+        return str([str(each.response) for each in found])
+
+    return LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=list(tools))
+
+
+def refusing(base: type, refused) -> type:
+    """A session service of a kind, which refuses deltas."""
+
+    class Refusing(base):
+        asked = 0
+
+        async def append_event(self, session, event):
+            if not event.partial and refused(event.actions.state_delta):
+                type(self).asked += 1
+                raise PermissionError("this delta is refused")
+            return await super().append_event(session=session, event=event)
+
+    return Refusing
+
+
+def capped_tools(store: PayloadStore, reports: list) -> list:
+    """Each tool wrapped by itself, without the plugin."""
+    rows = {"max_rows": 5, "store": store, "on_report": reports.append}
+    texts = {"max_tokens": 300, "preview_tokens": 50, "store": store, "on_report": reports.append}
+    return [
+        cap_rows(list_rows, **rows),
+        cap_rows(list_bare, **rows),
+        offload_payload(read_text, **texts),
+        offload_payload(cap_rows(read_both, **rows), **texts),
+    ]
+
+
+def attached(way: str, store: PayloadStore) -> tuple[list, list, list]:
+    """Tools, plugins, and the reports of capping."""
+    reports: list = []
+    if way == "wrappers":
+        return capped_tools(store, reports), [], reports
+    rows = CapRows(max_rows=5, store=store, on_report=reports.append)
+    payloads = OffloadPayload(max_tokens=300, preview_tokens=50, store=store, on_report=reports.append)
+    return TOOLS, [ContextPackPlugin(passes=(), rows=rows, payloads=payloads)], reports
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+@pytest.mark.parametrize("parallel", [False, True], ids=["one by one", "parallel"])
+@pytest.mark.parametrize("way", ["plugin", "wrappers"])
+async def test_the_run_ends_as_without_the_pack(way, parallel, refused, caplog):
+    """Same answer from whole results, same stored session; the log and the reports say what was refused."""
+    bare = await ending(agent(TOOLS, parallel=parallel), sessions=refusing(InMemorySessionService, REFUSED[refused])())
+    tools, plugins, reports = attached(way, PayloadStore(place="state"))
+    service = refusing(InMemorySessionService, REFUSED[refused])()
+    with caplog.at_level(logging.WARNING, logger="adk_context_pack"):
+        found = await ending(agent(tools, parallel=parallel), sessions=service, plugins=plugins)
+    assert service.asked == (1 if parallel else len(CALLS))
+    assert bare.error == found.error == ""
+    assert [each.response for each in results_in(found.requests[-1])] == [
+        each.response for each in results_in(bare.requests[-1])
+    ]
+    assert found.same_as(bare)
+    refusals = [each for each in reports if each.error]
+    assert {each.tool for each in refusals} == {tool.__name__ for tool in TOOLS}
+    assert {each.error for each in refusals} == {"the session service refused what was kept of it (PermissionError)"}
+    assert {(each.session_id, bool(each.invocation_id)) for each in refusals} == {(SESSION, True)}
+    said = [record.getMessage() for record in caplog.records if record.name == "adk_context_pack"]
+    for tool in TOOLS:
+        assert any(text.startswith(f"a result of {tool.__name__} stays whole: the session service") for text in said)
+    assert "secret" not in "".join(said)
+
+
+@pytest.mark.parametrize("refused", ["keys of the pack", "any delta"])
+@pytest.mark.parametrize("way", ["plugin", "wrappers"])
+async def test_a_pointer_is_refused_like_a_result(way, refused):
+    """With artifacts only pointers are refused; the event has the whole results again."""
+    tools, plugins, _ = attached(way, PayloadStore(place="artifacts"))
+    service = refusing(InMemorySessionService, REFUSED[refused])()
+    run = await run_agent(agent(tools, parallel=True), "go", session_service=service, plugins=plugins)
+    bare = await run_agent(agent(TOOLS, parallel=True), "go")
+    assert run.answer == bare.answer
+    assert run.session.state == {}
+
+
+@pytest.mark.parametrize("parallel", [False, True], ids=["one by one", "parallel"])
+@pytest.mark.parametrize("way", ["plugin", "wrappers"])
+async def test_a_database_that_refuses(way, parallel, tmp_path):
+    """The same over a DatabaseSessionService, whose transaction is rolled back or never begun."""
+    pytest.importorskip("aiosqlite", reason="aiosqlite is not installed")
+    base = import_module("google.adk.sessions.database_session_service").DatabaseSessionService
+    kind = refusing(base, REFUSED["keys of the pack"])
+    bare = await ending(agent(TOOLS, parallel=parallel))
+    tools, plugins, _ = attached(way, PayloadStore(place="state"))
+    async with closed_at_the_end(kind(db_url=f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}")) as service:
+        found = await ending(agent(tools, parallel=parallel), sessions=service, plugins=plugins)
+    assert service.asked
+    assert found.same_as(bare)
+
+
+async def test_a_service_that_adds_to_the_session_in_hand_first():
+    """Some services add an event to the session in hand and then fail to store it: it is there once in the end."""
+
+    class Remote(InMemorySessionService):
+        async def append_event(self, session, event):
+            refused = bool(event.actions.state_delta)
+            if refused:
+                session.events.append(event)
+                session.state.update(event.actions.state_delta)
+                raise PermissionError("this delta is refused")
+            return await super().append_event(session=session, event=event)
+
+    tools, plugins, _ = attached("plugin", PayloadStore(place="state"))
+    found = await ending(agent(tools, parallel=False), sessions=Remote(), plugins=plugins)
+    assert found.same_as(await ending(agent(TOOLS, parallel=False)))
+
+
+async def test_each_call_gets_back_its_own():
+    """Two calls whose shortened results look alike, with no room for a handle, differ in rows that are not shown."""
+
+    def rows_of(kind: str) -> dict:
+        """Lists rows of a kind."""
+        return {"rows": [{"id": n, "kind": kind if n > 100 else ""} for n in range(200)]}
+
+    def answer(request):
+        found = results_in(request)
+        seen.extend(found)
+        return "done" if found else [call("rows_of", kind="a"), call("rows_of", kind="b")]
+
+    seen: list = []
+    tool = cap_rows(rows_of, max_rows=1, max_tokens=30, store="state")
+    reader = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[tool])
+    capped = await run_agent(reader, "go")
+    assert capped.requests[-1].text.count("_row_limits") == 2
+    assert "_handle" not in capped.requests[-1].text
+    seen.clear()
+    run = await run_agent(reader, "go", session_service=refusing(InMemorySessionService, bool)())
+    assert run.answer == "done"
+    assert [each.response for each in seen] == [rows_of("a"), rows_of("b")]
+
+
+async def test_an_event_that_was_stored_is_not_stored_twice():
+    """A service that fails with the event stored, as by a timeout: its exception ends the run as it would."""
+
+    class Late(InMemorySessionService):
+        async def append_event(self, session, event):
+            stored = await super().append_event(session=session, event=event)
+            if any(part.function_response for part in event.content.parts):
+                raise TimeoutError("no answer")
+            return stored
+
+    tools, plugins, _ = attached("plugin", PayloadStore(place="state"))
+    service = Late()
+    found = await ending(agent(tools, parallel=True), sessions=service, plugins=plugins)
+    assert found.error == "TimeoutError: no answer"
+    session = await service.get_session(app_name="app", user_id=USER, session_id=SESSION)
+    assert len(session.events) == 3
+    assert len(kept_results(session.state)) == len(CALLS) + 1
+    assert "_handle" in session.events[-1].content.parts[0].function_response.response
+
+
+async def test_what_the_app_itself_wrote_is_refused_as_without_the_pack():
+    """A delta that holds a refused key of the app's own beside those of the pack: the service's exception."""
+
+    def plan(tool_context: ToolContext) -> dict:
+        """Writes a plan."""
+        tool_context.state["plan"] = [1]
+        return {"rows": ROWS}
+
+    def answer(request):
+        return "done" if results_in(request) else call("plan")
+
+    async def refused(plugins):
+        service = refusing(InMemorySessionService, lambda delta: "plan" in delta)()
+        planner = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[plan])
+        return await ending(planner, sessions=service, plugins=plugins)
+
+    bare, packed = await refused([]), await refused([ContextPackPlugin()])
+    assert packed.error == bare.error == "PermissionError: this delta is refused"
+    assert packed.same_as(bare)
+
+
+@pytest.mark.parametrize("place", ["state", "artifacts"])
+async def test_a_key_of_the_users_own_holds_what_was_stored_last(place):
+    """Of two results under one key the second is refused: state has the first, the event has the second."""
+    full = []
+
+    def large(delta):
+        full.append(any(key.startswith("orders:") for key in delta))
+        return sum(full) > 1 and full[-1]
+
+    def answer(request):
+        found = results_in(request)
+        seen.append(str(found[-1].response["rows"][-1]) if found else "")
+        return "done" if len(found) == 2 else call("list_rows", first=len(found))
+
+    seen: list = []
+    tool = cap_rows(list_rows, max_rows=5, state_key="orders:{tool}", store=PayloadStore(place=place))
+    reader = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[tool])
+    run = await run_agent(reader, "go", session_service=refusing(InMemorySessionService, large)())
+    assert run.answer == "done"
+    assert seen == ["", str(ROWS[4]), str(ROWS[-1])]
+    if place == "state":
+        assert run.session.state["orders:list_rows"] == list_rows()
+    kept = [run.session.state[key] for key in kept_results(run.session.state)]
+    assert kept == [{"stored": "key", "key": "orders:list_rows"}]
+
+
+async def test_what_a_callback_made_of_a_shortened_result_stays():
+    """A callback takes something out of a result: a refusal does not bring it back, and the handle goes."""
+
+    def redact(tool, args, tool_context, tool_response):
+        return {**tool_response, "rows": "withheld"}
+
+    def answer(request):
+        found = results_in(request)
+        return str(found[0].response) if found else call("list_rows")
+
+    reader = LlmAgent(
+        name="reader",
+        model=ScriptedModel(answer=answer),
+        tools=[cap_rows(list_rows, max_rows=5, store="state")],
+        after_tool_callback=redact,
+    )
+    run = await run_agent(reader, "go", session_service=refusing(InMemorySessionService, bool)())
+    assert "'withheld'" in run.answer
+    assert "'_row_limits'" in run.answer
+    assert "secret city 299" not in str([event.content for event in run.events])
+    assert "'_handle'" not in run.answer
+
+
+async def test_the_child_of_an_agent_tool():
+    """What a child kept is refused by its caller's service: the child's answer is what it would be."""
+    child = LlmAgent(
+        name="child",
+        model=ScriptedModel(answer=lambda request: "counted" if results_in(request) else call("list_rows")),
+        tools=[list_rows],
+    )
+    parent = LlmAgent(
+        name="parent",
+        model=ScriptedModel(
+            answer=lambda request: (
+                str(results_in(request)[0].response) if results_in(request) else call("child", request="count")
+            )
+        ),
+        tools=[AgentTool(agent=child)],
+    )
+    service = refusing(InMemorySessionService, bool)
+    run = await run_agent(parent, "go", session_service=service(), plugins=[ContextPackPlugin()])
+    assert service.asked == 1
+    assert run.answer == "{'result': 'counted'}"
+    assert run.session.state == {}
+
+
+async def test_a_refused_view():
+    """A view that `CompactState` keeps in state is refused: the model sees it all the same, and the run goes on."""
+    writer = LlmAgent(
+        name="writer",
+        instruction="The plan: {compact:plan}",
+        model=ScriptedModel(answer=lambda request: request.config.system_instruction),
+        before_model_callback=CompactState(key="plan", output_key="plan_view"),
+    )
+    service = refusing(InMemorySessionService, bool)
+    run = await run_agent(writer, "go", session_service=service(), state={"plan": [1, 2]})
+    assert service.asked == 1
+    assert "The plan: [1,2]" in run.answer
+    assert "plan_view" not in run.session.state
+
+
+async def test_nothing_is_held_of_what_was_stored_or_given_up():
+    """After a run, and after one that was cut off before its event was stored, the guard holds nothing."""
+    tools, plugins, _ = attached("plugin", PayloadStore(place="state"))
+    service = InMemorySessionService()
+    await run_agent(agent(tools, parallel=True), "go", session_service=service, plugins=plugins)
+    guard = service.append_event.__self__
+    assert guard._waiting == {}
+
+    async def hang(tool, args, tool_context, tool_response):
+        running.pop().cancel()
+        await asyncio.sleep(3600)
+
+    cut = LlmAgent(
+        name="reader",
+        model=ScriptedModel(answer=lambda request: call("list_rows")),
+        tools=[cap_rows(list_rows, max_rows=5, store="state")],
+        after_tool_callback=hang,
+    )
+    running = [asyncio.ensure_future(run_agent(cut, "go", session_service=service, session_id="cut"))]
+    with suppress(asyncio.CancelledError):
+        await running[0]
+    for _ in range(20):
+        await asyncio.sleep(0)  # asyncio closes ADK's generators one after the other
+    gc.collect()
+    assert guard._waiting == {}
+    assert service.append_event.__self__ is guard
