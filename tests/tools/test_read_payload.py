@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack.errors import QueryError, SettingError
-from adk_context_pack.tokens import estimate_tokens
+from adk_context_pack.token_estimate import estimate_tokens
 from adk_context_pack.tools import payload_text
 from adk_context_pack.tools import read_payload as module
 from adk_context_pack.tools.payload_store import PayloadStore
