@@ -15,7 +15,8 @@ from adk_context_pack._append_guard import guard
 from adk_context_pack._settings import positive
 from adk_context_pack.errors import SettingError, StoreError
 from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report
-from adk_context_pack.tokens import Counter, TokenMeter, payload_text
+from adk_context_pack.token_estimate import payload_text
+from adk_context_pack.tokens import Counter, TokenMeter
 from adk_context_pack.tools.exempt import is_exempt, is_stub
 from adk_context_pack.tools.handles import HANDLE_LENGTH, state_key
 from adk_context_pack.tools.kept_result import KeptResult

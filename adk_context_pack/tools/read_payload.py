@@ -14,7 +14,7 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack._adk import outermost_invocation
 from adk_context_pack._settings import positive
 from adk_context_pack.errors import ContextPackError, QueryError
-from adk_context_pack.tokens import payload_text
+from adk_context_pack.token_estimate import payload_text
 from adk_context_pack.tools.byte_cache import ByteCache
 from adk_context_pack.tools.handles import find_result
 from adk_context_pack.tools.payload_text import matches_in, page_of
