@@ -11,6 +11,7 @@ from google.genai import types
 from adk_context_pack.model_call import ModelCall
 
 Value = TypeVar("Value")
+Item = TypeVar("Item")
 
 
 class Grower(Protocol):
@@ -82,9 +83,13 @@ class KnownContents:
 
     def column(self, name: Hashable, find: Callable[[types.Content], Value]) -> list[Value]:
         """What `find` finds for each content; asked once for each. The list is not the caller's to change."""
+        return self.column_of(self.contents, name, find)
+
+    def column_of(self, items: Sequence[Item], name: Hashable, find: Callable[[Item], Value]) -> list[Value]:
+        """The same for `items`, which depend on the contents alone, and only become more where those do."""
         values = self._columns.setdefault(name, [])
-        if len(values) < len(self.contents):
-            values.extend(map(find, self.contents[len(values) :]))
+        if len(values) < len(items):
+            values.extend(map(find, items[len(values) :]))
         return values
 
     def tally(self, name: Hashable, find: Callable[[types.Content], Iterable[tuple[str, int]]]) -> Mapping[str, int]:

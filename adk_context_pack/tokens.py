@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -14,6 +14,7 @@ from adk_context_pack.known_contents import known_contents
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.token_estimate import estimate_tokens, payload_text, weigh_payload
 
+Found = TypeVar("Found")
 Counter = Callable[[str], int]
 """A tokenizer of one's own: from text to its number of tokens."""
 
@@ -72,7 +73,7 @@ class TokenMeter:
 
     def __init__(self, *, counter: Counter | None = None, call: ModelCall | None = None) -> None:
         self._call = call
-        self.name = ("tokens", id(counter))
+        self.name = ("counter", id(counter))
         self._count_text = counter or estimate_tokens
         self._weigh_payload = weigh_payload if counter is None else _counted(counter)
         self._weights = _weights_of(counter)
@@ -116,9 +117,15 @@ class TokenMeter:
 
     def sizes(self, contents: Sequence[types.Content]) -> Sequence[int]:
         """Tokens of each of a request's contents; not the caller's to change."""
+        return self.each(contents, "tokens", self.content)
+
+    def each(
+        self, contents: Sequence[types.Content], name: str, find: Callable[[types.Content], Found]
+    ) -> Sequence[Found]:
+        """What `find` finds for each content with this meter, asked once in a run; not the caller's to change."""
         if self._call is None:
-            return list(map(self.content, contents))
-        return known_contents(self._call, contents).column(self.name, self.content)
+            return list(map(find, contents))
+        return known_contents(self._call, contents).column((name, *self.name), find)
 
     def request(self, request: LlmRequest) -> int:
         """Tokens of everything that is sent: system instruction, tool declarations, contents, media."""

@@ -31,7 +31,7 @@ class ClearingEditor:
         self.count = self.saved = 0
         self._contents = contents
         self.meter = meter
-        self._findable = findable
+        self.findable = findable
         self._parts: dict[int, list[types.Part]] = {}
 
     def is_worth_it(self, place: Place, size: int) -> bool:
@@ -79,18 +79,18 @@ class ClearingEditor:
 
     def contents(self) -> list[types.Content]:
         """The contents as they now are."""
-        return [
-            changed(content, "parts", self._parts[index]) if index in self._parts else content
-            for index, content in enumerate(self._contents)
-        ]
+        rebuilt = list(self._contents)
+        for index, parts in self._parts.items():
+            rebuilt[index] = changed(rebuilt[index], "parts", parts)
+        return rebuilt
 
     def _note(self, place: Place, size: int) -> dict[str, str]:
         result = self._part(place).function_response or types.FunctionResponse()
         # Old results are cleared again at each call: most of the time of clearing would go into writing the same notes.
         notes = _NOTES.of(result.response, lambda _: (size * _BYTES_A_TOKEN, {}))
-        key = (result.name, size, self._findable)
+        key = (result.name, size, self.findable)
         if key not in notes:
-            notes[key] = result_note(result.name, result.response, size, findable=self._findable)
+            notes[key] = result_note(result.name, result.response, size, findable=self.findable)
         return notes[key]
 
     def _part(self, place: Place) -> types.Part:

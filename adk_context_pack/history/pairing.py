@@ -1,5 +1,7 @@
-"""Which tool result answers which call: by id where there is one; where ADK has taken its own ids away (Gemini), by
-position and name."""
+"""Which tool result answers which call.
+
+By id where there is one; where ADK has taken its own ids away (Gemini), by position and name.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -16,6 +16,7 @@ from adk_context_pack.history.clearing_editor import ClearingEditor
 from adk_context_pack.history.outline import Outline, outline_of
 from adk_context_pack.history.pairing import Pairing, Place
 from adk_context_pack.history.waiting import waiting_calls
+from adk_context_pack.known_contents import known_contents
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.tokens import Counter, meter_of, valid_counter
 
@@ -66,42 +67,42 @@ class ClearToolResults(ContextPass):
         """`request` with older results as notes; the same object where nothing is worth clearing."""
         contents = request.contents or []
         outline = outline_of(call, contents)
-        results = list(outline.pairing.results)
+        pairing, results = outline.pairing, list(outline.pairing.results)
         if len(results) <= self.keep_results:
             return request
         meter = meter_of(call, self.counter)
         editor = ClearingEditor(contents, meter, findable="search_history" in (request.tools_dict or {}))
-        sizes = self._sizes(results, outline.pairing, waiting_calls(outline.pairing, call), editor)
+        sizes: Sequence[int] = known_contents(call, contents).column_of(
+            results, ("clearable", self, editor.findable), lambda place: self._size(place, pairing, editor)
+        )
+        if waiting := waiting_calls(pairing, call):
+            sizes = [
+                0 if pairing.call_of.get(place) in waiting else size for place, size in zip(results, sizes, strict=True)
+            ]
         if not any(sizes):
             return request
         cleared = self._cleared(outline, results, sizes, [0, *accumulate(meter.sizes(contents))])
         for place, size in zip(results[:cleared], sizes, strict=False):
             if size and editor.clear_result(place, size) and self.clear_args:
-                editor.clear_args(outline.pairing.call_of[place], self.min_tokens)
+                editor.clear_args(pairing.call_of[place], self.min_tokens)
         if not editor.count:
             return request
         call.note(f"cleared {editor.count} tool results, {editor.saved} tokens")
         return request.model_copy(update={"contents": editor.contents()})
 
-    def _sizes(
-        self, results: Iterable[Place], pairing: Pairing, waiting: Collection[Place], editor: ClearingEditor
-    ) -> list[int]:
-        """The tokens of each result that may go; 0 for those that stay whatever their age."""
-        found = []
-        for place in results:
-            result = pairing.results[place]
-            size = editor.meter.payload(result.response)
-            stays = (
-                size < self.min_tokens
-                or pairing.call_of.get(place, place) in waiting
-                or place not in pairing.call_of
-                or result.name in self.exclude_tools
-                or getattr(result, "parts", None)
-                or is_note(result.response)
-                or not editor.is_worth_it(place, size)
-            )
-            found.append(0 if stays else size)
-        return found
+    def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor) -> int:
+        """The tokens of a result that may go; 0 for one that stays whatever its age."""
+        result = pairing.results[place]
+        size = editor.meter.payload(result.response)
+        stays = (
+            size < self.min_tokens
+            or place not in pairing.call_of
+            or result.name in self.exclude_tools
+            or getattr(result, "parts", None)
+            or is_note(result.response)
+            or not editor.is_worth_it(place, size)
+        )
+        return 0 if stays else size
 
     def _cleared(self, outline: Outline, results: Sequence[Place], sizes: Sequence[int], sums: Sequence[int]) -> int:
         """How many of the oldest results are cleared, found by going through all model calls of the history.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -17,14 +17,12 @@ from adk_context_pack.pipeline import run_pass
 from adk_context_pack.replay.adk_requests import contents_for, is_model_call, request_of
 from adk_context_pack.replay.capped_events import CappedEvents
 from adk_context_pack.replay.recorded_session import RecordedSession
-from adk_context_pack.replay.session_meter import SessionMeter, payloads_of
 from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
-from adk_context_pack.reports.fingerprint import sample
 from adk_context_pack.reports.prefix_memory import PrefixMemory
 from adk_context_pack.reports.prefix_report import PrefixReport
-from adk_context_pack.tokens import Counter, TokenMeter
+from adk_context_pack.tokens import Counter, meter_of
 
 CAPS = "tool_caps"
 """The name under which capped tool results stand among the passes."""
@@ -86,23 +84,17 @@ class _SessionReplay:
         self._session = session
         self._settings = settings
         self._capped = CappedEvents(session.events, settings.caps)
-        payloads = {
-            id(value): value for event in (*session.events, *self._capped.events) for value in payloads_of(event)
-        }
-        meter = TokenMeter(counter=settings.counter)
-        self._known = {key: meter.payload(value) for key, value in payloads.items()}
-        samples = {key: sample(value) for key, value in payloads.items()}
-        self._without, self._with = PrefixMemory(samples), PrefixMemory(samples)
-        self._texts: dict[str, int] = {}
+        self._without, self._with = PrefixMemory(), PrefixMemory()
+        self._run_memo: dict[Hashable, Any] = {}
         self._unchanged: dict[tuple[str, ...], bool] = {}
         self._questions: dict[str, types.Content | None] = {}
 
     def call(self, index: int, event: Event) -> Replayed:
         """One model call, whose answer is `event`, the session's event number `index`."""
         settings = self._settings
-        meter = SessionMeter(self._known, self._texts, counter=settings.counter)
         built = request_of(event, contents_for(event, self._session.events[:index]))
-        call = self._model_call(index, event, {"meters": {settings.counter: meter}})
+        call = self._model_call(index, event)
+        meter = meter_of(call, settings.counter)
         reporter = CallReporter(built, call, meter)
         prefix = self._without.compare(reporter.key, built, meter, reporter.tokens_before)
         request = built
@@ -130,7 +122,7 @@ class _SessionReplay:
             report.prefix = prefix
         return report
 
-    def _model_call(self, index: int, event: Event, memo: dict[str, Any]) -> ModelCall:
+    def _model_call(self, index: int, event: Event) -> ModelCall:
         events = self._capped.events[:index]
         return ModelCall(
             agent_name=event.author,
@@ -139,7 +131,7 @@ class _SessionReplay:
             user_content=self._question(event.invocation_id, events),
             events=events,
             state=MappingProxyType(self.state),
-            memo=memo,
+            run_memo=self._run_memo,
         )
 
     def _question(self, run: str, events: list[Event]) -> types.Content | None:

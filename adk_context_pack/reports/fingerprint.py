@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import islice
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -20,80 +19,81 @@ _ENDS = 3
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-class Fingerprint:
+class Link(NamedTuple):
+    """One entry of the chain.
+
+    Attributes:
+        hash: of what stands there.
+        tokens: those of the part behind it; of a long text they all stand at its last block.
+        text: the whole text, for a block of a long one.
+        block: how many blocks of that text stand before.
+    """
+
+    hash: int
+    tokens: int
+    text: str = ""
+    block: int = 0
+
+
+def fingerprint(request: LlmRequest, meter: TokenMeter) -> list[Link]:
     """The chain of a request: tool declarations, system instruction, then each part of each content.
 
     Tools come first, as OpenAI and Anthropic cache them (platform.claude.com/docs, prompt caching: tools, system,
-    messages). Another model is another chain.
+    messages). Another model is another chain. A part has one link, and a long text one for each of its blocks.
 
     Args:
         request: the request.
         meter: what counts.
-        samples: hashes of payloads by identity, where the caller has made them and keeps the payloads alive.
-
-    Attributes:
-        hashes: one for each part, and one for each further block of a long text.
-        tokens: those of the part behind each hash; of a long text they all stand at its last block.
-        blocks: for each hash of a long text, the text, and how many of its blocks stand before.
     """
+    config = request.config
+    declared = tuple(_tool(tool) for tool in (config.tools if config else None) or ())
+    count = meter.tools(request)
+    links = [Link(hash((request.model, count, declared)), count)]
+    instruction = config.system_instruction if config else None
+    if instruction is not None:
+        text = instruction if isinstance(instruction, str) else repr(instruction)
+        links += _text_links(text, "system", meter.system(request))
+    contents = meter.each(request.contents or (), "links", lambda content: _content_links(content, meter))
+    links.extend(chain.from_iterable(contents))
+    return links
 
-    def __init__(self, request: LlmRequest, meter: TokenMeter, samples: Mapping[int, int] | None = None) -> None:
-        self.hashes: list[int] = []
-        self.tokens: list[int] = []
-        self.blocks: dict[int, tuple[str, int]] = {}
-        self._samples = samples or {}
-        config = request.config
-        declared = tuple(_tool(tool) for tool in (config.tools if config else None) or ())
-        count = meter.tools(request)
-        self._add((request.model, count, declared), count)
-        instruction = config.system_instruction if config else None
-        if instruction is not None:
-            text = instruction if isinstance(instruction, str) else repr(instruction)
-            self._add_text(text, "system", meter.system(request))
-        for content in request.contents or ():
-            self._add_content(content, meter)
 
-    def _add(self, link: object, tokens: int) -> None:
-        self.hashes.append(hash(link))
-        self.tokens.append(tokens)
+def _content_links(content: types.Content, meter: TokenMeter) -> list[Link]:
+    parts = content.parts or ()
+    role = content.role
+    left = meter.content(content)
+    last = len(parts) - 1
+    links: list[Link] = []
+    for number, part in enumerate(parts):
+        tokens = left if number == last else min(meter.part(part), left)
+        left -= tokens
+        if part.text is not None:
+            links += _text_links(part.text, (role, part.thought), tokens)
+        else:
+            links.append(Link(hash((role, tokens, _native(part))), tokens))
+    return links
 
-    def _add_content(self, content: types.Content, meter: TokenMeter) -> None:
-        parts = content.parts or ()
-        role = content.role
-        left = meter.content(content)
-        last = len(parts) - 1
-        for number, part in enumerate(parts):
-            tokens = left if number == last else min(meter.part(part), left)
-            left -= tokens
-            if part.text is not None:
-                self._add_text(part.text, (role, part.thought), tokens)
-            else:
-                self._add((role, tokens, self._native(part)), tokens)
 
-    def _add_text(self, text: str, label: object, tokens: int) -> None:
-        if len(text) <= BLOCK:
-            self._add((label, text), tokens)
-            return
-        for number, start in enumerate(range(0, len(text), BLOCK)):
-            self.blocks[len(self.hashes)] = (text, number)
-            self._add((label, text[start : start + BLOCK]), 0)
-        self.tokens[-1] = tokens
+def _text_links(text: str, label: object, tokens: int) -> list[Link]:
+    if len(text) <= BLOCK:
+        return [Link(hash((label, text)), tokens)]
+    starts = range(0, len(text), BLOCK)
+    links = [Link(hash((label, text[start : start + BLOCK])), 0, text, start // BLOCK) for start in starts]
+    links[-1] = links[-1]._replace(tokens=tokens)
+    return links
 
-    def _native(self, part: types.Part) -> object:
-        if (result := part.function_response) is not None:
-            return "result", result.id, result.name, self._sampled(result.response)
-        if (call := part.function_call) is not None:
-            return "call", call.id, call.name, self._sampled(call.args)
-        if (blob := part.inline_data) is not None:
-            data = blob.data or b""
-            return "media", blob.mime_type, len(data), data[:64], data[-64:]
-        if (file := part.file_data) is not None:
-            return "file", file.file_uri
-        return "other", repr(part.executable_code or part.code_execution_result)
 
-    def _sampled(self, value: Any) -> int:
-        found = self._samples.get(id(value))
-        return sample(value) if found is None else found
+def _native(part: types.Part) -> object:
+    if (result := part.function_response) is not None:
+        return "result", result.id, result.name, sample(result.response)
+    if (call := part.function_call) is not None:
+        return "call", call.id, call.name, sample(call.args)
+    if (blob := part.inline_data) is not None:
+        data = blob.data or b""
+        return "media", blob.mime_type, len(data), data[:64], data[-64:]
+    if (file := part.file_data) is not None:
+        return "file", file.file_uri
+    return "other", repr(part.executable_code or part.code_execution_result)
 
 
 def _tool(tool: Any) -> object:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.reports.fingerprint import BLOCK, Fingerprint
+from adk_context_pack.reports.fingerprint import BLOCK, Link, fingerprint
 from adk_context_pack.reports.prefix_report import PrefixReport
 from adk_context_pack.tokens import TokenMeter
 
@@ -28,13 +28,9 @@ class PrefixMemory:
 
     Bounded: the sessions that called longest ago are forgotten first. One that comes back after that is treated as one
     that calls for the first time.
-
-    Args:
-        samples: see `Fingerprint`; None for a memory that outlives the payloads.
     """
 
-    def __init__(self, samples: Mapping[int, int] | None = None) -> None:
-        self._samples = samples
+    def __init__(self) -> None:
         self._last: OrderedDict[tuple[str, ...], _Last] = OrderedDict()
         self._links = 0
 
@@ -47,14 +43,14 @@ class PrefixMemory:
             meter: what counts; its figures for the same contents are used again.
             total: the tokens of the whole request.
         """
-        chain = Fingerprint(request, meter, self._samples)
-        hashes = array("q", chain.hashes)
+        links = fingerprint(request, meter)
+        hashes = array("q", [link.hash for link in links])
         last = self._last.pop(key, None)
         self._remember(key, _Last(hashes, total), forgotten=last)
         if last is None:
             return PrefixReport()
         return PrefixReport(
-            tokens=_kept(chain, _common(last.hashes, hashes), meter, total), previous_tokens=last.tokens
+            tokens=_kept(links, _common(last.hashes, hashes), meter, total), previous_tokens=last.tokens
         )
 
     def adopt(self, key: tuple[str, ...], other: PrefixMemory) -> None:
@@ -86,11 +82,10 @@ def _common(one: array[int], other: array[int]) -> int:
     return low
 
 
-def _kept(chain: Fingerprint, common: int, meter: TokenMeter, total: int) -> int:
-    whole = sum(chain.tokens)
-    kept = sum(chain.tokens[:common])
+def _kept(links: Sequence[Link], common: int, meter: TokenMeter, total: int) -> int:
+    whole = sum([link.tokens for link in links])
+    kept = sum([link.tokens for link in links[:common]])
     # The tokens of a long text stand at its last block; a part of them is kept where it differs further on.
-    text, block = chain.blocks.get(common, ("", 0))
-    if block:
-        kept += meter.text(text[: block * BLOCK])
+    if common < len(links) and links[common].block:
+        kept += meter.text(links[common].text[: links[common].block * BLOCK])
     return min(kept if whole == total or not whole else kept * total // whole, total)
