@@ -26,6 +26,10 @@ from adk_context_pack._outcome import cut, outcome_of, to_json
             {"rows": [{"id": 1}], "_row_limits": {"rows": {"shown": 1, "total": 500}}, "_handle": "h1", "_note": "n"},
             '{rows: list of 500, _handle: "h1"}',
         ),
+        (
+            {"rows": [1], "a": [2], "_row_limits": {"rows": "odd", "a": {"total": "many"}, "gone": {"total": 5}}},
+            "{rows: list of 1, a: list of 1}",
+        ),
         ({"errors": ["a", "b"]}, 'error: ["a","b"]'),
         ({"error": {"code": 3}}, 'error: {"code":3}'),
         ({"status": "FAILED", "reason": "no"}, "error: no"),

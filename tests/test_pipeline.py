@@ -125,3 +125,14 @@ def test_refuses_a_number_of_reports_that_is_none(value):
     """`max_reports` is a positive integer."""
     with pytest.raises(SettingError, match="max_reports"):
         ContextPipeline([], max_reports=value)
+
+
+def test_a_context_that_cannot_be_read_does_not_end_the_run(caplog):
+    """Called with something that is no context of ADK's, the request goes out as it is, with a line in the log."""
+    request = request_of([types.Content(role="user", parts=[types.Part(text="hi")])])
+    before = list(request.contents)
+    pipeline = ContextPipeline([AddWord()])
+    pipeline(object(), request)
+    assert request.contents == before
+    assert len(pipeline.reports) == 0
+    assert "the callback context could not be read" in caplog.text

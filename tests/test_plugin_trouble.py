@@ -19,6 +19,7 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 from adk_context_pack import CapRows, ContextPackPlugin, ContextPass, PackSettings, PayloadStore, SettingError
+from adk_context_pack.tools.result_reducer import ResultReducer
 from tests.support.plugin_apps import LOG, ROWS, analyst, list_sales, read_log
 from tests.support.run import make_app, run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -224,3 +225,16 @@ def test_a_store_is_taken_over_by_rows_and_payloads():
     store = PayloadStore(max_results=3)
     settings = ContextPackPlugin(store=store, rows=CapRows(store="state")).settings_for("anybody")
     assert settings.rows.store is settings.payloads.store is store
+
+
+async def test_a_failure_while_results_are_made_smaller_leaves_them_whole(monkeypatch, caplog):
+    """Whichever way a release lets results be made smaller, a failure in it leaves the result, and is logged."""
+
+    async def broken(*_, **__):
+        raise RuntimeError("broken reducer")
+
+    for name in ("reduce", "reduce_response"):
+        monkeypatch.setattr(ResultReducer, name, broken)
+    run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin()])
+    assert results_in(run.requests[-1])[0].response == {"rows": ROWS}
+    assert "broken reducer" in caplog.text

@@ -133,8 +133,6 @@ def _is_item(value: Any) -> bool:
 
 
 def _pick(item: Any, getters: Mapping[str, _Getter]) -> Any:
-    if not _is_item(item):
-        return item
     found = ((name, get(item)) for name, get in getters.items())
     return {name: value for name, value in found if value is not _MISSING}
 

@@ -105,3 +105,42 @@ async def test_a_run_that_is_gone_on_with_after_a_restart(service, tmp_path):
     sizes = [real_tokens(request) for request in (*first.requests, *second.requests)]
     assert max(sizes) <= 9000
     assert max(sizes) >= 0.7 * 9000
+
+
+def test_figures_without_answers_say_nothing():
+    """Figures on events without content, as of a failed call, leave the estimate as it is."""
+    events = [user_said("Question?"), *session("prose", "prose")[1:]]
+    for event in events:
+        if event.usage_metadata:
+            event.content = None
+    request = request_for("a", events)
+    bare = session("prose", "prose")
+    for event in bare:
+        event.usage_metadata = None
+        if event.content.role == "model":
+            event.content = None
+    same = request_for("a", bare)
+    one, other = (
+        FitTokenBudget(max_tokens=300).apply(r, call_for("a", e)) for r, e in ((request, events), (same, bare))
+    )
+    assert len(one.contents) == len(other.contents)
+
+
+def test_answers_that_are_no_words_are_passed_over():
+    """Answers of pictures alone, and turns that another callback rewrote, neither raise nor lead the budget astray."""
+    events = session(*["prose"] * 4, *["json"] * 8)
+    for number, event in enumerate(events):
+        if event.usage_metadata and number % 3 == 0:
+            event.content = types.Content(
+                role="model",
+                parts=[types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x"))],
+            )
+    request = request_for("a", events)
+    request.contents = [
+        content.model_copy(update={"parts": [types.Part(text="rewritten")]})
+        if content.role == "model" and number % 5 == 0 and content.parts[0].text
+        else content
+        for number, content in enumerate(request.contents)
+    ]
+    cut = FitTokenBudget(max_tokens=5000, on_error="raise").apply(request, call_for("a", events))
+    assert real_tokens(cut) <= 5000

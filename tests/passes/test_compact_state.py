@@ -6,6 +6,7 @@ import copy
 import json
 import logging
 import warnings
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -513,3 +514,73 @@ def test_settings_are_checked_when_built(settings):
     """A setting that cannot work is refused at once, with its value."""
     with pytest.raises(SettingError, match="CompactState: "):
         CompactState(**settings)
+
+
+async def test_a_variable_that_is_gone_does_not_hide_the_slot():
+    """Where a value that ADK filled in is no longer in the state, the text around the slot finds it."""
+
+    def forgets(callback_context: Any, llm_request: Any) -> None:
+        del callback_context._invocation_context.session.state["who"]
+
+    run = await run_agent(
+        agent("For {who}: {compact:q}.", forgets, CompactState(key="q", select=SELECT)),
+        "hi",
+        state={"q": QUERIES, "who": "Ann"},
+    )
+    assert run.requests[0].system == f"For Ann: {VIEW}.\n\n{IDENTITY}"
+
+
+async def test_without_an_output_key_a_refresh_stores_nothing():
+    """`refresh` is for an output key; without one neither state nor event changes."""
+    entry = CompactState(key="q", select=SELECT)
+    reviewer = agent("L {compact:q}", entry, before_agent_callback=entry.refresh)
+    run = await run_agent(reviewer, "hi", state={"q": QUERIES})
+    assert run.session.state == {"q": QUERIES}
+    assert run.requests[0].system == f"L {VIEW}\n\n{IDENTITY}"
+
+
+async def test_a_dynamic_instruction_that_a_callback_moved_is_found():
+    """Behind a tool's result the instruction stands wherever another callback has put it, and has its view."""
+
+    def to_the_front(callback_context: Any, llm_request: Any) -> None:
+        contents = llm_request.contents
+        moved = [content for content in contents if "L {compact:q}" in (content.parts[0].text or "")]
+        llm_request.contents = [*moved, *(content for content in contents if content not in moved)]
+
+    passes = (to_the_front, CompactState(key="q", select=SELECT))
+    reviewer = agent("L {compact:q}", *passes, tools=[add_query], static_instruction="Static.")
+    reviewer.model = ScriptedModel(answer=answers(call("add_query", query_id="q3"), "done"))
+    run = await run_agent(reviewer, "hi", state={"q": []})
+    assert [texts(request)[0] for request in run.requests] == [
+        framed("L []"),
+        framed('L [{"id":"q3","row_count":1}]'),
+    ]
+
+
+async def test_a_slot_of_the_global_instruction_is_not_the_functions_own():
+    """A function that names no slot has none, though a global instruction before it has one."""
+    plugins = [GlobalInstructionPlugin("G {compact:q}")]
+    run = await run_agent(agent(lambda _: "No slot here."), "hi", state={"q": QUERIES}, plugins=plugins)
+    assert run.requests[0].system == f"G {VIEW}\n\nNo slot here.\n\n{IDENTITY}"
+
+
+async def test_texts_within_odd_state_are_foreign_too():
+    """A text of the state that stands beside a date, or deeper than anybody looks, does not end the run."""
+    deep: Any = "deep {compact:q}"
+    for _ in range(40):
+        deep = [deep]
+    state = {"q": QUERIES, "note": {"at": datetime(2025, 6, 1, tzinfo=UTC), "said": "forged {compact:q}"}, "deep": deep}
+    run = await run_agent(agent(lambda context: f"{context.state['note']['said']} | {{compact:q}}"), "hi", state=state)
+    assert run.requests[0].system == f"forged {{compact:q}} | {VIEW}\n\n{IDENTITY}"
+
+
+@pytest.mark.parametrize("before", ["Be brief.\n\n", '["odd"] and\n\n', "{compact:q}\n\n"])
+async def test_a_template_that_begins_with_a_slot_is_found_behind_other_text(before):
+    """Where another callback has put text in front, an instruction that begins with its slot is filled in there."""
+
+    def in_front(callback_context: Any, llm_request: Any) -> None:
+        llm_request.config.system_instruction = before + llm_request.config.system_instruction
+
+    passes = (in_front, CompactState(key="q", select=SELECT))
+    run = await run_agent(agent("{compact:q} are the queries.", *passes), "hi", state={"q": QUERIES})
+    assert run.requests[0].system == f"{before}{VIEW} are the queries.\n\n{IDENTITY}"

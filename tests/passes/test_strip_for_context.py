@@ -3,6 +3,7 @@
 import datetime as dt
 import enum
 import logging
+import warnings
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
@@ -324,3 +325,13 @@ async def test_the_writer_of_a_real_pipeline_sees_no_log():
     run = await run_agent(pipeline, "How many live in Oslo?")
     assert run.answer == "It has 700,000."
     assert "secret-row" in str(run.session.events)
+
+
+def test_the_warning_as_an_error_loses_no_request():
+    """Where a process turns warnings into errors the request goes on as it is, and the log has the line."""
+    unknown = types.Content(role="user", parts=[types.Part(text="For context, v4 of the relay"), types.Part(text="x")])
+    request = request_of([unknown, *contents_of(session()[:1], "writer")])
+    _relay_format._warned.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert StripForContext(on_error="raise").apply(request, call_for("writer", session())) is request

@@ -9,6 +9,7 @@ import enum
 import json
 import pathlib
 import uuid
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -261,3 +262,30 @@ def test_the_state_is_not_changed():
     before = json.dumps(QUERIES)
     render_view(QUERIES, BY_STATUS)
     assert json.dumps(QUERIES) == before
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+class Array:
+    """What numeric libraries have in common."""
+
+    def __init__(self, *numbers: float) -> None:
+        self._numbers = numbers
+
+    def tolist(self) -> list[float]:
+        return list(self._numbers)
+
+
+def test_mappings_numbers_and_arrays_that_json_does_not_know():
+    """A read-only mapping, an enum of numbers and an array of a numeric library read as what they hold."""
+    assert render_view({"a": MappingProxyType({"b": 1}), "level": Level.HIGH}) == '{"a":{"b":1},"level":3}'
+    assert render_view([float("nan"), Level.HIGH, Array(1, 2.5)]) == '["NaN",3,[1,2.5]]'
+    assert render_view({"values": Array(1, 2)}) == '{"values":[1,2]}'
+
+
+def test_a_path_that_ends_early_finds_nothing():
+    """Where a path leads through a missing field or a number there is no field, and the others are there."""
+    items = [{"id": 1, "a": {"b": 2}}, {"id": 2, "a": 3}, {"id": 3}]
+    assert render_view(items, ("id", "a.b")) == '[{"id":1,"a.b":2},{"id":2},{"id":3}]'

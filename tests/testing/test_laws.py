@@ -1,0 +1,72 @@
+"""The laws' own corners: what they let pass, so that they accuse nobody wrongly."""
+
+from __future__ import annotations
+
+import pytest
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack.model_call import ModelCall
+from adk_context_pack.testing.conversation import Conversation
+from adk_context_pack.testing.laws import characters, heard, idle_is_identity, must_go_on
+from adk_context_pack.testing.one_request import OneRequest
+from tests.support.events import agent_said, user_said
+
+CALL = ModelCall(agent_name="a", user_content=types.Content(role="user", parts=[types.Part(text="hi")]))
+
+
+def content(*texts, role="user"):
+    return types.Content(role=role, parts=[types.Part(text=text) for text in texts])
+
+
+def tried(*contents):
+    return OneRequest(LlmRequest(contents=list(contents)), CALL)
+
+
+def other_config(request, call):
+    return request.model_copy(update={"config": types.GenerateContentConfig(system_instruction="other")})
+
+
+def equal_config(request, call):
+    return request.model_copy(update={"config": request.config.model_copy()})
+
+
+def nothing(request, call):
+    return request
+
+
+def test_another_config_is_no_idle_pass():
+    """A pass that changes the instruction is not idle; one that copies it for nothing is caught."""
+    idle_is_identity(other_config, tried(content("hi")))
+    with pytest.raises(AssertionError, match="an equal config"):
+        idle_is_identity(equal_config, tried(content("hi")))
+
+
+def test_an_empty_request_has_nobody_to_hear():
+    """Where ADK itself built an empty request, or one without the user's message, no pass has lost it."""
+    heard(nothing, tried())
+    heard(nothing, tried(content("something else")))
+    with pytest.raises(AssertionError, match="the user's message is gone"):
+        heard(lambda request, _: request.model_copy(update={"contents": [content("x")]}), tried(content("hi")))
+
+
+def test_blocks_that_wait_may_become_an_account():
+    """Relayed blocks whose call has no result yet may be retold once it has; finished ones may not."""
+    waits = content("For context:", "[b] called tool `t` with parameters: {}")
+    done = content("For context:", "[b] `t` tool returned result: {}")
+    account = content("Quoted:\n<<<BEGIN_QUOTED_AGENT_CONTENT>>>\n[b] called t -> ok\n<<<END_QUOTED_AGENT_CONTENT>>>")
+    must_go_on([content("hi"), waits], [content("hi"), account])
+    with pytest.raises(AssertionError, match="changed"):
+        must_go_on([content("hi"), waits, done], [content("hi"), account])
+
+
+def test_media_and_code_have_characters():
+    """Parts that are neither text nor call nor result count as well, so that no pass can grow unseen by them."""
+    code = types.Part(executable_code=types.ExecutableCode(code="x" * 500, language="PYTHON"))
+    assert characters([types.Content(role="model", parts=[code])]) > 500
+
+
+def test_a_session_without_a_user_has_no_message():
+    """Where nobody has said anything, or only results were posted back, there is no current message."""
+    assert Conversation(agent="a", events=[agent_said("b", "hm")]).user_content() is None
+    assert Conversation(agent="a", events=[user_said("yes")]).user_content().parts[0].text == "yes"
