@@ -16,7 +16,7 @@ from adk_context_pack._texts import same_texts, text_length, text_part, texts_of
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.relays.proof import RelayedPart
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed
+from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed, summary_blocks
 
 NOTE = f"{QUOTE_BEGIN}left out{QUOTE_END}"
 """What stands where a removed block kept two turns apart. Always the same text: a note that told how much was removed
@@ -113,14 +113,15 @@ def _missing_message(
 ) -> types.Content | None:
     """The user's message that the first block to go answered, where the request begins with that block; else None.
 
-    A dynamic instruction may stand before it: it has the user role, but nobody said it. A task's input stands for the
-    user's message. Looks back only, so that no later event moves what was sent.
+    A dynamic instruction may stand before it: it has the user role, but nobody said it. Where a compaction summary
+    stands there, it tells of the message. A task's input stands for the user's message. Looks back only, so that no
+    later event moves what was sent.
     """
     first = blocks[0]
     if kept.get(first.position, first.parts) or is_isolated(call.context):
         return None
     typed = _typed_before(first.event, call.events)
-    known = {texts_of(content) for content in typed}
+    known = {texts_of(content) for content in typed} | summary_blocks(call.events)
     if any(content.role == "model" or texts_of(content) in known for content in contents[: first.position]):
         return None
     message = typed[-1] if typed else call.user_content

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack._adk import FENCED_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END
+from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END
 
 PartKind = Literal["said", "thought", "call", "result", "native"]
 
@@ -97,6 +97,12 @@ def _render_plain(head: str, payload: str) -> str:
 
 def _render_fenced(head: str, payload: str) -> str:
     return f"{head}\n{QUOTE_BEGIN}\n{elide(payload)}\n{QUOTE_END}"
+
+
+def said_blocks(author: str, said: Sequence[str]) -> list[tuple[str, ...]]:
+    """The texts of the block that ADK makes of what an agent said, in the plain format and in the fenced one."""
+    forms: tuple[tuple[str, _Render], ...] = ((PLAIN_PREAMBLE, _render_plain), (FENCED_PREAMBLE, _render_fenced))
+    return [(preamble, *(render(f"[{author}] said:", text) for text in said)) for preamble, render in forms]
 
 
 def elide(text: str) -> str:

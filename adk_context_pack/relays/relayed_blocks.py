@@ -17,10 +17,12 @@ from google.genai import types
 from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, is_foreign
 from adk_context_pack._texts import Texts, texts_of
 from adk_context_pack.model_call import ModelCall
-from adk_context_pack.relays.proof import RelayedPart, prove
+from adk_context_pack.relays.proof import RelayedPart, prove, said_blocks
 from adk_context_pack.relays.unknown_format import warn_of_unknown_format
 
 _PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
+_SUMMARIZER = "model"
+"""The author that ADK gives its compaction summaries, which up to 2.6.3 it shows as a block of another agent."""
 
 
 class RelayedBlock(NamedTuple):
@@ -57,6 +59,9 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
     for index, content, text in candidates:
         if session.typed and (texts := texts_of(content)) in session.typed:
             doubtful.setdefault(texts, []).append((index, content))
+        elif session.summaries and texts_of(content) in session.summaries:
+            # An agent called `model` said the very same; nothing tells them apart, and a summary must stay.
+            continue
         elif text in _PREAMBLES:
             known.append((index, content))
         else:
@@ -73,11 +78,13 @@ class _Session(NamedTuple):
     Attributes:
         foreign: events of others, oldest first.
         typed: what users typed that starts as a relay does.
+        summaries: how summaries read as blocks, where another agent is named as their author is.
         tied: for a content tied before, by its identity: itself, its event's place in `foreign`, its parts.
     """
 
     foreign: list[Event]
     typed: set[Texts]
+    summaries: set[Texts]
     tied: dict[int, tuple[types.Content, int, list[RelayedPart]]]
 
 
@@ -85,7 +92,19 @@ def _session_of(call: ModelCall) -> _Session:
     found = call.memo.get("relay")
     if not isinstance(found, _Session):
         foreign = [event for event in call.events if is_foreign(event, call.agent_name)]
-        found = call.memo["relay"] = _Session(foreign, _typed_blocks(call.events), {})
+        confusable = any(event.author == _SUMMARIZER for event in foreign)
+        summaries = summary_blocks(call.events) if confusable else set()
+        found = call.memo["relay"] = _Session(foreign, _typed_blocks(call.events), summaries, {})
+    return found
+
+
+def summary_blocks(events: Sequence[Event]) -> set[Texts]:
+    """The texts of compaction summaries where ADK shows them as blocks."""
+    found: set[Texts] = set()
+    for event in events:
+        if (compaction := event.actions.compaction) is not None:
+            said = [part.text for part in compaction.compacted_content.parts or () if part.text]
+            found.update(said_blocks(_SUMMARIZER, said))
     return found
 
 
