@@ -21,10 +21,11 @@ def pytest_configure(config):
 
 
 def pytest_terminal_summary(terminalreporter):
-    if any(
-        "laws" in report.keywords
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if hasattr(report, "keywords")
-    ):
-        terminalreporter.write_line(f"laws: LAWS_SEED={LAWS_SEED} LAWS_EXAMPLES={LAWS_EXAMPLES} for each law and pass")
+    done = [r for reports in terminalreporter.stats.values() for r in reports if getattr(r, "when", "") == "call"]
+    counts = [value for report in done for name, value in report.user_properties if name == "laws"]
+    if counts:
+        tried = [fingerprint for fingerprints, _ in counts for fingerprint in fingerprints]
+        terminalreporter.write_line(
+            f"laws: LAWS_SEED={LAWS_SEED} LAWS_EXAMPLES={LAWS_EXAMPLES}: {len(tried)} conversations,"
+            f" {len(set(tried))} of them different, {sum(times for _, times in counts)} times through passes"
+        )

@@ -7,20 +7,41 @@ typed is lost, and no provider finds more to refuse.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Protocol
 
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack.model_call import ModelCall
-from adk_context_pack.testing.laws import heard, idle_is_identity, never_grows, paired, pure, settled, steady
+from adk_context_pack.testing import laws as seven
+from adk_context_pack.testing.laws import heard, idle_is_identity, never_grows, paired, pure, settled
 from adk_context_pack.testing.picture import picture
+from tests.support.built_once import BuiltOnce
 from tests.support.conversations import Conversation
 from tests.support.provider_rules import new_problems
 
 Apply = Callable[[LlmRequest, ModelCall], LlmRequest]
+Told = Conversation | BuiltOnce
 
 
-def keeps_what_users_typed(apply: Apply, conversation: Conversation) -> None:
+class Tried(Protocol):
+    """What the laws are tried on: passes with a name, as `Case`."""
+
+    name: str
+    except_for: frozenset[str]
+
+    def __call__(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """The request after the passes."""
+
+
+def steady(apply: Apply, conversation: Told) -> None:
+    """What was already sent stays a prefix, save where ADK itself starts a request anew."""
+    for stretch in (conversation if isinstance(conversation, BuiltOnce) else BuiltOnce(conversation)).stretches():
+        seven.steady(apply, stretch)
+
+
+def keeps_what_users_typed(apply: Apply, conversation: Told) -> None:
     """Every message of a user stands in the result as often as it stood in the request; for passes that cut nothing."""
     request, call = conversation.built()
     result = apply(request, call)
@@ -30,7 +51,7 @@ def keeps_what_users_typed(apply: Apply, conversation: Conversation) -> None:
     assert not lost, f"{len(lost)} messages of a user are gone"
 
 
-def no_new_problem(apply: Apply, conversation: Conversation) -> None:
+def no_new_problem(apply: Apply, conversation: Told) -> None:
     """No provider has more to refuse than before."""
     request, call = conversation.built()
     result = apply(request, call)
@@ -52,7 +73,7 @@ LAWS: tuple[Callable[[Apply, Conversation], None], ...] = (
 """All of them; `keeps_what_users_typed` is for passes that cut nothing."""
 
 
-def check(apply: Apply, conversation: Conversation, *, except_for: Collection[str] = ()) -> None:
+def check(apply: Apply, conversation: Told, *, except_for: Collection[str] = ()) -> None:
     """All laws, save those named in `except_for`; the law that is broken is named in the error."""
     for law in LAWS:
         if law.__name__ not in except_for:
@@ -61,3 +82,31 @@ def check(apply: Apply, conversation: Conversation, *, except_for: Collection[st
             except Exception as error:
                 error.add_note(f"law: {law.__name__}")
                 raise
+
+
+def check_cases(cases: Sequence[Tried], conversation: Told) -> None:
+    """All laws on several cases; the case and the law that is broken are named in the error.
+
+    Whether anything was written into is looked at once for all of them, since that takes as long as the other laws
+    together. Afterwards it cannot be told which of them it was: what is written a second time changes nothing.
+    """
+
+    def all_of_them(request: LlmRequest, call: ModelCall) -> LlmRequest:
+        for case in cases:
+            case(request, replace(call, memo={}, notes=[]))
+        return request
+
+    _named(f"one of {'; '.join(case.name for case in cases)}", all_of_them, conversation, {pure.__name__})
+    for case in cases:
+        _named(case.name, case, conversation, _NAMES - case.except_for - {pure.__name__})
+
+
+def _named(name: str, apply: Apply, conversation: Told, wanted: Collection[str]) -> None:
+    try:
+        check(apply, conversation, except_for=_NAMES - wanted)
+    except Exception as error:
+        error.add_note(f"case: {name}")
+        raise
+
+
+_NAMES = frozenset(law.__name__ for law in LAWS)

@@ -1,9 +1,12 @@
-"""Every pass that the laws are tried on: the one list to add a new pass to."""
+"""Every pass that the laws are tried on, and what is made of them: every pair, and whole orders.
+
+A new pass is added to `PASSES`; the pairs follow from it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 from google.adk.models.llm_request import LlmRequest
 
@@ -16,6 +19,8 @@ from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.keep_newest_result import KeepNewestResult
 from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack.presets import default_passes
+from tests.support.all_passes import every_pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,59 +29,110 @@ class Case:
 
     Attributes:
         name: as it stands in the test's id.
-        make: builds the passes anew.
+        passes: in their order; they keep nothing between two calls.
         except_for: laws that the pass is declared to be an exception of.
     """
 
     name: str
-    make: Callable[[], tuple[ContextPass, ...]]
+    passes: tuple[ContextPass, ...]
     except_for: frozenset[str] = frozenset()
 
     def __call__(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """The request after the passes."""
-        for entry in self.make():
+        for entry in self.passes:
             request = entry.apply(request, call)
         return request
 
-
-def case(name: str, *make: Callable[[], ContextPass], except_for: set[str] | None = None) -> Case:
-    """A case of the passes that `make` builds."""
-    return Case(name=name, make=lambda: tuple(build() for build in make), except_for=frozenset(except_for or ()))
-
-
-def _compact() -> CompactState:
-    return CompactState(key="gaql_queries", select=("id", "status"))
+    @property
+    def kinds(self) -> tuple[type[ContextPass], ...]:
+        """The classes of the passes."""
+        return tuple(map(type, self.passes))
 
 
-GROWS = {"never_grows"}  # filling in what an instruction asks for is the one exception of that law
+EXCEPTIONS: dict[type[ContextPass], frozenset[str]] = {
+    # Fills in what an instruction asks for, which is longer than the placeholder.
+    CompactState: frozenset({"never_grows"}),
+    # These change what was sent at declared points; how seldom is measured in their own tests.
+    ClearToolResults: frozenset({"steady"}),
+    DropOldThoughts: frozenset({"steady"}),
+    KeepNewestResult: frozenset({"steady"}),
+    # So does this one, and there it drops whole turns.
+    FitTokenBudget: frozenset({"steady", "keeps_what_users_typed"}),
+}
+"""The laws that a pass is an exception of, and with it everything that it is a part of."""
+
+_SETTLED = frozenset({"settled"})
+
+TOGETHER: dict[tuple[type[ContextPass], ...], frozenset[str]] = {
+    # A small block that waits for its result is left to strip by cast, and retold with its result once that is there.
+    (CastNarrative, StripForContext): frozenset({"steady"}),
+    # The first of these decides by what everything weighs, and the second then changes the weight of what stays: asked
+    # again, the first would decide on something else. This is why they come last in the default order.
+    (ClearToolResults, CastNarrative): _SETTLED,
+    (ClearToolResults, StripForContext): _SETTLED,
+    (FitTokenBudget, CastNarrative): _SETTLED,
+    (FitTokenBudget, StripForContext): _SETTLED,
+    (FitTokenBudget, CompactState): _SETTLED,
+}
+"""The laws that only the two together are an exception of, in this order."""
+
+
+def case(name: str, *passes: ContextPass) -> Case:
+    """A case of passes, with the exceptions that they are declared to be."""
+    kinds = tuple(map(type, passes))
+    spared = [EXCEPTIONS.get(kind, frozenset()) for kind in kinds] + [TOGETHER.get(kinds, frozenset())]
+    return Case(name=name, passes=passes, except_for=frozenset().union(*spared))
+
+
+def pairs_of(cases: tuple[Case, ...]) -> tuple[Case, ...]:
+    """Every ordered pair of different passes, each in all its settings."""
+    return tuple(
+        case(f"{one.name}, {other.name}", *one.passes, *other.passes)
+        for one, other in product(cases, repeat=2)
+        if one.kinds != other.kinds
+    )
+
+
+_COMPACT = CompactState(key="gaql_queries", select=("id", "status"))
 
 PASSES = (
-    case("strip", StripForContext),
-    case("strip all", lambda: StripForContext(keep_said=False)),
-    case("strip some", lambda: StripForContext(keep_agents=["агент"], keep_tools=["get-issue", "run_query"])),
-    case("cast", CastNarrative),
-    case("cast short", lambda: CastNarrative(max_said_chars=20, max_args_chars=20, max_result_chars=20)),
-    case("compact", _compact, except_for=GROWS),
+    case("strip", StripForContext()),
+    case("strip all", StripForContext(keep_said=False)),
+    case("strip some", StripForContext(keep_agents=["агент"], keep_tools=["get-issue", "run_query"])),
+    case("cast", CastNarrative()),
+    case("cast short", CastNarrative(max_said_chars=20, max_args_chars=20, max_result_chars=20)),
+    case("compact", _COMPACT),
+    case("thoughts", DropOldThoughts()),
+    case("newest", KeepNewestResult(min_tokens=1)),
+    case("clear", ClearToolResults()),
+    case("clear all", ClearToolResults(keep_results=0, min_tokens=1, clear_args=True)),
+    case("fit", FitTokenBudget(max_tokens=1500)),
+    case("fit some", FitTokenBudget(max_tokens=500)),
+    case("fit small", FitTokenBudget(max_tokens=1, cut_to=0.01)),
+    case("fit turns", FitTokenBudget(max_tokens=400, keep_turns=2, cut_to=0.9)),
 )
-PAIRS = (
-    case("strip, cast", StripForContext, CastNarrative),
-    # A small block that waits for its result is left to strip by cast, and retold with its result once that is there.
-    case("cast, strip", CastNarrative, StripForContext, except_for={"steady"}),
-    case("compact, cast", _compact, CastNarrative, except_for=GROWS),
-    case("strip, compact", StripForContext, _compact, except_for=GROWS),
+"""The one list: every built-in pass, in settings that bite on small conversations."""
+
+PAIRS = pairs_of(PASSES)
+
+ORDERS = (
+    case("default", *default_passes(max_tokens=2000)),
+    case("default, small", *default_passes(max_tokens=300)),
+    case("default, strip", *default_passes(max_tokens=300, relays="strip")),
+    case("default, all of the window", *default_passes(max_tokens=838_860)),
+    case("every pass", _COMPACT, *every_pass(500, CastNarrative())),
+    case("every pass, strip", _COMPACT, *every_pass(500, StripForContext())),
 )
-STEPS = {"steady", "keeps_what_users_typed"}  # these cut at declared points; how seldom is measured in their own tests
-HISTORY = (
-    case("clear", ClearToolResults, except_for=STEPS),
-    case("clear all", lambda: ClearToolResults(keep_results=0, min_tokens=1, clear_args=True), except_for=STEPS),
-    case("fit", lambda: FitTokenBudget(max_tokens=1500), except_for=STEPS),
-    case("fit small", lambda: FitTokenBudget(max_tokens=1, cut_to=0.01), except_for=STEPS),
-    case("fit turns", lambda: FitTokenBudget(max_tokens=400, keep_turns=2, cut_to=0.9), except_for=STEPS),
-    case("thoughts", DropOldThoughts, except_for=STEPS),
-    case("newest", lambda: KeepNewestResult(min_tokens=1), except_for=STEPS),
-    case("newest, clear", KeepNewestResult, ClearToolResults, except_for=STEPS),
-    case("clear, fit", ClearToolResults, lambda: FitTokenBudget(max_tokens=800), except_for=STEPS),
-    case("strip, fit", StripForContext, lambda: FitTokenBudget(max_tokens=500), except_for=STEPS),
-    case("cast, fit", CastNarrative, lambda: FitTokenBudget(max_tokens=500), except_for=STEPS),
-)
-CASES = PASSES + PAIRS + HISTORY
+"""The default order and the one with every pass, as the plugin runs them, under several budgets."""
+
+CASES = PASSES + PAIRS + ORDERS
+
+
+def _groups() -> dict[str, tuple[Case, ...]]:
+    begun = {made.kinds[0]: made.passes[0].name for made in PASSES}
+    pairs = {name: tuple(pair for pair in PAIRS if pair.kinds[0] is kind) for kind, name in begun.items()}
+    return {"alone": PASSES} | {f"{name} first": made for name, made in pairs.items()} | {"orders": ORDERS}
+
+
+GROUPS = _groups()
+"""All cases: each pass alone, the pairs by the pass that comes first, and the orders."""

@@ -2,153 +2,40 @@
 
 from __future__ import annotations
 
-import copy
 import logging
+from collections.abc import Callable
 
 import pytest
-from google.genai import types
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from tests.laws import laws
+from tests.laws import breakers, laws
+from tests.laws.breakers import Bad
+from tests.laws.passes import PASSES, case, pairs_of
+from tests.support.built_once import BuiltOnce
 from tests.support.conversations import Conversation, conversations
 from tests.support.laws_settings import LAWS_SEED
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]
 
-
-def does_nothing(request, call):
-    """The pass that keeps every law."""
-    return request
-
-
-def with_contents(request, contents):
-    return request.model_copy(update={"contents": contents})
-
-
-def writes_into_an_event(request, call):
-    """Marks results as seen in the session's own dict."""
-    for event in call.events:
-        for response in event.get_function_responses():
-            response.response["seen"] = True
-    return request
-
-
-def swaps_the_requests_list(request, call):
-    """Assigns to the request instead of building a new one."""
-    request.contents = list(request.contents)
-    return request
-
-
-def swaps_an_equal_copy_into_an_event(request, call):
-    """Leaves values alike, but objects of the session are others than before."""
-    for event in call.events:
-        if event.content and event.content.parts:
-            event.content.parts = copy.deepcopy(event.content.parts)
-    return request
-
-
-def copies_for_nothing(request, call):
-    """Gives back an equal list."""
-    return with_contents(request, list(request.contents))
-
-
-def drops_one_each_time(request, call):
-    """Drops the first content that is not the user's current message, again and again."""
-    for index, content in enumerate(request.contents):
-        if content.role == "user" and content != call.user_content and len(request.contents) > 1:
-            return with_contents(request, [*request.contents[:index], *request.contents[index + 1 :]])
-    return request
-
-
-def adds_a_note(request, call):
-    """Says that it was there."""
-    if not request.contents or any((p.text or "") == "was here" for c in request.contents for p in c.parts or ()):
-        return request
-    note = types.Content(role="user", parts=[types.Part(text="was here")])
-    return with_contents(request, [note, *request.contents])
-
-
-def drops_results(request, call):
-    """Drops contents with results, and leaves their calls."""
-    kept = [content for content in request.contents if not any(p.function_response for p in content.parts or ())]
-    return request if len(kept) == len(request.contents) else with_contents(request, kept)
-
-
-def cuts_a_window(request, call):
-    """A sliding window of the last three contents, as `contents[-3:]`."""
-    return request if len(request.contents) <= 3 else with_contents(request, request.contents[-3:])
-
-
-def forgets_the_user(request, call):
-    """Drops the user's current message."""
-    kept = [content for content in request.contents if content != call.user_content]
-    return request if len(kept) == len(request.contents) else with_contents(request, kept)
-
-
-def trims_the_users_words(request, call):
-    """Takes the user's spaces away."""
-    if not any((p.text or "") != (p.text or "").strip() for c in request.contents for p in c.parts or ()):
-        return request
-    contents = copy.deepcopy(request.contents)
-    for content in contents:
-        for part in content.parts or ():
-            part.text = part.text and part.text.strip()
-    return with_contents(request, contents)
-
-
-def drops_all_blocks(request, call):
-    """The circulating recipe: everything whose first part reads like a relay, whoever wrote it."""
-    kept = [c for c in request.contents if not (c.parts and (c.parts[0].text or "").startswith("For context"))]
-    return request if len(kept) == len(request.contents) else with_contents(request, kept)
-
-
-def counts_what_it_dropped(request, call):
-    """Replaces the first content by a number that changes with every event."""
-    if not request.contents or not call.events or len((request.contents[0].parts or [types.Part()])[0].text or "") < 3:
-        return request
-    number = types.Content(role=request.contents[0].role, parts=[types.Part(text=str(len(call.events) % 100))])
-    return with_contents(request, [number, *request.contents[1:]])
-
-
-def loses_signatures(request, call):
-    """Builds call parts anew, without their thought signatures."""
-    if not any(part.thought_signature for content in request.contents for part in content.parts or ()):
-        return request
-    contents = [
-        content.model_copy(
-            update={"parts": [part.model_copy(update={"thought_signature": None}) for part in content.parts or ()]}
-        )
-        for content in request.contents
-    ]
-    return with_contents(request, contents)
-
-
-def raises(request, call):
-    """Meets something that it did not expect."""
-    if any(not content.parts for content in request.contents) or len(request.contents) > 4:
-        raise TypeError
-    return request
-
-
 BREAKERS = [
-    (laws.pure, writes_into_an_event),
-    (laws.pure, swaps_the_requests_list),
-    (laws.pure, swaps_an_equal_copy_into_an_event),
-    (laws.idle_is_identity, copies_for_nothing),
-    (laws.settled, drops_one_each_time),
-    (laws.never_grows, adds_a_note),
-    (laws.paired, drops_results),
-    (laws.paired, cuts_a_window),
-    (laws.heard, forgets_the_user),
-    (laws.heard, trims_the_users_words),
-    (laws.heard, drops_all_blocks),
-    (laws.keeps_what_users_typed, drops_all_blocks),
-    (laws.steady, cuts_a_window),
-    (laws.steady, counts_what_it_dropped),
-    (laws.no_new_problem, drops_results),
-    (laws.no_new_problem, cuts_a_window),
-    (laws.no_new_problem, loses_signatures),
-    (laws.settled, raises),
+    (laws.pure, breakers.writes_into_an_event),
+    (laws.pure, breakers.swaps_the_requests_list),
+    (laws.pure, breakers.swaps_an_equal_copy_into_an_event),
+    (laws.idle_is_identity, breakers.copies_for_nothing),
+    (laws.settled, breakers.drops_one_each_time),
+    (laws.never_grows, breakers.adds_a_note),
+    (laws.paired, breakers.drops_results),
+    (laws.paired, breakers.cuts_a_window),
+    (laws.heard, breakers.forgets_the_user),
+    (laws.heard, breakers.trims_the_users_words),
+    (laws.heard, breakers.drops_all_blocks),
+    (laws.keeps_what_users_typed, breakers.drops_all_blocks),
+    (laws.steady, breakers.cuts_a_window),
+    (laws.steady, breakers.counts_what_it_dropped),
+    (laws.no_new_problem, breakers.drops_results),
+    (laws.no_new_problem, breakers.cuts_a_window),
+    (laws.no_new_problem, breakers.loses_signatures),
+    (laws.settled, breakers.raises),
 ]
 
 
@@ -159,8 +46,8 @@ def _quiet():
     logging.disable(logging.NOTSET)
 
 
-def tried(apply, law=None) -> None:
-    """Tries one law, or all, on conversations until one breaks it."""
+def looked_at(check: Callable[[Conversation], None]) -> None:
+    """Calls `check` with conversations until it raises."""
 
     @seed(LAWS_SEED)
     @settings(
@@ -172,10 +59,7 @@ def tried(apply, law=None) -> None:
     )
     @given(conversations())
     def look(conversation: Conversation) -> None:
-        if law:
-            law(apply, conversation)
-        else:
-            laws.check(apply, conversation)
+        check(conversation)
 
     look()
 
@@ -184,7 +68,7 @@ def tried(apply, law=None) -> None:
 def test_a_bad_pass_breaks_its_law(law, apply):
     """The generator finds a conversation on which the bad pass is caught."""
     with pytest.raises((AssertionError, TypeError)):
-        tried(apply, law)
+        looked_at(lambda conversation: law(apply, conversation))
 
 
 def test_every_law_has_a_pass_that_breaks_it():
@@ -192,9 +76,37 @@ def test_every_law_has_a_pass_that_breaks_it():
     assert {law for law, _ in BREAKERS} == set(laws.LAWS)
 
 
+def test_a_pair_that_breaks_a_law_is_noticed_where_neither_of_its_members_does():
+    """Each of two passes is settled; one after the other they never are."""
+    even, odd = case("even", Bad(breakers.makes_lengths_even)), case("odd", Bad(breakers.makes_lengths_odd))
+    both = case("even, odd", *even.passes, *odd.passes)
+    looked_at(lambda conversation: [laws.settled(made, conversation) for made in (even, odd)])
+    with pytest.raises(AssertionError, match="second time"):
+        looked_at(lambda conversation: laws.settled(both, conversation))
+
+
+@pytest.mark.parametrize("other", PASSES, ids=lambda made: made.name)
+def test_a_broken_pass_is_noticed_in_every_pair(other):
+    """The pairs that the list of passes makes are tried among sound ones, and the error names the pair that is not."""
+    pairs = pairs_of((case("broken", Bad(breakers.drops_results)), other))
+    assert [pair.name for pair in pairs] == [f"broken, {other.name}", f"{other.name}, broken"]
+    for pair in pairs:
+        with pytest.raises(AssertionError) as error:
+            looked_at(lambda conversation, pair=pair: laws.check_cases([*PASSES[:2], pair], BuiltOnce(conversation)))
+        assert f"case: {pair.name}" in error.value.__notes__
+
+
+def test_what_writes_is_noticed_among_passes_that_do_not():
+    """Whether anything was written into is looked at once for several cases, and all of them are named."""
+    cases = [*PASSES[:2], case("writes", Bad(breakers.writes_into_an_event))]
+    with pytest.raises(AssertionError) as error:
+        looked_at(lambda conversation: laws.check_cases(cases, BuiltOnce(conversation)))
+    assert {"law: pure", "case: one of strip; strip all; writes"} <= set(error.value.__notes__)
+
+
 @seed(LAWS_SEED)
 @settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(conversation=conversations())
 def test_the_pass_that_does_nothing_keeps_every_law(conversation):
     """The laws ask nothing that ADK's own requests do not fulfil."""
-    laws.check(does_nothing, conversation)
+    laws.check(breakers.does_nothing, conversation)

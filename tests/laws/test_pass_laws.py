@@ -1,23 +1,29 @@
-"""The laws of `laws.py`, over every pass of `passes.py`, on generated conversations.
+"""The laws of `laws.py`, over every pass, every pair and whole orders of `passes.py`, on generated conversations.
 
-`LAWS_EXAMPLES` sets how many conversations each pass is tried on, `LAWS_SEED` the seed ("random" for a new one), and
-`LAWS_SHRINK=0` shows the first conversation that breaks a law, not the smallest. Examples and seed are
-printed at the end of the run.
+`LAWS_EXAMPLES` sets how many conversations are tried in all, each on `LAWS_CASES` of the cases; `LAWS_SEED` the seed
+("random" for a new one); and `LAWS_SHRINK=0` shows the first conversation that breaks a law, not the smallest. Numbers
+and seed are printed at the end of the run.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from zlib import crc32
 
 import pytest
 from google.adk.events.event import Event
 from hypothesis import given, seed
+from hypothesis import strategies as st
 
+import adk_context_pack
+from adk_context_pack.context_pass import ContextPass
 from tests.laws import laws
-from tests.laws.passes import CASES, Case
+from tests.laws.passes import CASES, GROUPS, PAIRS, PASSES, Case
+from tests.support.built_once import BuiltOnce
 from tests.support.conversations import Conversation, conversations
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
-from tests.support.laws_settings import LAWS_SEED, laws_settings
+from tests.support.laws_settings import LAWS_CASES, laws_settings, shares
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]
 
@@ -30,13 +36,28 @@ def _quiet():
     logging.disable(logging.NOTSET)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@seed(LAWS_SEED)
-@laws_settings()
-@given(conversation=conversations())
-def test_the_laws_hold(case: Case, conversation: Conversation):
-    """Every law holds for the pass on any conversation, save those that the pass is declared to be an exception of."""
-    laws.check(case, conversation, except_for=case.except_for)
+def some_of(cases: Sequence[Case]) -> st.SearchStrategy[list[Case]]:
+    """`LAWS_CASES` different cases, far from each other in the list."""
+    count = min(LAWS_CASES, len(cases))
+    return st.integers(0, len(cases) - 1).map(
+        lambda start: [cases[(start + number * len(cases) // count) % len(cases)] for number in range(count)]
+    )
+
+
+@pytest.mark.parametrize(("group", "number", "examples"), shares(GROUPS))
+def test_the_laws_hold(group: str, number: int, examples: int, record_property):
+    """Every law holds for each case on any conversation, save those that it is declared to be an exception of."""
+    tried: list[int] = []
+
+    @seed(number)
+    @laws_settings(examples)
+    @given(conversation=conversations(), cases=some_of(GROUPS[group]))
+    def look(conversation: Conversation, cases: list[Case]) -> None:
+        tried.append(crc32(repr(conversation).encode(errors="surrogatepass")))
+        laws.check_cases(cases, BuiltOnce(conversation))
+
+    look()
+    record_property("laws", (tried, len(tried) * min(LAWS_CASES, len(GROUPS[group]))))
 
 
 def nobodys(event: Event) -> Event:
@@ -44,9 +65,20 @@ def nobodys(event: Event) -> Event:
     return event.model_copy(update={"author": None})
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_events_of_nobody_break_no_law(case: Case):
+@pytest.mark.parametrize("group", GROUPS)
+def test_events_of_nobody_break_no_law(group: str):
     """An event whose author is None, which ADK relays as `[None]`, is a block like any other."""
     logs = [agent_called("x", "look_up", "adk-1", city="Oslo" * 200), tool_returned("x", "look_up", {"a": 1}, "adk-1")]
     events = [user_said("hi"), *map(nobodys, [agent_said("x", "I looked at it. " * 40), *logs])]
-    laws.check(case, Conversation(agent="writer", events=tuple(events)), except_for=case.except_for)
+    laws.check_cases(GROUPS[group], BuiltOnce(Conversation(agent="writer", events=tuple(events))))
+
+
+def test_every_built_in_pass_is_tried_alone_and_with_every_other():
+    """A pass that is public is in the list, and each two of them are a pair in both orders."""
+    public = {getattr(adk_context_pack, name) for name in adk_context_pack.__all__}
+    built_in = {
+        entry for entry in public if isinstance(entry, type) and issubclass(entry, ContextPass) and entry != ContextPass
+    }
+    assert {kind for made in PASSES for kind in made.kinds} == built_in
+    assert {made.kinds for made in PAIRS} == {(a, b) for a in built_in for b in built_in if a != b}
+    assert sorted(made.name for made in CASES) == sorted(made.name for group in GROUPS.values() for made in group)

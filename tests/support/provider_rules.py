@@ -257,4 +257,4 @@ def _parts(contents: Contents) -> Iterator[types.Part]:
 def _body(part: types.Part) -> str:
     if part.function_call:
         return f"{part.function_call.name}({part.function_call.args})"
-    return part.text or "a part without text"
+    return part.text or repr(part.model_dump(exclude={"thought_signature"}, exclude_none=True))

@@ -100,6 +100,15 @@ def test_a_lost_signature_is_noticed():
     assert lost_signatures(before, [user("hi"), calls("a"), results("a")])
 
 
+def test_a_part_that_is_put_in_lost_no_signature():
+    """An empty text that is signed, as Gemini sends it at the end of a stream, is not taken for media without one."""
+    signed = types.Part(text="", thought_signature=b"s")
+    media = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png"))
+    before, message = types.Content(role="model", parts=[signed]), types.Content(role="user", parts=[media])
+    assert lost_signatures([before], [message, before]) == []
+    assert lost_signatures([before], [types.Content(role="model", parts=[types.Part(text="")])])
+
+
 def test_problems_that_were_there_before_are_not_new():
     """What came in broken may go out broken in the same way; what is broken now counts for each provider."""
     broken = [model("so"), user("hi"), calls("a"), user("and?")]
