@@ -43,6 +43,7 @@ class KnownContents:
         self._growers: dict[Hashable, Grower] = {}
         self._columns: dict[Hashable, list[Any]] = {}
         self._tallies: dict[Hashable, _Tally] = {}
+        self._drawers: dict[Hashable, dict[Any, Any]] = {}
 
     def is_of(self, contents: Sequence[types.Content]) -> bool:
         """Whether `contents` is the list that was met, and nobody has added to it since."""
@@ -64,6 +65,7 @@ class KnownContents:
             self._growers.clear()
             self._columns.clear()
             self._tallies.clear()
+            self._drawers.clear()
         self.marks = marks
         self.contents = contents
         return self
@@ -91,6 +93,10 @@ class KnownContents:
         if len(values) < len(items):
             values.extend(map(find, items[len(values) :]))
         return values
+
+    def drawer(self, name: Hashable) -> dict[Any, Any]:
+        """A place for what is found out about single contents, emptied when the contents are others."""
+        return self._drawers.setdefault(name, {})
 
     def tally(self, name: Hashable, find: Callable[[types.Content], Iterable[tuple[str, int]]]) -> Mapping[str, int]:
         """The sums of what `find` finds for each content, by name; asked once for each content."""

@@ -39,10 +39,9 @@ def payload_text(value: Any) -> str:
         return ",".join(_leaves(value))
 
 
-def weigh_payload(value: Any) -> tuple[int, int]:
-    """The bytes of call arguments or a tool's response (any JSON-like value), and an estimate of their tokens."""
-    data = _payload_bytes(value)
-    return len(data), _bytes_to_tokens(data)
+def estimate_payload(value: Any) -> int:
+    """An estimate of the tokens in call arguments or a tool's response (any JSON-like value)."""
+    return _bytes_to_tokens(_payload_bytes(value))
 
 
 def _payload_bytes(value: Any) -> bytes:

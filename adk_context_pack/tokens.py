@@ -8,19 +8,16 @@ from typing import Any, TypeVar
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._weights import Weights
 from adk_context_pack.errors import SettingError
 from adk_context_pack.known_contents import known_contents
 from adk_context_pack.model_call import ModelCall
-from adk_context_pack.token_estimate import estimate_tokens, payload_text, weigh_payload
+from adk_context_pack.token_estimate import estimate_payload, estimate_tokens, payload_text
 
 Found = TypeVar("Found")
 Counter = Callable[[str], int]
 """A tokenizer of one's own: from text to its number of tokens."""
 
 _CONTENT_OVERHEAD = 4
-_MAX_COUNTERS = 8
-_WEIGHTS: dict[int, tuple[Counter | None, Weights[int]]] = {}
 _IMAGE_TOKENS = 258
 """What Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
 
@@ -58,36 +55,38 @@ def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
 
 
 class TokenMeter:
-    """Counts requests for one model call; what was counted once, in this call or before, is not counted again.
+    """Counts requests for one model call; what was counted once in a run is not counted again.
 
     Args:
         counter: from text to tokens; without one, `estimate_tokens`.
-        call: the model call whose requests are counted, so that what was there at the run's call before is known.
+        call: the model call whose requests are counted; texts and contents that an earlier call of its run has counted
+            are known by it.
 
     Attributes:
         name: the same for meters that count the same.
 
-    A meter remembers contents by identity and keeps them alive, so it lives for one model call. Texts and payloads are
-    remembered for the process, in bounded memory.
+    A meter remembers contents and payloads by identity and keeps them alive, so it lives for one model call.
     """
 
     def __init__(self, *, counter: Counter | None = None, call: ModelCall | None = None) -> None:
-        self._call = call
         self.name = ("counter", id(counter))
+        self._call = call
         self._count_text = counter or estimate_tokens
-        self._weigh_payload = weigh_payload if counter is None else _counted(counter)
-        self._weights = _weights_of(counter)
-        self._known_texts = self._weights.texts
+        self._count_payload = estimate_payload if counter is None else _counted(counter)
+        self._texts: dict[str, int] = {} if call is None else call.run_memo.setdefault(("texts", self.name), {})
         self._seen: dict[int, tuple[object, int]] = {}
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
-        return self._weights.of_text(text, self._count_text)
+        known = self._texts.get(text)
+        if known is None:
+            self._texts[text] = known = self._count_text(text)
+        return known
 
     def payload(self, value: Any) -> int:
         """Tokens of call arguments or a tool's response (any JSON-like value)."""
         # By identity: ADK's copies of a content share the payload with the session's event.
-        return self._weights.of(value, self._weigh_payload) if value else 1
+        return self._remembered(value, self._count_payload) if value else 1
 
     def part(self, part: types.Part) -> int:
         """Tokens of one part, media included."""
@@ -106,7 +105,7 @@ class TokenMeter:
             count = _CONTENT_OVERHEAD
             for part in content.parts or ():
                 # Nearly all texts are known from the call before, and this is asked for each content of a request.
-                known = self._known_texts.get(part.text) if part.text is not None else None
+                known = self._texts.get(part.text) if part.text is not None else None
                 count += self.part(part) if known is None else known
             self._seen[id(content)] = seen = (content, count)
         return seen[1]
@@ -175,19 +174,5 @@ class TokenMeter:
         return 0
 
 
-def _counted(counter: Counter) -> Callable[[Any], tuple[int, int]]:
-    def weigh(value: Any) -> tuple[int, int]:
-        text = payload_text(value)
-        return len(text), counter(text)
-
-    return weigh
-
-
-def _weights_of(counter: Counter | None) -> Weights[int]:
-    """What is remembered of one way to count; by identity, since a callable need not be hashable."""
-    held = _WEIGHTS.get(id(counter))
-    if held is None:
-        if len(_WEIGHTS) >= _MAX_COUNTERS:
-            _WEIGHTS.pop(next(iter(_WEIGHTS)))
-        _WEIGHTS[id(counter)] = held = (counter, Weights())
-    return held[1]
+def _counted(counter: Counter) -> Callable[[Any], int]:
+    return lambda value: counter(payload_text(value))

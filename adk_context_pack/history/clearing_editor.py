@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from google.genai import types
 
-from adk_context_pack._weights import Weights
 from adk_context_pack.history.cleared_note import arguments_note, is_note, note_length, result_note
 from adk_context_pack.history.copies import changed
 from adk_context_pack.history.pairing import Place
+from adk_context_pack.known_contents import KnownContents
 from adk_context_pack.token_estimate import payload_text
 from adk_context_pack.tokens import TokenMeter
 
@@ -19,19 +19,21 @@ _CHARACTERS_A_TOKEN = 0.7
 """The densest text there is for the estimate: four bytes a character, three bytes a token."""
 
 
-_BYTES_A_TOKEN = 4
-_Notes = dict[tuple[str | None, int, bool], dict[str, str]]
-_NOTES: Weights[_Notes] = Weights()
+class _Note(NamedTuple):
+    words: dict[str, str]
+    tokens: int
 
 
 class ClearingEditor:
     """Builds new contents where something changes; what it was given stays as it is."""
 
-    def __init__(self, contents: Sequence[types.Content], meter: TokenMeter, *, findable: bool) -> None:
+    def __init__(self, known: KnownContents, meter: TokenMeter, *, findable: bool) -> None:
         self.count = self.saved = 0
-        self._contents = contents
         self.meter = meter
         self.findable = findable
+        self._contents = known.contents
+        # Old results are cleared again at each call, and most of the time would go into writing the same notes.
+        self._notes: dict[Place, _Note] = known.drawer(("notes", findable, meter.name))
         self._parts: dict[int, list[types.Part]] = {}
 
     def is_worth_it(self, place: Place, size: int) -> bool:
@@ -43,25 +45,27 @@ class ClearingEditor:
         # A note is shorter than this whatever it says, so that most need not be written to be measured.
         if size > _LARGEST_NOTE:
             return True
-        note = self._note(place, size)
-        if self.meter.payload(note) >= size:
+        note, tokens = self._note(place, size)
+        if tokens >= size:
             return False
         # Writing out a body takes longer than all the rest, and no body has fewer characters than this.
         return note_length(note) <= size * _CHARACTERS_A_TOKEN or is_shorter(note, result.response)
 
     def clear_result(self, place: Place, size: int) -> bool:
         """Puts a note in place of a result's body."""
-        return self.put_result(place, size, self._note(place, size))
+        return self._put(place, size, self._note(place, size))
 
     def put_result(self, place: Place, size: int, note: dict[str, str]) -> bool:
         """Puts `note` in place of a result's body, if it is smaller."""
+        return self._put(place, size, _Note(note, self.meter.payload(note)))
+
+    def _put(self, place: Place, size: int, note: _Note) -> bool:
         result = self._part(place).function_response
-        saved = size - self.meter.payload(note)
-        if result is None or saved <= 0:
+        if result is None or note.tokens >= size:
             return False
         self.count += 1
-        self.saved += saved
-        self._replace(place, "function_response", changed(result, "response", note))
+        self.saved += size - note.tokens
+        self._replace(place, "function_response", changed(result, "response", note.words))
         return True
 
     def clear_args(self, place: Place, min_tokens: int) -> None:
@@ -84,14 +88,13 @@ class ClearingEditor:
             rebuilt[index] = changed(rebuilt[index], "parts", parts)
         return rebuilt
 
-    def _note(self, place: Place, size: int) -> dict[str, str]:
-        result = self._part(place).function_response or types.FunctionResponse()
-        # Old results are cleared again at each call: most of the time of clearing would go into writing the same notes.
-        notes = _NOTES.of(result.response, lambda _: (size * _BYTES_A_TOKEN, {}))
-        key = (result.name, size, self.findable)
-        if key not in notes:
-            notes[key] = result_note(result.name, result.response, size, findable=self.findable)
-        return notes[key]
+    def _note(self, place: Place, size: int) -> _Note:
+        note = self._notes.get(place)
+        if note is None:
+            result = self._part(place).function_response or types.FunctionResponse()
+            words = result_note(result.name, result.response, size, findable=self.findable)
+            self._notes[place] = note = _Note(words, self.meter.payload(words))
+        return note
 
     def _part(self, place: Place) -> types.Part:
         return (self._contents[place.content].parts or [])[place.part]

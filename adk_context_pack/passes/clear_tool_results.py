@@ -71,8 +71,9 @@ class ClearToolResults(ContextPass):
         if len(results) <= self.keep_results:
             return request
         meter = meter_of(call, self.counter)
-        editor = ClearingEditor(contents, meter, findable="search_history" in (request.tools_dict or {}))
-        sizes: Sequence[int] = known_contents(call, contents).column_of(
+        known = known_contents(call, contents)
+        editor = ClearingEditor(known, meter, findable="search_history" in (request.tools_dict or {}))
+        sizes: Sequence[int] = known.column_of(
             results, ("clearable", self, editor.findable), lambda place: self._size(place, pairing, editor)
         )
         if waiting := waiting_calls(pairing, call):

@@ -14,6 +14,7 @@ from adk_context_pack.history.cleared_note import KEY, is_note
 from adk_context_pack.history.clearing_editor import ClearingEditor
 from adk_context_pack.history.pairing import Pairing, Place, pair
 from adk_context_pack.history.waiting import waiting_calls
+from adk_context_pack.known_contents import known_contents
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.tokens import Counter, meter_of, valid_counter
 
@@ -50,7 +51,7 @@ class KeepNewestResult(ContextPass):
         pairing = pair(contents)
         if len(pairing.call_of) < 2:  # noqa: PLR2004 - one result repeats nothing
             return request
-        editor = ClearingEditor(contents, meter_of(call, self.counter), findable=False)
+        editor = ClearingEditor(known_contents(call, contents), meter_of(call, self.counter), findable=False)
         for place, size in self._repeated(pairing, waiting_calls(pairing, call), editor):
             name = pairing.results[place].name
             editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})

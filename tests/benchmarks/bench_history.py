@@ -38,7 +38,8 @@ def everything(request: LlmRequest, call: ModelCall) -> LlmRequest:
 
 def pipeline(*passes) -> Strategy:
     """Our passes, with their report."""
-    return lambda request, call: ContextPipeline(passes).run(request, call)[0]
+    whole = ContextPipeline(passes)
+    return lambda request, call: whole.run(request, call)[0]
 
 
 def adk_filter(keep: int) -> Strategy:
@@ -66,10 +67,14 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 def replay(name: str, strategy: Strategy, work: Workload) -> Score:
     """Runs one strategy over every model call of a session."""
     requests, times = [], []
+    message, run_memo = None, {}
     for count in work.calls:
         events = work.events[:count]
         request = request_of(contents_of(events, AGENT))
-        call = ModelCall(agent_name=AGENT, events=events, user_content=_message(events))
+        if message is not (message := _message(events)):
+            # ADK loads the session anew for each message, and nothing is known of it.
+            run_memo = {}
+        call = ModelCall(agent_name=AGENT, events=events, user_content=message, run_memo=run_memo)
         start = time.process_time()
         result = strategy(request, call)
         times.append(time.process_time() - start)

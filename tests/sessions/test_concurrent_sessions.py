@@ -7,8 +7,7 @@ import logging
 
 import pytest
 
-from adk_context_pack import ContextPackPlugin, PayloadStore, tokens
-from adk_context_pack._weights import Weights
+from adk_context_pack import ContextPackPlugin, PayloadStore
 from adk_context_pack.reports import prefix_memory, report_log
 from tests.support.databases import kept_results
 from tests.support.load_app import MARK, ROWS, Load
@@ -39,8 +38,7 @@ async def test_nothing_crosses_and_nothing_is_lost(place):
 
 async def test_memory_is_flat_after_warm_up(monkeypatch):
     """Wave after wave of sessions that come and go leaves as many objects behind as the wave before."""
-    # Its bounds are a thousand sessions and megabytes of payloads; here they are reached with fewer.
-    monkeypatch.setattr(tokens, "_WEIGHTS", Weights(max_bytes=1))
+    # Its bounds are a thousand sessions; here they are reached with fewer.
     monkeypatch.setattr(report_log, "_MAX_WAITING", 20)
     monkeypatch.setattr(prefix_memory, "_MAX_AGENTS", 20)
     load = Load(plugins=[ContextPackPlugin(max_reports=20)], settings={"reads": False, "looks": False})
