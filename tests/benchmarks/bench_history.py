@@ -83,12 +83,16 @@ def replay(name: str, strategy: Strategy, work: Workload) -> Score:
 
 
 def together(work: Workload) -> list[Score]:
-    """Capping at the tool boundary, alone and with the default passes."""
-    small = asyncio.run(capped(work))
-    return [
-        replay("OffloadPayload at the tool", everything, small),
-        replay("OffloadPayload + default_passes", pipeline(*default_passes(max_tokens=100_000)), small),
-    ]
+    """Capping at the tool boundary, alone and with the default passes, without and with every fact looked up."""
+    found = []
+    for suffix, read_backs in (("", False), (", each fact read back", True)):
+        small = asyncio.run(capped(work, read_backs=read_backs))
+        passes = pipeline(*default_passes(max_tokens=100_000))
+        found += [
+            replay(f"OffloadPayload{suffix}", everything, small),
+            replay(f"OffloadPayload + default_passes{suffix}", passes, small),
+        ]
+    return found
 
 
 def scores(work: Workload) -> list[Score]:
