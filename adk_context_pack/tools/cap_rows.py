@@ -19,7 +19,7 @@ from adk_context_pack._append_guard import guard
 from adk_context_pack._settings import one_of, positive
 from adk_context_pack.errors import SettingError, StoreError
 from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report
-from adk_context_pack.tokens import Counter
+from adk_context_pack.tokens import Counter, valid_counter
 from adk_context_pack.tools.cap_event import cap_event
 from adk_context_pack.tools.cap_settings import CapSettings
 from adk_context_pack.tools.exempt import is_exempt
@@ -85,6 +85,9 @@ class CapRows:
             positive(self, "max_tokens", self.max_tokens)
         one_of(self, "encoding", self.encoding, ("json", "csv"))
         choose_store(self.store)
+        valid_counter(self, self.counter)
+        if self.on_report is not None and not callable(self.on_report):
+            raise SettingError.of(self, "on_report", self.on_report, "a function of a CapReport")
         if self.state_key is not None:
             checked_template(self, "state_key", self.state_key)
         for name, settings in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:

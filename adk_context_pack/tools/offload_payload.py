@@ -16,7 +16,7 @@ from adk_context_pack._settings import positive
 from adk_context_pack.errors import SettingError, StoreError
 from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report
 from adk_context_pack.token_estimate import payload_text
-from adk_context_pack.tokens import Counter, TokenMeter
+from adk_context_pack.tokens import Counter, TokenMeter, valid_counter
 from adk_context_pack.tools.exempt import is_exempt, is_stub
 from adk_context_pack.tools.handles import HANDLE_LENGTH, state_key
 from adk_context_pack.tools.kept_result import KeptResult
@@ -75,6 +75,9 @@ class OffloadPayload:
         if self.preview_tokens > self.max_tokens:
             raise SettingError.of(self, "preview_tokens", self.preview_tokens, "at most max_tokens")
         choose_store(self.store)
+        valid_counter(self, self.counter)
+        if self.on_report is not None and not callable(self.on_report):
+            raise SettingError.of(self, "on_report", self.on_report, "a function of a CapReport")
         for name, settings in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:
             if not name or not isinstance(settings, OffloadPayload | None):
                 expected = 'settings by tool name such as {"fetch": OffloadPayload()}'

@@ -36,6 +36,8 @@ pytest_add_cli_args=-p
   ignore
 {deselected}pytest_add_cli_args_test_selection=tests/passes
   tests/tools
+  tests/faults/test_refused_delta.py
+  tests/test_plugin.py
 track_dependencies=false
 """
 SMALLEST = "adk_context_pack.tools.stored_result*"

@@ -47,6 +47,10 @@ def turns_of(kind, turns):
     return [*events, user_said("The last question.")]
 
 
+def called(contents):
+    return [part.function_call.name for content in contents for part in content.parts or () if part.function_call]
+
+
 def said(contents):
     return [part.text for content in contents for part in content.parts or () if part.text]
 
@@ -144,7 +148,8 @@ def test_waiting_calls_stay(call_id):
     events = [user_said("Pay."), waiting, receipt, agent_said("a", "I wait."), *many_turns(8)]
     raw = request_for("a", events)
     result = FitTokenBudget(max_tokens=1500).apply(raw, call_for("a", events))
-    assert "approve" in as_text(result.contents)
+    # The marker names what was left out, so that the name alone says nothing.
+    assert [name for name in called(result.contents) if name == "approve"] == ["approve"]
     assert "I wait." not in said(result.contents)
     assert not new_problems(raw.contents, result.contents)
 
@@ -154,10 +159,10 @@ def test_a_call_that_waits_for_confirmation_stays():
     asked = tool_returned("a", "wipe", {"error": "This tool call requires confirmation"}, "adk-c")
     asked.actions.requested_tool_confirmations = {"adk-c": {"hint": "sure?"}}
     events = [user_said("Wipe it."), agent_called("a", "wipe", "adk-c"), asked, *many_turns(8)]
-    assert "wipe" in as_text(applied(FitTokenBudget(max_tokens=1500), "a", events).contents)
+    assert "wipe" in called(applied(FitTokenBudget(max_tokens=1500), "a", events).contents)
     done = tool_returned("a", "wipe", {"result": "gone"}, "adk-c")
     events = [*events[:3], done, agent_said("a", "Done."), *events[3:]]
-    assert '"wipe"' not in as_text(applied(FitTokenBudget(max_tokens=1500), "a", events).contents)
+    assert "wipe" not in called(applied(FitTokenBudget(max_tokens=1500), "a", events).contents)
 
 
 def test_relays_are_no_turns():
@@ -191,7 +196,8 @@ def test_a_budget_that_cannot_be_met_is_said(caplog):
     assert said(result.contents)[-1] == "x" * 9000
     assert len(result.contents) == 2
     assert "over budget" in report.passes[0].note
-    assert "cannot be made smaller" in caplog.text
+    assert "the request of agent a cannot be made smaller: about " in caplog.text
+    assert "tokens are left where 500 are allowed" in caplog.text
 
 
 def test_media_and_declarations_count():
@@ -266,3 +272,19 @@ def test_settings_that_cannot_work_fail_when_built(setting):
     """The error names the setting and holds the value."""
     with pytest.raises(SettingError, match=str(next(iter(setting.values())))):
         FitTokenBudget(**{"max_tokens": 1000, **setting})
+
+
+def test_what_follows_an_unanswered_call_stays():
+    """Behind a call that has no result the next turn stays, since a provider reads it as what answers the call."""
+    waiting = event("a", call_part("approve", {"sum": 7}, "call_w"), long_running_tool_ids={"call_w"})
+    later = [user_said("Meanwhile, something else."), agent_said("a", "Yes?")]
+    events = [*many_turns(3)[:-1], user_said("Pay."), waiting, *later, *many_turns(8)]
+    raw = request_for("a", events)
+    result = FitTokenBudget(max_tokens=1500).apply(raw, call_for("a", events))
+    at = next(
+        index
+        for index, content in enumerate(result.contents)
+        if any(part.function_call and part.function_call.name == "approve" for part in content.parts)
+    )
+    assert said(result.contents[at + 1 : at + 2]) == ["Meanwhile, something else."]
+    assert len(result.contents) < len(raw.contents) - 10

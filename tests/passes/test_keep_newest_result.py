@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack import KeepNewestResult, SettingError
+from adk_context_pack import ContextPipeline, KeepNewestResult, SettingError
 from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said
 from tests.support.histories import results, rows
 from tests.support.requests import applied, call_for, request_for
@@ -68,3 +68,11 @@ def test_a_small_result_among_large_ones_ends_nothing():
     """Results under the limit, wherever they stand, keep no other from being compared."""
     small = ("read", {"path": "a"}, {"ok": 1})
     assert notes(session(SAME, small, SAME, small)) == [True, False, False, False]
+
+
+def test_the_report_says_how_much_was_left_out():
+    """The note of the pass counts the results and what they weighed."""
+    events = session(SAME, SAME, SAME)
+    _, report = ContextPipeline([KeepNewestResult()]).run(request_for("a", events), call_for("a", events))
+    (one,) = report.passes
+    assert one.note == f"left out 2 repeated results, {one.tokens_saved} tokens"

@@ -344,3 +344,21 @@ async def test_a_part_that_a_tool_returns_stays_itself():
     """A part of ADK's own, such as a picture, is no payload, however large."""
     part = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x" * 100_000))
     assert await OffloadPayload().offloaded(part, None, tool_name="fetch", delta={}, offered=frozenset()) is part
+
+
+async def test_the_largest_text_gives_way_first():
+    """Where taking out one text is enough, it is the largest, and the others stay."""
+    value = {"first": LOG[:3000], "largest": LOG * 3, "last": LOG[:3000]}
+    seen, _ = await shown(value, settings={"max_tokens": 4000})
+    assert (seen["first"], seen["last"]) == (value["first"], value["last"])
+    assert len(seen["largest"]) < len(LOG)
+
+
+async def test_a_list_with_a_picture_keeps_it():
+    """A list in which a picture stands beside a long text has the picture still, as the same part."""
+    part = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x" * 100))
+    found = await OffloadPayload(store="state").offloaded(
+        [LOG * 5, part], None, tool_name="fetch", delta={}, offered=frozenset()
+    )
+    assert isinstance(found, list)
+    assert found[1] is part

@@ -1,6 +1,7 @@
 """What stands for a long text."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -130,3 +131,22 @@ def test_a_text_a_little_too_long_is_whole_or_cut_with_a_mark(characters):
     text = ("abcd " * 200)[:characters]
     preview = text_preview(text, max_tokens=100)
     assert preview == text or "characters left out" in preview
+
+
+def test_without_trouble_the_ends_have_the_whole_budget():
+    """Where nothing is to report, beginning and end fill the budget, the beginning with the larger part."""
+    text = " ".join(f"{number} plain words" for number in range(4000))
+    head, tail = re.split(r"\n\[… \d+ characters left out …\]\n", text_preview(text, max_tokens=400))
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert 250 <= estimate_tokens(head + tail) <= 400
+    assert 1.1 < len(head) / len(tail) < 1.7
+
+
+def test_ends_are_whole_lines():
+    """Of a log whole lines are shown at both ends."""
+    head, tail = re.split(
+        r"\n\[… \d+ characters left out …\]\n(?:\[at .*\n)*(?:\[…\]\n)?", text_preview(LOG, max_tokens=400)
+    )
+    assert set(head.split("\n")) <= set(LOG.split("\n"))
+    assert set(tail.split("\n")) <= set(LOG.split("\n"))

@@ -496,3 +496,31 @@ async def test_the_mark_of_an_expired_result_opens_nothing():
             await resolve(dict(EXPIRED), context)
 
     await in_tool(act)
+
+
+@pytest.mark.parametrize("how", ["raises", "half"])
+async def test_a_store_that_fails_in_a_plugin_is_one_error(how):
+    """Where a plugin keeps a result, whose context has no actions of its own, a failing service is the same error."""
+
+    async def act(context):
+        delta = {}
+        with pytest.raises(StoreError, match=r"the artifact service (failed|did not give back what it was given)"):
+            await PayloadStore(place="artifacts").put(context._invocation_context, ROWS, tool_name="t", delta=delta)
+        return delta
+
+    assert await in_tool(act, artifact_service=BrokenArtifacts(how=how)) == {}
+
+
+class Dated(BaseModel):
+    day: date
+    cost: Decimal
+
+
+async def test_a_model_with_dates_comes_back_as_json(tmp_path):
+    """Fields of a pydantic model that JSON has no form for are kept as pydantic writes them."""
+
+    async def act(context):
+        return await put_and_load(context, Dated(day=date(2025, 6, 1), cost=Decimal("1.50")), place="artifacts")
+
+    _, found = await in_tool(act, artifact_service=InMemoryArtifactService())
+    assert found == {"day": "2025-06-01", "cost": "1.50"}

@@ -242,3 +242,15 @@ async def test_a_search_without_memory_is_an_answer(monkeypatch):
     monkeypatch.setattr(payload_text, "_compiled", lambda _: (SimpleNamespace(finditer=exhausted), ""))
     (reply,) = await ask("text", {"search": "x"})
     assert reply == {"error": "The search was stopped: the pattern needs too much memory. Use a simpler one."}
+
+
+@pytest.mark.parametrize("name", ["offset", "length"])
+async def test_an_argument_that_is_no_number_is_named(name):
+    """The model is told which of its arguments was no integer."""
+    (reply,) = await ask("text", {name: "many"})
+    assert name in reply["error"]
+
+
+def test_the_longest_pattern_is_searched():
+    """A pattern of exactly the length that the error names is none too long."""
+    assert [match["offset"] for match in matches_in("a" * 501, "a" * 500, **LIMITS)["matches"]] == [0]

@@ -231,3 +231,11 @@ def test_records_stand_out_as_their_fields():
     stub = make_stub({"rows": rows}, plan(max_rows=10))
     facts = stub.body["_row_facts"]["rows"]
     assert {"amount": 100_000} in [row["values"] for row in facts["notable_rows"]]
+
+
+def test_facts_are_weighed_against_the_rows_left_out():
+    """Facts that cost more than the few rows that are left out stand in no stub, however heavy the shown rows are."""
+    rows = [*({"a": "x" * 400, "b": number} for number in range(100)), {"a": "y", "b": 100}]
+    stub = make_stub({"rows": rows}, plan())
+    assert stub.shown == {"rows": 100}
+    assert FACTS not in stub.body

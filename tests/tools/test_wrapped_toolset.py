@@ -5,11 +5,15 @@ import json
 import logging
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
 
 from adk_context_pack.tools.cap_rows import cap_rows
+from adk_context_pack.tools.wrapped_toolset import WrappedToolset
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
@@ -105,3 +109,43 @@ async def test_an_openapi_toolset(monkeypatch):
     assert response["_row_limits"] == {"rows": {"shown": 7, "total": 300}}
     assert response["account"] == "a1"
     await toolset.close()
+
+
+class Gate(BaseToolset):
+    """A toolset that shows a tool only to whom it knows, and needs credentials."""
+
+    def __init__(self, config=None):
+        super().__init__()
+        self.asked = []
+        self.config = config
+
+    async def get_tools(self, readonly_context=None):
+        self.asked.append(readonly_context)
+        return [FunctionTool(look)] if readonly_context is not None and readonly_context.agent_name == "analyst" else []
+
+    def get_auth_config(self):
+        return self.config
+
+    async def close(self):
+        self.asked.append("closed")
+
+
+def look() -> dict:
+    """Looks."""
+    return {"rows": [{"a": number} for number in range(300)]}
+
+
+async def test_the_inner_toolset_knows_who_asks():
+    """A toolset that decides by agent what it offers is asked with that agent's context."""
+    gate = Gate()
+    run = await run_agent(caller(cap_rows(gate, max_rows=10), ("look", {})), "go")
+    assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"] == {"shown": 10, "total": 300}
+    assert await cap_rows(gate).get_tools() == []
+
+
+def test_credentials_are_those_of_the_inner_toolset():
+    """ADK asks the wrapper for the auth config and gets the toolset's own; a toolset without one has none."""
+    config = object()
+    assert cap_rows(Gate(config)).get_auth_config() is config
+    older = WrappedToolset(SimpleNamespace(), lambda tool: tool)
+    assert older.get_auth_config() is None
