@@ -31,8 +31,8 @@ def orders_tool(rows: int) -> Any:
 
     def list_orders(tool_context: ToolContext) -> dict:
         """Lists the session's orders."""
-        owner = tool_context.session.id
-        return {"status": "ok", "rows": [{"id": n, "owner": MARK + owner, "amount": n / 4} for n in range(rows)]}
+        owner, turn = MARK + tool_context.session.id, tool_context.user_content.parts[0].text.rpartition(" ")[2]
+        return {"status": "ok", "turn": turn, "rows": [{"id": n, "owner": owner, "amount": n / 4} for n in range(rows)]}
 
     return list_orders
 
@@ -108,7 +108,17 @@ class Load:
         )
 
     async def run(self, ids: Sequence[str], turns: int) -> list[list[str]]:
-        """All sessions at once; gives what each was answered, turn by turn."""
+        """New sessions, all at once; gives what each was answered, turn by turn."""
+        await self.open(ids)
+        return await self.go_on(ids, range(turns))
+
+    async def open(self, ids: Sequence[str]) -> None:
+        """New sessions."""
+        for session_id in ids:
+            await self.runner.session_service.create_session(app_name=APP, user_id="user", session_id=session_id)
+
+    async def go_on(self, ids: Sequence[str], turns: Sequence[int]) -> list[list[str]]:
+        """These turns of the sessions, all sessions at once; gives what each was answered, turn by turn."""
         return await asyncio.gather(*(self._session(session_id, turns) for session_id in ids))
 
     async def stored(self, session_id: str) -> Any:
@@ -120,10 +130,9 @@ class Load:
         for session_id in ids:
             await self.runner.session_service.delete_session(app_name=APP, user_id="user", session_id=session_id)
 
-    async def _session(self, session_id: str, turns: int) -> list[str]:
-        await self.runner.session_service.create_session(app_name=APP, user_id="user", session_id=session_id)
+    async def _session(self, session_id: str, turns: Sequence[int]) -> list[str]:
         answers = []
-        for turn in range(turns):
+        for turn in turns:
             message = types.Content(role="user", parts=[types.Part(text=f"{MARK}{session_id}: turn {turn}")])
             stream = self.runner.run_async(user_id="user", session_id=session_id, new_message=message)
             texts = [part.text async for event in stream for part in event.content.parts or () if part.text]

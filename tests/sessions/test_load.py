@@ -1,0 +1,94 @@
+"""Two hundred sessions of twenty turns at once in one app with one plugin: nothing crosses, nothing is lost."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import sys
+from collections import Counter
+from types import FunctionType, ModuleType, SimpleNamespace
+
+import pytest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.sessions.base_session_service import BaseSessionService
+from pydantic import BaseModel
+
+from adk_context_pack import CapRows, ContextPackPlugin, tokens
+from adk_context_pack._weights import Weights
+from adk_context_pack.reports import prefix_memory, report_log
+from adk_context_pack.tools.handles import stored_results
+from adk_context_pack.tools.stores import load_payload
+from tests.support.load_app import MARK, Load
+
+# What CI runs takes a minute; elsewhere the same with less.
+SESSIONS, TURNS = (200, 20) if os.environ.get("CI") else (40, 6)
+ROWS, WARM = 6, 3
+SPARE_OBJECTS = 300
+"""What may come and go between two looks; a session of twenty turns has tens of thousands of objects."""
+NOT_HELD = (BaseModel, BasePlugin, BaseSessionService, ModuleType, FunctionType, type, logging.Logger)
+
+
+@pytest.fixture
+def load(monkeypatch):
+    """An app whose plugin keeps back most of each result; what it remembers has bounds that a few turns reach."""
+    monkeypatch.setattr(tokens, "_WEIGHTS", {id(None): (None, Weights(max_bytes=20_000))})
+    monkeypatch.setattr(report_log, "_MAX_WAITING", 50)
+    monkeypatch.setattr(prefix_memory, "_MAX_AGENTS", 20)
+    # On some releases ADK tries to import what is not installed at each turn, and compiles it each time.
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    # Two hundred sessions are millions of objects; going through them again and again takes twice the time of the test.
+    thresholds = gc.get_threshold()
+    gc.set_threshold(200_000, 50, 100)
+    logging.disable()  # pytest keeps every record of a test
+    plugin = ContextPackPlugin(rows=CapRows(max_rows=2, store="state"), max_reports=50)
+    yield Load(plugins=[plugin], rows=ROWS, settings={"reads": False})
+    logging.disable(logging.NOTSET)
+    gc.set_threshold(*thresholds)
+
+
+async def test_many_sessions_of_many_turns(load):
+    """Each answer is right, each stored result opens, each turn is counted, and the pack holds no more than before."""
+    ids = [f"s{number}" for number in range(SESSIONS)]
+    await load.open(ids)
+    answers = await load.go_on(ids, range(WARM))
+    early = held_by_the_pack(load)
+    late = await load.go_on(ids, range(WARM, TURNS))
+    grown = held_by_the_pack(load) - early
+    assert sum(grown.values()) < SPARE_OBJECTS, grown.most_common(5)
+    assert load.model.crossed == []
+    assert load.model.calls == SESSIONS * TURNS * 2
+    for session_id, first, rest in zip(ids, answers, late, strict=True):
+        assert first + rest == [str([[2, MARK + session_id, MARK + session_id]])] * TURNS
+        await assert_complete(await load.stored(session_id))
+
+
+async def assert_complete(session) -> None:
+    """Every turn is counted, and the whole result of each can be opened again."""
+    assert session.state["turns"] == TURNS
+    context = SimpleNamespace(session=session)
+    opened = [await load_payload(context, result.handle) for result in stored_results(session.state)]
+    assert sorted(int(result["turn"]) for result in opened) == list(range(TURNS))
+    rows = [{"id": n, "owner": MARK + session.id, "amount": n / 4} for n in range(ROWS)]
+    assert all(result["rows"] == rows for result in opened)
+
+
+def held_by_the_pack(load: Load) -> Counter:
+    """How many objects of the pack's own classes are alive, and how many objects of any class the pack holds on to."""
+    gc.collect()
+    ours = [each for each in gc.get_objects() if str(type(each).__module__).startswith("adk_context_pack.")]
+    alive = Counter(type(each).__qualname__ for each in ours)
+    modules = [vars(module) for name, module in sys.modules.items() if name.startswith("adk_context_pack")]
+    return alive + Counter(held=reachable([*map(vars, load.plugins), *modules, *ours]))
+
+
+def reachable(roots: list) -> int:
+    """How many objects can be reached, without going through what ADK or the interpreter holds."""
+    seen: set[int] = set()
+    left = list(roots)
+    while left:
+        one = left.pop()
+        if id(one) not in seen and not isinstance(one, NOT_HELD):
+            seen.add(id(one))
+            left += gc.get_referents(one)
+    return len(seen)
