@@ -288,3 +288,18 @@ def test_what_follows_an_unanswered_call_stays():
     )
     assert said(result.contents[at + 1 : at + 2]) == ["Meanwhile, something else."]
     assert len(result.contents) < len(raw.contents) - 10
+
+
+def test_what_may_not_go_counts_once():
+    """A long summary takes its room from the budget once, so that what fits beside it is not said to be too much."""
+    events = many_turns(8)
+    for number, one in enumerate(events):
+        one.timestamp = 1000.0 + number
+    events.insert(6, summary("THE SUMMARY " * 500, 1000.0, 1003.0, timestamp=1005.5))
+    request = request_for("a", events)
+    meter = TokenMeter()
+    long = max(meter.contents([content]) for content in request.contents)
+    pipeline = ContextPipeline([FitTokenBudget(max_tokens=round(1.6 * long))])
+    _, report = pipeline.run(request, call_for("a", events))
+    assert "left out" in report.passes[0].note
+    assert "over budget" not in report.passes[0].note
