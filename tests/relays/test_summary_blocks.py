@@ -28,7 +28,7 @@ def built(events, relay_format):
 def test_a_summary_that_reads_like_what_an_agent_said_stays(relay_format):
     """Where an agent called `model` said what the summary says, nothing tells them apart, and none of them goes."""
     said = stamped(user_said("Write it."), agent_said("model", SUMMARY), agent_said("model", SUMMARY))
-    events = [*said, summary(SUMMARY, 1000.0, 1001.0, timestamp=1003.0)]
+    events = [*said[:2], summary(SUMMARY, 1000.0, 1001.0, timestamp=1001.5), said[2]]
     request, call = built(events, relay_format)
     assert len(request.contents) == 2
     assert find_relayed(request.contents, call) == []
@@ -40,7 +40,7 @@ def test_a_summary_that_reads_like_what_an_agent_said_stays(relay_format):
 def test_what_an_agent_called_model_said_is_a_block_like_any_other(relay_format):
     """Beside a summary that says something else, its blocks are known as its own."""
     said = stamped(user_said("Write it."), agent_said("model", "Done. " * 50), user_said("Thanks."))
-    events = [*said, summary(SUMMARY, 1000.0, 1000.0, timestamp=1003.0)]
+    events = [said[0], summary(SUMMARY, 1000.0, 1000.0, timestamp=1000.5), *said[1:]]
     request, call = built(events, relay_format)
     assert [block.event for block in find_relayed(request.contents, call)] == [said[1]]
 
@@ -52,7 +52,7 @@ def test_a_message_that_was_summarized_is_not_put_in_again(entry, relay_format):
     long_ago = user_said("Write the report of last year, with all of the figures. " * 20)
     logs = [agent_called("scout", "look_up", "c1", query="x" * 200), tool_returned("scout", "look_up", "ok", "c1")]
     said = stamped(long_ago, *logs, user_said("Thanks."))
-    events = [*said, summary(SUMMARY, 1000.0, 1000.0, timestamp=1004.0)]
+    events = [said[0], summary(SUMMARY, 1000.0, 1000.0, timestamp=1000.5), *said[1:]]
     request, call = built(events, relay_format)
     result = entry.apply(request, call)
     assert "last year" not in str(texts(result))
