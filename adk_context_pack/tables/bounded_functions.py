@@ -59,7 +59,8 @@ class BoundedFunctions:
             return None
         whole, gone, put = _as_text(text), _as_text(old), _as_text(new)
         if not gone:
-            return text
+            # A number stays one here, and a blob becomes a text.
+            return whole if isinstance(text, bytes) else text
         if len(whole) + whole.count(gone) * (len(put) - len(gone)) > self._max_bytes:
             raise OverflowError("string or blob too big")
         return whole.replace(gone, put)

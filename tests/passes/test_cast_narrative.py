@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative, SettingError, StripForContext
+from adk_context_pack.relays import proof
 from adk_context_pack.relays.narrative import PREAMBLE
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
@@ -335,3 +336,14 @@ def test_a_block_that_would_cost_more_begins_an_account_of_its_own():
         assert "padder" in "".join(map(str, texts(request)))
     assert ("account", relay.PREAMBLES[relay.PLAIN], relay.PREAMBLES[relay.PLAIN]) in found
     assert ("account",) in found
+
+
+@formats
+def test_what_was_proved_may_be_forgotten(relay_format, monkeypatch):
+    """However little is remembered of the relays that were proved, the account is the same."""
+    expected = cast_of(session(), relay_format=relay_format)
+    monkeypatch.setattr(proof, "_MAX_PROVED", 1)
+    proof._proved.clear()
+    for _ in range(2):
+        assert cast_of(session(), relay_format=relay_format) == expected
+        assert len(proof._proved) <= 1

@@ -48,3 +48,11 @@ def test_settings_that_cannot_work_fail_when_built():
     """The error holds the value."""
     with pytest.raises(SettingError, match="0"):
         DropOldThoughts(keep_turns=0)
+
+
+def test_fewer_turns_than_are_kept_lose_nothing():
+    """As long as there are no more turns than keep their thoughts, the request is the same object."""
+    events = [*turn(1), *turn(2)]
+    raw = request_for("a", events)
+    for keep_turns in (2, 3, 50):
+        assert DropOldThoughts(keep_turns=keep_turns).apply(raw, call_for("a", events)) is raw

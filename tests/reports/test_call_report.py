@@ -36,6 +36,7 @@ def assert_adds_up(report):
         assert each.tokens_before == count
         count = each.tokens_after
     assert count == report.tokens_after
+    assert report.tokens_saved == sum(each.tokens_saved for each in report.passes)
 
 
 @settings(max_examples=60, deadline=None)

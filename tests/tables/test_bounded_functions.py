@@ -56,3 +56,9 @@ def test_too_long_answers_are_refused():
         said(BOUNDED, "replace", ("a" * 10_000, "a", "b" * 10_000))
     with pytest.raises(sqlite3.Error):
         said(BOUNDED, "trim", ("abc", "".join(map(chr, range(300, 500)))))
+
+
+@pytest.mark.parametrize("text", ["abc", "", 7, 1.5, b"ab"])
+def test_replacing_nothing_changes_nothing(text):
+    """Where nothing is to be replaced each type of value comes back as SQLite gives it."""
+    assert said(BOUNDED, "replace", (text, "", "x")) == said(PLAIN, "replace", (text, "", "x"))

@@ -206,6 +206,9 @@ def test_names_beside_no_rows_name_nothing():
     """Where the rows beside the names of columns are empty, the names stay."""
     value = {"columns": ["a", "b"], "rows": [], "note": "none found"}
     assert replace_rows(value, {"rows": ROWS[:1]}, min_rows=1) is value
+    assert [table.key for table in find_tables(value)] == ["columns"]
+    odd = {"columns": {"fields": "a, b"}, "rows": [[1, 2], [3, 4]]}
+    assert [(table.key, table.columns) for table in find_tables(odd)] == [("rows", None)]
 
 
 @pytest.mark.parametrize("blocks", [["not json", '{"a": 1}'], ['{"a": 1}', '{"a": '], ['{"a": 1}', '["a"]']])
