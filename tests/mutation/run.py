@@ -21,7 +21,17 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("mutmut==3.8.1", "pytest", "pytest-asyncio", "hypothesis", "aiosqlite", "sqlalchemy", "litellm", "tiktoken")
+PACKAGES = (
+    "mutmut==3.8.1",
+    "pytest",
+    "pytest-asyncio",
+    "hypothesis",
+    "aiosqlite",
+    "greenlet",
+    "sqlalchemy",
+    "litellm",
+    "tiktoken",
+)
 COPIED = ("adk_context_pack", "samples", "tests", "pyproject.toml", "README.md", "LICENSE")
 SETTINGS = """\
 [mutmut]
