@@ -13,7 +13,10 @@ from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, 
 PartKind = Literal["said", "thought", "call", "result", "native"]
 
 _Render = Callable[[str, str], str]
-_proved: set[tuple[str, int]] = set()
+_Mark = tuple[str, float]
+"""An event's id and time; ids alone repeat where a session service counts them anew in each session."""
+
+_proved: set[tuple[_Mark, int]] = set()
 _MAX_PROVED = 50_000
 
 
@@ -34,10 +37,11 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
     render = _render_fenced if parts[0].text == FENCED_PREAMBLE else _render_plain
     sources = iter((event.content.parts if event.content else None) or ())
     head = f"[{event.author}] "
+    mark = event.id, event.timestamp
     tied: list[RelayedPart] = []
     for part in parts[1:]:
         for source in sources:
-            if kind := _kind(part, source, head, render, event.id):
+            if kind := _kind(part, source, head, render, mark):
                 tied.append(RelayedPart(kind, part, source))
                 break
         else:
@@ -45,7 +49,7 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
     return tied
 
 
-def _kind(part: types.Part, source: types.Part, head: str, render: _Render, event_id: str) -> PartKind | None:
+def _kind(part: types.Part, source: types.Part, head: str, render: _Render, mark: _Mark) -> PartKind | None:
     text = part.text
     if text is None:
         return "native" if part is source or part == source else None
@@ -56,18 +60,18 @@ def _kind(part: types.Part, source: types.Part, head: str, render: _Render, even
         return verb if text == render(f"{head}{verb}:", said) else None
     if (response := source.function_response) is not None:
         tool = f"{head}`{_name(response.name, render)}` tool returned result:"
-        return "result" if _is_log(text, tool, response.response, render, event_id) else None
+        return "result" if _is_log(text, tool, response.response, render, mark) else None
     if (call := source.function_call) is not None:
         tool = f"{head}called tool `{_name(call.name, render)}` with parameters:"
         args = call.args
         if args and render is _render_fenced:
             # The fenced releases sort the arguments of a call, and no more than those.
             args = dict(sorted(args.items()))
-        return "call" if _is_log(text, tool, args, render, event_id) else None
+        return "call" if _is_log(text, tool, args, render, mark) else None
     return None
 
 
-def _is_log(text: str, head: str, payload: object, render: _Render, event_id: str) -> bool:
+def _is_log(text: str, head: str, payload: object, render: _Render, mark: _Mark) -> bool:
     """Whether `text` is what ADK renders for a call's arguments or a result.
 
     Rendering a large payload costs as much here as it costs ADK, and an event never changes. So what was proved for an
@@ -75,8 +79,8 @@ def _is_log(text: str, head: str, payload: object, render: _Render, event_id: st
     """
     if not text.startswith(head):
         return False
-    proof = (event_id, hash(text))
-    if event_id and proof in _proved:
+    proof = (mark, hash(text))
+    if mark[0] and proof in _proved:
         return True
     if text != render(head, str(payload)):
         return False

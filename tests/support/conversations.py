@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+from zlib import crc32
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -147,6 +148,10 @@ def conversations(draw: st.DrawFn, *, max_turns: int = 3, orderly: bool = False)
         dynamic=draw(st.sampled_from((None, None, None, "Today is Monday.", "Queries: {compact:gaql_queries}"))),
         state={"gaql_queries": [{"id": "q1", "status": "success", "rows": 3}], "empty": None},
     )
+    # No two sessions share an event, and what is known of an event may be kept for as long as the process lives.
+    session = crc32(repr(made).encode(errors="surrogatepass"))
+    for number, entry in enumerate(made.events):
+        entry.id = f"event-{session:08x}-{number}"
     return made.buildable()
 
 
@@ -335,7 +340,6 @@ class _Teller:
         return made
 
     def keep(self, made: Event) -> None:
-        made.id = f"event-{len(self.events)}"
         self.events.append(made)
 
     def now(self) -> float:
