@@ -7,6 +7,7 @@ import logging
 from google.adk.models.llm_response import LlmResponse
 
 from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.event_report import EventReport
 from adk_context_pack.reports.pass_report import PassReport
 from adk_context_pack.reports.telemetry import NAME
 
@@ -37,4 +38,4 @@ def _did(each: PassReport) -> str:
 
 def annotate(response: LlmResponse, report: CallReport) -> None:
     """Puts a report into the response's `custom_metadata`, which ADK stores on the event; other entries stay."""
-    response.custom_metadata = {**(response.custom_metadata or {}), NAME: report.to_dict()}
+    response.custom_metadata = {**(response.custom_metadata or {}), NAME: EventReport(report.to_dict())}

@@ -1,0 +1,31 @@
+"""A report on an event: a dict in every way, and copied in no time."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+from google.adk.events.event import Event
+
+from adk_context_pack.reports.event_report import EventReport
+
+REPORT = {"tokens_after": 7, "passes": [{"name": "A"}], "categories": {"other": 7}}
+
+
+def test_it_is_stored_and_read_like_a_dict():
+    """Written as JSON by pydantic and by Python, read back, and compared."""
+    event = Event(author="a", custom_metadata={"ours": EventReport(REPORT), "theirs": 1})
+    assert Event.model_validate_json(event.model_dump_json()).custom_metadata == {"ours": REPORT, "theirs": 1}
+    assert json.loads(json.dumps(event.custom_metadata["ours"])) == REPORT
+    assert event.model_dump()["custom_metadata"]["ours"] == REPORT
+
+
+def test_a_copied_session_has_a_report_of_its_own():
+    """What is written into a copy does not reach the original, and the copy costs nothing below the first level."""
+    report = EventReport(REPORT)
+    event = Event(author="a", custom_metadata={"ours": report, "again": report})
+    copied = copy.deepcopy(event).custom_metadata
+    copied["ours"]["tokens_after"] = 8
+    assert report == REPORT
+    assert copied["again"] is copied["ours"]
+    assert copied["ours"]["passes"] is report["passes"]
