@@ -35,15 +35,20 @@ class Outline:
         """Takes in what `contents` has more than when this was last asked, and gives itself back."""
         start = len(self.voices)
         self.pairing.grow(contents)
-        voice_of, summaries = self._voices.voice, self._voices.summaries
-        answering = self.pairing.answering
+        answering, has_summaries = self.pairing.answering, bool(self._voices.summaries)
         for index in range(start, len(contents)):
             content = contents[index]
-            voice = voice_of(content)
+            # Three contents of four need not be read for that.
+            if content.role == "model" and not has_summaries:
+                voice: Voice = "model"
+            elif content.role == "user" and index in answering:
+                voice = "fixed"
+            else:
+                voice = self._voices.voice(content)
             self.voices.append(voice)
-            if content.role == "model" and (voice == "model" or not summaries):
+            if voice == "model":
                 self.calls.append(index)
-            elif voice == "user" and index not in answering:
+            elif voice == "user":
                 self.turns.append(index)
         return self
 
