@@ -2,6 +2,7 @@
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack import FitTokenBudget
@@ -108,22 +109,15 @@ async def test_a_run_that_is_gone_on_with_after_a_restart(service, tmp_path):
 
 
 def test_figures_without_answers_say_nothing():
-    """Figures on events without content, as of a failed call, leave the estimate as it is."""
-    events = [user_said("Question?"), *session("prose", "prose")[1:]]
-    for event in events:
-        if event.usage_metadata:
-            event.content = None
-    request = request_for("a", events)
-    bare = session("prose", "prose")
-    for event in bare:
-        event.usage_metadata = None
-        if event.content.role == "model":
-            event.content = None
-    same = request_for("a", bare)
-    one, other = (
-        FitTokenBudget(max_tokens=300).apply(r, call_for("a", e)) for r, e in ((request, events), (same, bare))
+    """Figures of calls that came to nothing, such as blocked ones, leave the estimate as it is."""
+    spoken = [user_said("Look."), *(agent_said("scout", f"word {n} " * 200) for n in range(8)), user_said("And now?")]
+    blocked = Event(author="a", error_code="SAFETY", usage_metadata=USAGE(prompt_token_count=9000))
+    plain, counted = (
+        FitTokenBudget(max_tokens=900).apply(request_for("a", events), call_for("a", events)).contents
+        for events in (spoken, [*spoken[:4], blocked, *spoken[4:]])
     )
-    assert len(one.contents) == len(other.contents)
+    assert plain == counted
+    assert 1 < len(plain) < len(spoken) - 2
 
 
 def test_answers_that_are_no_words_are_passed_over():

@@ -219,3 +219,13 @@ def test_a_note_names_search_history_only_where_the_agent_has_it(offered):
     request.tools_dict = {"search_history": object()} if offered else {}
     found = results(ClearToolResults(keep_results=2).apply(request, call_for("a", events)).contents)
     assert ("search_history finds it" in found[0]["left_out"]) is offered
+
+
+def test_a_signed_result_stays():
+    """A result that carries a thought signature is left whole, since a provider may check it."""
+    events = many_turns(4)
+    signed = next(event for event in events if event.get_function_responses())
+    signed.content.parts[0].thought_signature = b"signature"
+    found = cleared(applied(ClearToolResults(keep_results=0), "a", events).contents)
+    assert found[0] is False
+    assert all(found[1:])
