@@ -14,8 +14,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.base_session_service import BaseSessionService
 from pydantic import BaseModel
 
-from adk_context_pack import CapRows, ContextPackPlugin, tokens
-from adk_context_pack._weights import Weights
+from adk_context_pack import CapRows, ContextPackPlugin
 from adk_context_pack.reports import prefix_memory, report_log
 from adk_context_pack.tools.handles import stored_results
 from adk_context_pack.tools.stores import load_payload
@@ -32,7 +31,6 @@ NOT_HELD = (BaseModel, BasePlugin, BaseSessionService, ModuleType, FunctionType,
 @pytest.fixture
 def load(monkeypatch):
     """An app whose plugin keeps back most of each result; what it remembers has bounds that a few turns reach."""
-    monkeypatch.setattr(tokens, "_WEIGHTS", {id(None): (None, Weights(max_bytes=20_000))})
     monkeypatch.setattr(report_log, "_MAX_WAITING", 50)
     monkeypatch.setattr(prefix_memory, "_MAX_AGENTS", 20)
     # On some releases ADK tries to import what is not installed at each turn, and compiles it each time.
