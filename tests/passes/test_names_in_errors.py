@@ -43,3 +43,21 @@ def test_the_error_names_owner_and_setting(owner, name):
         owner(**{**NEEDED.get(owner, {}), name: ODD})
     assert str(caught.value).startswith(f"{owner.__name__}: {name} must be ")
     assert "not <object object" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (ClearToolResults, "exclude_tools"),
+        (KeepNewestResult, "exclude_tools"),
+        (StripForContext, "keep_tools"),
+        (StripForContext, "keep_agents"),
+    ],
+)
+def test_names_are_held_as_a_set(owner, name):
+    """Names given as a list are held so that nobody can change them later, and equal settings are equal passes."""
+    given = ["b", "a"]
+    made = owner(**{name: given})
+    assert getattr(made, name) == frozenset({"a", "b"})
+    assert made == owner(**{name: ("a", "b")})
+    assert hash(made) == hash(owner(**{name: ("a", "b")}))

@@ -12,12 +12,13 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from adk_context_pack.errors import SettingError
 from adk_context_pack.tools.cap_rows import cap_rows
 from adk_context_pack.tools.offload_payload import PREVIEW, OffloadPayload, offload_payload
 from adk_context_pack.tools.payload_plan import plan
+from adk_context_pack.tools.payload_store import PayloadStore
 from adk_context_pack.tools.read_payload import read_payload
 from tests.support.in_tool import model_that_calls
 from tests.support.o200k import o200k
@@ -234,7 +235,7 @@ async def test_a_store_that_fails_leaves_the_original(how, caplog):
             LOG, settings={"store": store, "on_report": reports.append}, artifact_service=BrokenArtifacts(how=how)
         )
     assert seen == {"result": LOG}
-    assert reports[0].error
+    assert ("OSError" if how == "raises" else "did not answer within 0.05 s") in reports[0].error
     assert "fetch stays whole" in caplog.text
     assert "secret" not in caplog.text
 
@@ -362,3 +363,27 @@ async def test_a_list_with_a_picture_keeps_it():
     )
     assert isinstance(found, list)
     assert found[1] is part
+
+
+class Aliased(BaseModel):
+    body: str = Field(alias="longBody")
+
+
+async def test_a_model_keeps_the_names_that_its_json_has():
+    """Fields of a pydantic result that have an alias stand under it, as in the JSON that the model would have seen."""
+    seen, _ = await shown(Aliased(longBody=LOG))
+    assert list(seen) == ["longBody"]
+    assert "FATAL database is gone" in seen["longBody"]
+
+
+async def test_an_error_that_is_no_stores_is_reported_by_its_type():
+    """Whatever fails while a payload is kept is reported under its own type."""
+    reports = []
+
+    class Broken(PayloadStore):
+        async def put(self, *_, **__):
+            raise ZeroDivisionError
+
+    seen, _ = await shown(LOG, settings={"store": Broken(), "on_report": reports.append})
+    assert seen == {"result": LOG}
+    assert reports[0].error == "ZeroDivisionError"

@@ -302,3 +302,36 @@ async def test_small_tables_weigh_as_much_as_they_take(monkeypatch):
     for value in range(3):
         assert (await ask([{"id": value}], "SELECT id FROM rows", session_id=f"s{value}"))[0]["rows"] == [[value]]
     assert len(cache._items) == 2
+
+
+async def test_notes_on_the_rows_stand_in_each_answer():
+    """What a reader of the rows should know, such as texts among numbers, comes with the answer."""
+    (reply,) = await ask([{"x": value} for value in ("1", "2", "3", "n/a")], "SELECT sum(x) FROM rows")
+    assert reply["notes"] == ["x also holds 1 values that are no numbers, kept as text"]
+
+
+async def test_an_ambiguous_column_is_answered_with_the_tables():
+    """A name that two tables have is an error with both tables' columns beside it."""
+    (reply,) = await ask(ROWS, "SELECT id FROM rows a, rows b")
+    assert "ambiguous" in reply["error"]
+    assert reply["tables"]["rows"][:2] == ["id", "city"]
+
+
+async def test_a_long_cell_fills_its_budget():
+    """The one long cell of a row is clipped no shorter than it has to be."""
+    (reply,) = await ask([{"x": "word " * 40_000}], "SELECT x FROM rows")
+    assert 1500 < estimate_tokens(payload_text(reply)) < 4200
+
+
+@pytest.mark.parametrize("value", [{"rows": []}, {"campaigns": [], "note": "none found"}])
+async def test_an_empty_table_can_be_asked(value):
+    """A stored result whose table has no rows answers that there are none."""
+    (reply,) = await ask(value, "SELECT count(*) FROM rows")
+    assert reply["rows"] == [[0]]
+
+
+async def test_lists_of_words_beside_a_table_do_not_take_its_name():
+    """The one table of records is `rows` as well, though lists of words stand beside it."""
+    value = {"campaigns": [{"a": 1}, {"a": 2}], "tags": ["x", "y", "z"]}
+    by_name, by_key = await ask(value, "SELECT sum(a) FROM rows", "SELECT sum(a) FROM campaigns")
+    assert by_name["rows"] == by_key["rows"] == [[3]]

@@ -254,3 +254,9 @@ async def test_an_argument_that_is_no_number_is_named(name):
 def test_the_longest_pattern_is_searched():
     """A pattern of exactly the length that the error names is none too long."""
     assert [match["offset"] for match in matches_in("a" * 501, "a" * 500, **LIMITS)["matches"]] == [0]
+
+
+def test_what_stands_around_a_match_is_bounded():
+    """Behind a match some characters of its line are shown, however far its end is."""
+    ((match,)) = matches_in("needle" + "x" * 5000 + "\nend", "needle", **LIMITS)["matches"]
+    assert len(match["text"]) < 300

@@ -170,3 +170,8 @@ async def test_what_is_found_says_who_and_how_to_read_on():
     assert (found["event"], found["agent"], found["tool"]) == ("e2", "a", "dump")
     assert "read_event='e2'" in found["read"]
     assert set(await find(words="nowhere")) == {"found", "note"}
+
+
+async def test_an_event_is_read_from_its_beginning():
+    """Without an offset the page begins with the event's first character."""
+    assert (await find(read_event="e3"))["text"] == "SK 4711 costs 120 euros."
