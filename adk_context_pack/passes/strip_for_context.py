@@ -125,9 +125,14 @@ def _missing_message(
     if any(content.role == "model" or texts_of(content) in known for content in contents[: first.position]):
         return None
     message = typed[-1] if typed else call.user_content
-    if message is None or not message.parts or any(same_texts(content, message) for content in contents):
+    if message is None or _has_blanks(message) or any(same_texts(content, message) for content in contents):
         return None
     return user_content([part.model_copy() for part in message.parts])
+
+
+def _has_blanks(message: types.Content) -> bool:
+    # Providers refuse empty texts; ADK sends a user's as it is, and this pass puts none in.
+    return not message.parts or any(part.text is not None and not part.text.strip() for part in message.parts)
 
 
 def _typed_before(event: Event, events: Sequence[Event]) -> list[types.Content]:

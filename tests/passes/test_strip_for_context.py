@@ -256,9 +256,18 @@ def test_the_user_message_stays_first_when_the_agent_goes_on(relay_format):
 
 
 @formats
-@pytest.mark.parametrize("message", [None, types.Content(role="user", parts=[]), types.Content(role="user")])
+@pytest.mark.parametrize(
+    "message",
+    [
+        None,
+        types.Content(role="user", parts=[]),
+        types.Content(role="user"),
+        types.Content(role="user", parts=[types.Part(text=" \n")]),
+        types.Content(role="user", parts=[PNG, types.Part(text="")]),
+    ],
+)
 def test_an_empty_message_of_the_user_is_never_put_in(message, relay_format):
-    """Where nobody said anything, a note stands for the block: no content without parts goes out."""
+    """Where nobody said anything, a note stands for the block: no content without parts and no blank text goes out."""
     events = session()[1:3]
     request = request_of(contents_of(events, "writer", relay_format=relay_format))
     model_call = ModelCall(agent_name="writer", events=events, user_content=message)
