@@ -127,7 +127,7 @@ def _missing_message(
     message = typed[-1] if typed else call.user_content
     if message is None or _has_blanks(message) or any(same_texts(content, message) for content in contents):
         return None
-    return user_content([part.model_copy() for part in message.parts])
+    return user_content([part.model_copy() for part in message.parts or ()])
 
 
 def _has_blanks(message: types.Content) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-_DEFAULT_EXAMPLES = 2400
+_DEFAULT_EXAMPLES = 2500
 _DEFAULT_CASES = 3
 _AT_ONCE = 1000
 _wanted = os.environ.get("LAWS_SEED", "20250601")
