@@ -524,3 +524,14 @@ async def test_a_model_with_dates_comes_back_as_json(tmp_path):
 
     _, found = await in_tool(act, artifact_service=InMemoryArtifactService())
     assert found == {"day": "2025-06-01", "cost": "1.50"}
+
+
+async def test_an_artifact_says_that_it_is_json():
+    """Who opens the app's artifacts by other means sees what kind of file a kept result is."""
+
+    async def act(context):
+        await PayloadStore(place="artifacts").put(context, ROWS, tool_name="t")
+        (name,) = await context.list_artifacts()
+        return (await context.load_artifact(name)).inline_data.mime_type
+
+    assert await in_tool(act, artifact_service=InMemoryArtifactService()) == "application/json"
