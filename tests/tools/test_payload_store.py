@@ -535,3 +535,18 @@ async def test_an_artifact_says_that_it_is_json():
         return (await context.load_artifact(name)).inline_data.mime_type
 
     assert await in_tool(act, artifact_service=InMemoryArtifactService()) == "application/json"
+
+
+async def test_half_an_artifact_that_cannot_be_taken_back_is_one_error():
+    """A service that writes half of a result and then refuses to remove it gives the same error as any other."""
+
+    class Halves(BrokenArtifacts):
+        async def delete_artifact(self, **_):
+            raise PermissionError("secret")
+
+    async def act(context):
+        with pytest.raises(StoreError, match="did not give back what it was given"):
+            await PayloadStore(place="artifacts").put(context, ROWS, tool_name="t")
+        return stored_results(context.session.state)
+
+    assert await in_tool(act, artifact_service=Halves(how="half")) == []
