@@ -1,4 +1,4 @@
-"""A request's contents, and what was found out about them at earlier calls of the same run."""
+"""A request's contents, and what was found out about them at earlier calls in the same session."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from google.genai import types
 
 from adk_context_pack.model_call import ModelCall
 
+_CONTENT_BYTES = 1000
+_TOKEN_BYTES = 4
 Value = TypeVar("Value")
 Item = TypeVar("Item")
 
@@ -27,23 +29,30 @@ G = TypeVar("G", bound=Grower)
 class KnownContents:
     """Contents that become more from call to call, with what was found out about the ones that were there before.
 
-    ADK builds a request's contents anew for each call, but a tool loop only adds to them, and the texts and payloads
-    below are the session's own objects. Comparing those takes a fraction of finding out again what the contents are,
+    ADK builds a request's contents anew for each call, and loads a session anew for each run, but as a rule there is
+    only more of them. Comparing their texts and payloads takes a fraction of finding out again what the contents are,
     which is what the passes and their report spend most of their time with. Where the contents are not those of the
     call before with more behind them, everything is forgotten.
 
     Attributes:
         contents: the contents of the newest call.
         marks: what a copy of each content would share with it.
+        tokens: those of all contents, where they were counted.
     """
 
     def __init__(self) -> None:
+        self.tokens = 0
         self.contents: Sequence[types.Content] = ()
         self.marks: list[tuple[object, ...]] = []
         self._growers: dict[Hashable, Grower] = {}
         self._columns: dict[Hashable, list[Any]] = {}
         self._tallies: dict[Hashable, _Tally] = {}
         self._drawers: dict[Hashable, dict[Any, Any]] = {}
+
+    @property
+    def bytes(self) -> int:
+        """About what it holds in memory."""
+        return len(self.marks) * _CONTENT_BYTES + self.tokens * _TOKEN_BYTES
 
     def is_of(self, contents: Sequence[types.Content]) -> bool:
         """Whether `contents` is the list that was met, and nobody has added to it since."""
@@ -118,7 +127,7 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     """What is known about `contents`, one of the lists that the passes of `call` come across.
 
     Args:
-        call: the model call; what is found out is kept in its `run_memo`.
+        call: the model call; what is found out is kept in its `session_memo`.
         contents: a request's contents.
     """
     met: list[KnownContents] = call.memo.setdefault("contents", [])
@@ -126,7 +135,7 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
         if one.is_of(contents):
             return one
     # The passes of an agent are the same at each call, and so is the order in which their lists are met.
-    known: KnownContents = call.run_memo.setdefault(("contents", call.agent_name, len(met)), KnownContents())
+    known: KnownContents = call.session_memo.setdefault(("contents", call.agent_name, len(met)), KnownContents())
     met.append(known.meet(contents, met[-1] if met else None))
     return known
 
@@ -149,7 +158,7 @@ def _used(part: types.Part) -> tuple[object, ...]:
 
 
 def _same(marks: list[Any], others: list[Any]) -> bool:
-    # Lists are compared by identity first, so that payloads are only gone through on releases that copy them.
+    # Lists are compared by identity first: within a run payloads are only gone through on releases that copy them.
     try:
         return marks == others
     except Exception:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
-from google.adk.sessions.session import Session
 from google.genai import types
 
-_RUN_MEMOS: dict[int, tuple[weakref.ref[Session], dict[Hashable, Any]]] = {}
+from adk_context_pack import memos
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +29,8 @@ class ModelCall:
         context: ADK's callback context, for what the fields above do not cover; None in a test of a pure pass.
         memo: what passes of one call share so as not to find it out twice; a pass names its entry.
         run_memo: the same for all calls of a run: it lives as long as ADK's session object does.
+        session_memo: the same for all calls in a session, as long as the process remembers them; each entry says in
+            `bytes` what it weighs.
         notes: what the running pass wants in the report, one short sentence each; see `note`.
     """
 
@@ -43,6 +43,7 @@ class ModelCall:
     context: CallbackContext | None = None
     memo: dict[str, Any] = field(default_factory=dict)
     run_memo: dict[Hashable, Any] = field(default_factory=dict)
+    session_memo: dict[Hashable, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -58,23 +59,10 @@ class ModelCall:
             events=session.events,
             state=session.state,
             context=context,
-            run_memo=_run_memo(session),
+            run_memo=memos.RUNS.of(session),
+            session_memo=memos.SESSIONS.of(session),
         )
 
     def note(self, text: str) -> None:
         """Puts one short sentence about this call into the report. Never a payload."""
         self.notes.append(text)
-
-
-def _run_memo(session: Session) -> dict[Hashable, Any]:
-    key = id(session)
-    held = _RUN_MEMOS.get(key)
-    if held is None or held[0]() is not session:
-
-        def forget(ref: weakref.ref[Session]) -> None:
-            if _RUN_MEMOS.get(key, (None,))[0] is ref:
-                del _RUN_MEMOS[key]
-
-        # ADK loads a session anew for each run, and all of the run's calls share the object.
-        _RUN_MEMOS[key] = held = (weakref.ref(session, forget), {})
-    return held[1]

@@ -112,7 +112,11 @@ class TokenMeter:
 
     def contents(self, contents: Sequence[types.Content] | None) -> int:
         """Tokens of a request's contents."""
-        return sum(self.sizes(contents or ()))
+        if self._call is None:
+            return sum(map(self.content, contents or ()))
+        known = known_contents(self._call, contents or ())
+        known.tokens = sum(known.column(("tokens", *self.name), self.content))
+        return known.tokens
 
     def sizes(self, contents: Sequence[types.Content]) -> Sequence[int]:
         """Tokens of each of a request's contents; not the caller's to change."""

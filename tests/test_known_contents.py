@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +19,6 @@ from adk_context_pack import (
     KeepNewestResult,
     ModelCall,
     default_passes,
-    model_call,
 )
 from adk_context_pack.known_contents import KnownContents, known_contents
 from tests.support.conversations import Conversation, conversations
@@ -37,9 +34,9 @@ def said(number: int, text: str) -> types.Content:
     return types.Content(role=("user", "model")[number % 2], parts=[types.Part(text=text)])
 
 
-def result_of(conversation: Conversation, pipeline: ContextPipeline, run_memo: dict[Any, Any] | None) -> Any:
-    call = conversation.call()
-    sent, report = pipeline.run(conversation.request(), call if run_memo is None else replace(call, run_memo=run_memo))
+def result_of(conversation: Conversation, pipeline: ContextPipeline, known: dict[str, Any] | None) -> Any:
+    call = replace(conversation.call(), **(known or {"run_memo": {}, "session_memo": {}}))
+    sent, report = pipeline.run(conversation.request(), call)
     dumped = [content.model_dump(exclude_none=True) for content in sent.contents]
     return dumped, report.categories_before, report.categories, report.tokens_before, report.tokens_after
 
@@ -48,15 +45,19 @@ def result_of(conversation: Conversation, pipeline: ContextPipeline, run_memo: d
     conversation=conversations(max_turns=4), order=st.sampled_from(ORDERS), shuffle=st.randoms(use_true_random=False)
 )
 def test_a_call_gives_what_it_would_give_alone(conversation: Conversation, order: Any, shuffle: Any) -> None:
-    """With what earlier calls of the run found out, requests and reports are the same as without, in any order."""
+    """With what earlier calls found out, in the run or before, requests and reports are the same, in any order."""
     moments = list(conversation.moments())[-8:]
     alone = [result_of(moment, ContextPipeline(order), None) for moment in moments]
-    run_memo: dict[Any, Any] = {}
+    known: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
     pipeline = ContextPipeline(order)
-    assert [result_of(moment, pipeline, run_memo) for moment in moments] == alone
+    assert [result_of(moment, pipeline, known) for moment in moments] == alone
+    known["run_memo"] = {}
+    # Another run: the service gives copies of all events.
+    loaded = [replace(moment, events=copy.deepcopy(moment.events)) for moment in moments]
+    assert [result_of(moment, pipeline, known) for moment in loaded] == alone
     again = list(range(len(moments)))
     shuffle.shuffle(again)
-    assert [result_of(moments[index], pipeline, run_memo) for index in again] == [alone[index] for index in again]
+    assert [result_of(moments[index], pipeline, known) for index in again] == [alone[index] for index in again]
 
 
 def test_what_was_there_is_not_found_out_again() -> None:
@@ -118,22 +119,3 @@ def test_a_payload_that_cannot_be_compared_is_a_new_one() -> None:
         known.meet([types.Content(role="user", parts=[types.Part(function_response=response)])])
         known.column("ids", asked.append)
     assert len(asked) == 2
-
-
-def test_a_run_is_forgotten_with_its_session() -> None:
-    """What is kept for a run goes when ADK lets go of the run's session object."""
-
-    async def run() -> None:
-        service = InMemorySessionService()
-        session = await service.create_session(app_name="app", user_id="user")
-        memo = model_call._run_memo(session)
-        assert model_call._run_memo(session) is memo
-        other = await service.get_session(app_name="app", user_id="user", session_id=session.id)
-        assert model_call._run_memo(other) is not memo
-        assert id(session) in model_call._RUN_MEMOS
-
-    gc.collect()
-    before = len(model_call._RUN_MEMOS)
-    asyncio.run(run())
-    gc.collect()
-    assert len(model_call._RUN_MEMOS) <= before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 
 from google.adk.events.event import Event
@@ -22,19 +23,40 @@ def names(call: ModelCall, read: list[Event]) -> list[str]:
 
 def test_only_what_came_since_is_read() -> None:
     """Later calls of a run read the events behind those that were read before, and know all of them."""
-    events, read, run_memo = [user_said("one"), user_said("two")], [], {}
-    assert names(ModelCall(events=events, run_memo=run_memo), read) == ["one", "two"]
+    events, read, memo = [user_said("one"), user_said("two")], [], {}
+    assert names(ModelCall(events=events, session_memo=memo), read) == ["one", "two"]
     events.append(user_said("three"))
-    assert names(ModelCall(events=events, run_memo=run_memo), read) == ["one", "two", "three"]
-    assert names(ModelCall(events=list(events), run_memo=run_memo), read) == ["one", "two", "three"]
+    assert names(ModelCall(events=events, session_memo=memo), read) == ["one", "two", "three"]
+    assert names(ModelCall(events=list(events), session_memo=memo), read) == ["one", "two", "three"]
     assert len(read) == 3
 
 
-def test_a_session_that_was_loaded_again_is_read_again() -> None:
-    """Other event objects, or fewer of them, are another past."""
-    run_memo: dict[object, object] = {}
+def test_copies_of_the_same_events_are_the_same_past() -> None:
+    """The next run has copies of all events, which need not be read again, save where events are held."""
+    events, memos = [user_said("one"), user_said("two")], ({}, {})
+    copies = copy.deepcopy(events)
+    for holds in (False, True):
+        found = []
+        for given in (events, copies):
+            call = ModelCall(events=given, session_memo=memos[0], run_memo=memos[1])
+            found.append(fold_events(call, "all", list, list.extend, holds_events=holds))
+        assert (found[1][0] is copies[0]) == holds
+        assert len(found[1]) == 2
+
+
+def test_another_session_is_read_anew() -> None:
+    """Other events, fewer of them, a window over them, or events without an id are another past."""
+    memo: dict[object, object] = {}
     first = [user_said("one"), user_said("two")]
-    assert names(ModelCall(events=first, run_memo=run_memo), []) == ["one", "two"]
-    assert names(ModelCall(events=first[:1], run_memo=run_memo), []) == ["one"]
-    assert names(ModelCall(events=[user_said("1"), user_said("2")], run_memo=run_memo), []) == ["1", "2"]
-    assert names(ModelCall(events=[], run_memo=run_memo), []) == []
+    assert names(ModelCall(events=first, session_memo=memo), []) == ["one", "two"]
+    assert names(ModelCall(events=first[:1], session_memo=memo), []) == ["one"]
+    assert names(ModelCall(events=[user_said("1"), user_said("2")], session_memo=memo), []) == ["1", "2"]
+    assert names(ModelCall(events=[], session_memo=memo), []) == []
+    unnamed = [user_said("one")]
+    unnamed[0].id = ""
+    assert names(ModelCall(events=unnamed, session_memo=memo), []) == ["one"]
+    unnamed[0].content.parts[0].text = "other"
+    assert names(ModelCall(events=unnamed, session_memo=memo), []) == ["other"]
+    five = [user_said(str(number)) for number in range(5)]
+    assert names(ModelCall(events=five[:4], session_memo=memo), []) == ["0", "1", "2", "3"]
+    assert names(ModelCall(events=five[1:], session_memo=memo), []) == ["1", "2", "3", "4"]

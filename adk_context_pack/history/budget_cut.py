@@ -62,18 +62,20 @@ class BudgetCut:
         self._unit = max(1.0, self.calibration.factor)
         sent, answered = -1, 0
         spoke: Kind = "user"
+        sizes, calls, weights, turn = self.sizes, self.calls, self._weights, self._turns[-1]
         for index, (start, _, kind, _) in enumerate(self.groups):
-            if index in self.calls:
+            if index in calls:
                 steady = self.total <= self.budget or not self._shrink(index)
                 self._reweigh(answered, index, sent, steady=steady)
                 sent, answered = start, index
-            if kind == "user" != spoke and self._turns[-1]:
-                self._turns.append([])
+            if kind == "user" != spoke and turn:
+                turn = []
+                self._turns.append(turn)
             spoke = kind
-            self._turns[-1].append(index)
+            turn.append(index)
             # What no provider has counted yet has the prior's weight at least, whatever its like weighed before.
-            weight = self.sizes[index] * self._unit
-            self._weights.append(weight)
+            weight = sizes[index] * self._unit
+            weights.append(weight)
             self.total += weight
         self._shrink(len(self.groups))
         return self

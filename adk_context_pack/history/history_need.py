@@ -37,6 +37,8 @@ def history_leaves(request: LlmRequest, call: ModelCall, passes: Sequence[Contex
 
 def _clears(entry: ClearToolResults, request: LlmRequest, call: ModelCall, meter: TokenMeter) -> bool:
     contents = request.contents or []
+    if max(meter.sizes(contents), default=0) < entry.min_tokens:
+        return False
     start = _start_of_turn(contents, call.user_content)
     earlier = _results(contents[:start])
     results = earlier + _results(contents[start:])

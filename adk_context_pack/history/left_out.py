@@ -47,17 +47,13 @@ def marker_text(groups: Sequence[Group], dropped: Collection[int], pairing: Pair
 
     It depends on what was left out alone, so that it stays the same until the next cut.
     """
-    gone: set[int] = set()
-    turns = 0
-    for number in dropped:
-        start, stop, kind, _ = groups[number]
-        gone.update(range(start, stop))
-        turns += kind == "user"
-    names = Counter([call.name for (content, _), call in pairing.calls.items() if content in gone])
+    stays = {index for number, one in enumerate(groups) if number not in dropped for index in range(one[0], one[1])}
+    turns = sum([groups[number].kind == "user" for number in dropped])
+    names = Counter([call.name for (content, _), call in pairing.calls.items() if content not in stays])
     calls: Counter[str] = Counter()
     for name, count in names.items():
         calls[_short(name)] += count
-    what = ", ".join(_parts(turns, calls)) or f"{len(gone)} messages"
+    what = ", ".join(_parts(turns, calls)) or f"{groups[-1].stop - len(stays)} messages"
     found = " Use search_history to find what was said, called or returned there." if findable else ""
     return f"[Earlier conversation left out to save space: {what}.{found}]"
 

@@ -21,6 +21,7 @@ class Outline:
         voices: who speaks in each content; without meaning for one that holds a result.
         calls: the indexes before which the agent's model was called: each of its turns answers the contents before it.
         turns: the indexes at which a user's turn starts; relays and function responses start none.
+        steps: for each model call, its index, how many results stand before it, and how many before its turn began.
     """
 
     def __init__(self, voices: Voices) -> None:
@@ -28,6 +29,8 @@ class Outline:
         self.voices: list[Voice] = []
         self.calls: list[int] = []
         self.turns: list[int] = []
+        self.steps: list[tuple[int, int, int]] = []
+        self._results = self._before_turn = 0
         self._voices = voices
         self._groups: list[Group] = []
 
@@ -48,9 +51,18 @@ class Outline:
             self.voices.append(voice)
             if voice == "model":
                 self.calls.append(index)
+                self.steps.append((index, self._results, self._before_turn))
             elif voice == "user":
                 self.turns.append(index)
+                self._before_turn = self._results
+            if index in answering:
+                self._results += self.pairing.answering[index]
         return self
+
+    @property
+    def next_step(self) -> tuple[int, int, int]:
+        """The same for the call that is about to be made."""
+        return len(self.voices), self._results, self._before_turn
 
     @property
     def groups(self) -> list[Group]:
@@ -62,4 +74,4 @@ class Outline:
 def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
     """The outline of one of the lists of contents that the passes of `call` come across."""
     voices = Voices.of(call)
-    return known_contents(call, contents).grower(("outline", *voices.extent), lambda: Outline(voices))
+    return known_contents(call, contents).grower(("outline", voices.extent), lambda: Outline(voices))

@@ -35,7 +35,7 @@ class Pairing:
         results: every result, in order, orphans included.
         orphans: results without a call in these contents.
         tooling: indexes of the contents that hold calls or results.
-        answering: indexes of the contents that hold results.
+        answering: how many results a content holds, by its index.
         reach: for each content, the index of the last one that holds a result of its calls, or its own.
     """
 
@@ -44,7 +44,7 @@ class Pairing:
     results: dict[Place, types.FunctionResponse] = field(default_factory=dict)
     orphans: list[Place] = field(default_factory=list)
     tooling: set[int] = field(default_factory=set)
-    answering: set[int] = field(default_factory=set)
+    answering: dict[int, int] = field(default_factory=dict)
     reach: list[int] = field(default_factory=list)
     _open: dict[_Key, list[Place]] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ class Pairing:
     def _answer(self, place: Place, result: types.FunctionResponse) -> None:
         self.results[place] = result
         self.tooling.add(place.content)
-        self.answering.add(place.content)
+        self.answering[place.content] = self.answering.get(place.content, 0) + 1
         by_name = (result.name,)
         key: _Key = result.id or by_name
         if key not in self._open:

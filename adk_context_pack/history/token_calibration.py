@@ -121,7 +121,9 @@ class _Answers:
 
 
 def _answers(call: ModelCall) -> _Answers:
-    return fold_events(call, ("answers", call.agent_name), lambda: _Answers(call.agent_name), _Answers.take)
+    return fold_events(
+        call, ("answers", call.agent_name), lambda: _Answers(call.agent_name), _Answers.take, holds_events=True
+    )
 
 
 def _is_answer(event: Event) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -117,32 +117,21 @@ class ClearToolResults(ContextPass):
             sizes: the tokens of those that may go.
             sums: the tokens of the contents before each of them, and of all.
         """
-        places = [place.content for place in results]
         gains = [0, *accumulate(sizes)]
-        cleared = there = sent = 0
-        for now, turn in _model_calls(outline):
-            before, there = there, bisect_left(places, now, there)
-            limit = min(there - self.keep_results, before)
+        keep, keep_in_turn = self.keep_results, self._kept_in_turn
+        cleared = before = sent = 0
+        for now, there, before_turn in (*outline.steps, outline.next_step):
+            limit = min(there - keep, before)
             if limit > cleared and gains[limit] > gains[cleared]:
-                limit = min(limit, max(there - self._kept_in_turn, bisect_left(places, turn, 0, there)))
+                limit = min(limit, max(there - keep_in_turn, before_turn))
                 gain = gains[limit] - gains[cleared] if limit > cleared else 0
                 # Results that stay in any case come before the first that goes.
                 first = bisect_right(gains, gains[cleared], cleared) - 1
-                if gain and gain >= sums[sent] - sums[places[first]] - gain:
+                if gain and gain >= sums[sent] - sums[results[first].content] - gain:
                     cleared = limit
-            sent = now
+            sent, before = now, there
         return cleared
 
     @property
     def _kept_in_turn(self) -> int:
         return max(self.keep_results, self.keep_in_turn or 0)
-
-
-def _model_calls(outline: Outline) -> Iterator[tuple[int, int]]:
-    """For each model call of a history, the one to be made included: what it was sent, and where its turn began."""
-    turns = iter(outline.turns)
-    turn, following = 0, next(turns, None)
-    for now in (*outline.calls, len(outline.voices)):
-        while following is not None and following < now:
-            turn, following = following, next(turns, None)
-        yield now, turn

@@ -86,6 +86,7 @@ class _SessionReplay:
         self._capped = CappedEvents(session.events, settings.caps)
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._run_memo: dict[Hashable, Any] = {}
+        self._session_memo: dict[Hashable, Any] = {}
         self._unchanged: dict[tuple[str, ...], bool] = {}
         self._questions: dict[str, types.Content | None] = {}
 
@@ -132,6 +133,7 @@ class _SessionReplay:
             events=events,
             state=MappingProxyType(self.state),
             run_memo=self._run_memo,
+            session_memo=self._session_memo,
         )
 
     def _question(self, run: str, events: list[Event]) -> types.Content | None:

@@ -52,7 +52,7 @@ class Categories:
         found["tool_declarations"] = self._meter.tools(request)
         voices = Voices.of(self._call)
         known = known_contents(self._call, request.contents or ())
-        name = ("categories", *self._meter.name, self._dynamic, *voices.extent)
+        name = ("categories", *self._meter.name, self._dynamic, voices.extent)
         return found | {
             category: found[category] + tokens
             for category, tokens in known.tally(name, lambda content: self._sorted(content, voices)).items()

@@ -28,7 +28,7 @@ class OneRequest:
 
     def call(self) -> ModelCall:
         """The call, with nothing noted or remembered yet."""
-        return replace(self.given_call, memo={}, notes=[])
+        return replace(self.given_call, memo={}, run_memo={}, session_memo={}, notes=[])
 
     def __repr__(self) -> str:
         parts = [part.model_dump(exclude_none=True) for c in self.given.contents or () for part in c.parts or ()]

@@ -67,14 +67,16 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 def replay(name: str, strategy: Strategy, work: Workload) -> Score:
     """Runs one strategy over every model call of a session."""
     requests, times = [], []
-    message, run_memo = None, {}
+    message, run_memo, session_memo = None, {}, {}
     for count in work.calls:
         events = work.events[:count]
         request = request_of(contents_of(events, AGENT))
         if message is not (message := _message(events)):
-            # ADK loads the session anew for each message, and nothing is known of it.
+            # ADK loads the session anew for each message.
             run_memo = {}
-        call = ModelCall(agent_name=AGENT, events=events, user_content=message, run_memo=run_memo)
+        call = ModelCall(
+            agent_name=AGENT, events=events, user_content=message, run_memo=run_memo, session_memo=session_memo
+        )
         start = time.process_time()
         result = strategy(request, call)
         times.append(time.process_time() - start)

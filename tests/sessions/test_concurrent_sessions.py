@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from adk_context_pack import ContextPackPlugin, PayloadStore
+from adk_context_pack import ContextPackPlugin, PayloadStore, memos
 from adk_context_pack.reports import prefix_memory, report_log
 from tests.support.databases import kept_results
 from tests.support.load_app import MARK, ROWS, Load
@@ -41,6 +41,7 @@ async def test_memory_is_flat_after_warm_up(monkeypatch):
     # Its bounds are a thousand sessions; here they are reached with fewer.
     monkeypatch.setattr(report_log, "_MAX_WAITING", 20)
     monkeypatch.setattr(prefix_memory, "_MAX_AGENTS", 20)
+    monkeypatch.setattr(memos, "SESSIONS", memos.SessionMemos(max_bytes=100_000))
     load = Load(plugins=[ContextPackPlugin(max_reports=20)], settings={"reads": False, "looks": False})
     logging.disable()  # pytest keeps every record of a test
     counts = []
