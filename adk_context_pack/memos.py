@@ -70,6 +70,12 @@ class SessionMemos:
             self._bytes -= self._weights.pop(oldest)
         return memo
 
+    def clear(self) -> None:
+        """Forgets all sessions, for an app that must not keep what users said beyond a run."""
+        self._held.clear()
+        self._weights.clear()
+        self._bytes = 0
+
     def __len__(self) -> int:
         return len(self._held)
 

@@ -47,6 +47,8 @@ def test_who_called_longest_ago_is_forgotten_first() -> None:
     assert len(memos) == 1
     memos.of(session("d"))
     assert "more" not in memos.of(session("c"))
+    memos.clear()
+    assert len(memos) == 0
 
 
 def session(name: str, *, app: str = "app", user: str = "user") -> Session:
