@@ -1,4 +1,4 @@
-"""A request's contents, and what was found out about them at earlier calls in the same session."""
+"""A request's contents, and what earlier calls in the same session found out about them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Protocol, TypeVar
 
 from google.genai import types
 
+from adk_context_pack.content_marks import ContentMarks
 from adk_context_pack.model_call import ModelCall
 
-_CONTENT_BYTES = 1000
-_TOKEN_BYTES = 4
+_CONTENT_BYTES = 700
 Value = TypeVar("Value")
 Item = TypeVar("Item")
 
@@ -26,69 +26,82 @@ class Grower(Protocol):
 G = TypeVar("G", bound=Grower)
 
 
-class KnownContents:
-    """Contents that become more from call to call, with what was found out about the ones that were there before.
-
-    ADK builds a request's contents anew for each call, and loads a session anew for each run, but as a rule there is
-    only more of them. Comparing their texts and payloads takes a fraction of finding out again what the contents are,
-    which is what the passes and their report spend most of their time with. Where the contents are not those of the
-    call before with more behind them, everything is forgotten.
+class Memory:
+    """What was found out about the contents of earlier calls, one after another; nothing of what they say.
 
     Attributes:
-        contents: the contents of the newest call.
-        marks: what a copy of each content would share with it.
-        tokens: those of all contents, where they were counted.
+        marks: a hash of each content.
+        growers: by name.
+        columns: by name.
+        tallies: by name.
+        age: how often everything was forgotten.
     """
 
     def __init__(self) -> None:
-        self.tokens = 0
-        self.contents: Sequence[types.Content] = ()
-        self.marks: list[tuple[object, ...]] = []
-        self._growers: dict[Hashable, Grower] = {}
-        self._columns: dict[Hashable, list[Any]] = {}
-        self._tallies: dict[Hashable, _Tally] = {}
-        self._drawers: dict[Hashable, dict[Any, Any]] = {}
+        self.marks: list[int] = []
+        self.age = 0
+        self.growers: dict[Hashable, Grower] = {}
+        self.columns: dict[Hashable, list[Any]] = {}
+        self.tallies: dict[Hashable, _Tally] = {}
 
     @property
     def bytes(self) -> int:
         """About what it holds in memory."""
-        return len(self.marks) * _CONTENT_BYTES + self.tokens * _TOKEN_BYTES
+        return len(self.marks) * _CONTENT_BYTES
+
+    def meet(self, marks: list[int]) -> None:
+        """Takes in the contents of a call, and forgets everything if they do not begin with those of the one before."""
+        if marks[: len(self.marks)] != self.marks:
+            self.age += 1
+            self.growers.clear()
+            self.columns.clear()
+            self.tallies.clear()
+        self.marks = marks
+
+
+class KnownContents:
+    """A request's contents, with what was found out about those of them that earlier calls had.
+
+    ADK builds a request's contents anew for each call, and loads a session anew for each run, but as a rule there is
+    only more of them. Knowing them again by their hashes takes a fraction of finding out again what they are, which is
+    what the passes and their report spend most of their time with. Where the contents are not those of the call before
+    with more behind them, everything is forgotten.
+
+    Args:
+        contents: the contents.
+        marks: a hash of each.
+        memory: what earlier calls found out; it takes in these contents.
+        drawers: places for what holds texts or payloads, which go with the run.
+    """
+
+    def __init__(
+        self,
+        contents: Sequence[types.Content],
+        marks: list[int],
+        memory: Memory,
+        drawers: dict[Hashable, dict[Any, Any]],
+    ) -> None:
+        self.contents = contents
+        self.marks = marks
+        self._memory = memory
+        self._drawers = drawers
+        memory.meet(marks)
 
     def is_of(self, contents: Sequence[types.Content]) -> bool:
-        """Whether `contents` is the list that was met, and nobody has added to it since."""
+        """Whether `contents` is this list, and nobody has added to it since."""
         return contents is self.contents and len(contents) == len(self.marks)
 
-    def meet(self, contents: Sequence[types.Content], like: KnownContents | None = None) -> KnownContents:
-        """Takes `contents` as the newest call's, and gives itself back.
-
-        Args:
-            contents: the contents.
-            like: what is known of the list that they were made from, which has most of them.
-        """
-        if like is not None and len(like.marks) == len(contents) == len(like.contents):
-            whole = zip(contents, like.contents, like.marks, strict=True)
-            marks = [mark if content is other else _mark(content) for content, other, mark in whole]
-        else:
-            marks = list(map(_mark, contents))
-        if not _same(marks[: len(self.marks)], self.marks):
-            self._growers.clear()
-            self._columns.clear()
-            self._tallies.clear()
-            self._drawers.clear()
-        self.marks = marks
-        self.contents = contents
-        return self
-
-    def grower(self, name: Hashable, make: Callable[[], G]) -> G:
+    def grower(self, name: Hashable, make: Callable[[], G], fits: Callable[[G], bool]) -> G:
         """What is known under `name`, up to the newest content.
 
         Args:
             name: the same name always goes with the same `make`.
             make: makes it, where it is asked for the first time.
+            fits: whether what is known still holds; made anew where it does not.
         """
-        found: Any = self._growers.get(name)
-        if found is None:
-            self._growers[name] = found = make()
+        found: Any = self._memory.growers.get(name)
+        if found is None or not fits(found):
+            self._memory.growers[name] = found = make()
         found.grow(self.contents)
         return found  # type: ignore[no-any-return]
 
@@ -98,18 +111,18 @@ class KnownContents:
 
     def column_of(self, items: Sequence[Item], name: Hashable, find: Callable[[Item], Value]) -> list[Value]:
         """The same for `items`, which depend on the contents alone, and only become more where those do."""
-        values = self._columns.setdefault(name, [])
+        values = self._memory.columns.setdefault(name, [])
         if len(values) < len(items):
             values.extend(map(find, items[len(values) :]))
         return values
 
     def drawer(self, name: Hashable) -> dict[Any, Any]:
-        """A place for what is found out about single contents, emptied when the contents are others."""
-        return self._drawers.setdefault(name, {})
+        """A place for what is made of single contents, emptied when the contents are others, and at the run's end."""
+        return self._drawers.setdefault((self._memory.age, name), {})
 
     def tally(self, name: Hashable, find: Callable[[types.Content], Iterable[tuple[str, int]]]) -> Mapping[str, int]:
         """The sums of what `find` finds for each content, by name; asked once for each content."""
-        tally = self._tallies.setdefault(name, _Tally())
+        tally = self._memory.tallies.setdefault(name, _Tally())
         for content in self.contents[tally.count :]:
             for key, amount in find(content):
                 tally.sums[key] = tally.sums.get(key, 0) + amount
@@ -127,40 +140,30 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     """What is known about `contents`, one of the lists that the passes of `call` come across.
 
     Args:
-        call: the model call; what is found out is kept in its `session_memo`.
+        call: the model call; what is found out is kept in its `session_memo`, and what holds texts in its `run_memo`.
         contents: a request's contents.
     """
     met: list[KnownContents] = call.memo.setdefault("contents", [])
     for one in met:
         if one.is_of(contents):
             return one
+    hashes: ContentMarks = call.run_memo.setdefault("marks", ContentMarks())
+    if not met:
+        hashes.next_call()
     # The passes of an agent are the same at each call, and so is the order in which their lists are met.
-    known: KnownContents = call.session_memo.setdefault(("contents", call.agent_name, len(met)), KnownContents())
-    met.append(known.meet(contents, met[-1] if met else None))
-    return known
+    slot = ("contents", call.agent_name, len(met))
+    memory: Memory = call.session_memo.setdefault(slot, Memory())
+    drawers: dict[Hashable, dict[Any, Any]] = call.run_memo.setdefault(slot, {})
+    met.append(KnownContents(contents, _marks(contents, hashes, met), memory, drawers))
+    return met[-1]
 
 
-def _mark(content: types.Content) -> tuple[object, ...]:
-    """What a copy of a content shares with it, by which one is told from another."""
-    parts = content.parts or ()
-    if len(parts) == 1:
-        text = parts[0].text
-        return (content.role, text) if text is not None else (content.role, *_used(parts[0]))
-    return (content.role, *[part.text if part.text is not None else _used(part) for part in parts])
-
-
-def _used(part: types.Part) -> tuple[object, ...]:
-    if (result := part.function_response) is not None:
-        return result.name, result.id, result.response
-    if (call := part.function_call) is not None:
-        return call.name, call.id, call.args
-    return part.inline_data, part.file_data, part.executable_code, part.code_execution_result
-
-
-def _same(marks: list[Any], others: list[Any]) -> bool:
-    # Lists are compared by identity first: within a run payloads are only gone through on releases that copy them.
-    try:
-        return marks == others
-    except Exception:
-        # A payload nested too deep, or one whose own comparison fails.
-        return False
+def _marks(contents: Sequence[types.Content], hashes: ContentMarks, met: Sequence[KnownContents]) -> list[int]:
+    if not met or len(met[-1].marks) != len(contents) or len(met[-1].contents) != len(contents):
+        return hashes.of(contents)
+    # A pass has made these of the list before, and left most of them as they were.
+    marks = list(met[-1].marks)
+    changed = [index for index, (one, old) in enumerate(zip(contents, met[-1].contents, strict=True)) if one is not old]
+    for index, mark in zip(changed, hashes.of([contents[index] for index in changed]), strict=True):
+        marks[index] = mark
+    return marks

@@ -11,7 +11,7 @@ from google.adk.sessions.session import Session
 
 Memo = dict[Hashable, Any]
 
-_MAX_BYTES = 16 * 2**20
+_MAX_BYTES = 32 * 2**20
 
 
 class RunMemos:
@@ -71,7 +71,7 @@ class SessionMemos:
         return memo
 
     def clear(self) -> None:
-        """Forgets all sessions, for an app that must not keep what users said beyond a run."""
+        """Forgets all sessions."""
         self._held.clear()
         self._weights.clear()
         self._bytes = 0

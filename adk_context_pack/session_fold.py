@@ -12,7 +12,7 @@ from adk_context_pack.model_call import ModelCall
 State = TypeVar("State")
 
 
-_EVENT_BYTES = 100
+_EVENT_BYTES = 50
 
 
 class _Read(NamedTuple):

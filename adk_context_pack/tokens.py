@@ -115,8 +115,7 @@ class TokenMeter:
         if self._call is None:
             return sum(map(self.content, contents or ()))
         known = known_contents(self._call, contents or ())
-        known.tokens = sum(known.column(("tokens", *self.name), self.content))
-        return known.tokens
+        return sum(known.column(("tokens", *self.name), self.content))
 
     def sizes(self, contents: Sequence[types.Content]) -> Sequence[int]:
         """Tokens of each of a request's contents; not the caller's to change."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 from collections.abc import Sequence
 from dataclasses import replace
+from types import FunctionType, ModuleType
 from typing import Any
 
 from google.genai import types
@@ -20,8 +22,11 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
-from adk_context_pack.known_contents import KnownContents, known_contents
+from adk_context_pack.content_marks import ContentMarks
+from adk_context_pack.known_contents import KnownContents, Memory, known_contents
+from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversations import Conversation, conversations
+from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
 ORDERS = (
     default_passes(max_tokens=600),
@@ -62,11 +67,13 @@ def test_a_call_gives_what_it_would_give_alone(conversation: Conversation, order
 
 def test_what_was_there_is_not_found_out_again() -> None:
     """A list that only grew is looked at behind its end, although every content in it is a copy."""
-    known, asked = KnownContents(), []
+    memory, asked = Memory(), []
     texts = [f"text {number}" for number in range(5)]
     for length in (3, 5):
         contents = [said(number, text) for number, text in enumerate(texts[:length])]
-        found = known.meet(contents).column("letters", lambda content: asked.append(content) or content.parts[0].text)
+        found = known(memory, contents).column(
+            "letters", lambda content: asked.append(content) or content.parts[0].text
+        )
         assert found == texts[:length]
     assert len(asked) == 5
 
@@ -89,9 +96,9 @@ def test_another_history_is_found_out_anew() -> None:
     ]
     for one in variants:
         for other in variants:
-            known, asked = KnownContents(), []
-            known.meet([one]).column("self", asked.append)
-            known.meet([other, said(1, "more")]).column("self", asked.append)
+            memory, asked = Memory(), []
+            known(memory, [one]).column("self", asked.append)
+            known(memory, [other, said(1, "more")]).column("self", asked.append)
             assert len(asked) == (2 if one is other else 3)
 
 
@@ -103,19 +110,29 @@ def test_a_list_that_grew_in_place_is_met_again() -> None:
     assert len(known_contents(call, contents).column("self", id)) == 2
 
 
-def test_a_payload_that_cannot_be_compared_is_a_new_one() -> None:
-    """Where comparing two payloads raises, nothing is taken over and nothing fails."""
+def test_nothing_said_is_held_beyond_a_run() -> None:
+    """What is kept for the next run are hashes, counts and names; no text and no payload can be reached from it."""
+    secret = "the secret " * 200
+    events = [
+        user_said(secret),
+        agent_called("worker", "look", "c1", where=secret),
+        tool_returned("worker", "look", {"rows": [{"a": secret}] * 9}, "c1"),
+        agent_said("worker", secret),
+        user_said("And now?"),
+    ]
+    session_memo: dict[Any, Any] = {}
+    call = ModelCall(agent_name="worker", events=events, session_memo=session_memo)
+    passes = (ClearToolResults(keep_results=0, min_tokens=1), FitTokenBudget(max_tokens=2000))
+    ContextPipeline(passes).run(request_of(contents_of(events, "worker")), call)
+    assert session_memo
+    found, left = set(), [session_memo]
+    while left:
+        one = left.pop()
+        if id(one) not in found and not isinstance(one, type | FunctionType | ModuleType):
+            found.add(id(one))
+            assert not isinstance(one, str) or "secret" not in one
+            left += gc.get_referents(one)
 
-    class Odd:
-        def __eq__(self, other: object) -> bool:
-            raise ValueError("cannot be compared")
 
-        __hash__ = None  # type: ignore[assignment]
-
-    known, asked = KnownContents(), []
-    for _ in range(2):
-        response = types.FunctionResponse(name="look", response={})
-        response.response = {"odd": Odd()}
-        known.meet([types.Content(role="user", parts=[types.Part(function_response=response)])])
-        known.column("ids", asked.append)
-    assert len(asked) == 2
+def known(memory: Memory, contents: Sequence[types.Content]) -> KnownContents:
+    return KnownContents(contents, ContentMarks().of(contents), memory, {})

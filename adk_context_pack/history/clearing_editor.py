@@ -9,7 +9,7 @@ from google.genai import types
 
 from adk_context_pack.history.cleared_note import arguments_note, is_note, note_length, result_note
 from adk_context_pack.history.copies import changed
-from adk_context_pack.history.pairing import Place
+from adk_context_pack.history.pairing import Place, part_at
 from adk_context_pack.known_contents import KnownContents
 from adk_context_pack.token_estimate import payload_text
 from adk_context_pack.tokens import TokenMeter
@@ -35,6 +35,10 @@ class ClearingEditor:
         # Old results are cleared again at each call, and most of the time would go into writing the same notes.
         self._notes: dict[Place, _Note] = known.drawer(("notes", findable, meter.name))
         self._parts: dict[int, list[types.Part]] = {}
+
+    def result(self, place: Place) -> types.FunctionResponse:
+        """The result at a place."""
+        return self._part(place).function_response or types.FunctionResponse()
 
     def is_worth_it(self, place: Place, size: int) -> bool:
         """Whether a result may be cleared at all: it carries no signature, and its note is smaller than its body."""
@@ -91,13 +95,13 @@ class ClearingEditor:
     def _note(self, place: Place, size: int) -> _Note:
         note = self._notes.get(place)
         if note is None:
-            result = self._part(place).function_response or types.FunctionResponse()
+            result = self.result(place)
             words = result_note(result.name, result.response, size, findable=self.findable)
             self._notes[place] = note = _Note(words, self.meter.payload(words))
         return note
 
     def _part(self, place: Place) -> types.Part:
-        return (self._contents[place.content].parts or [])[place.part]
+        return part_at(self._contents, place)
 
     def _replace(self, place: Place, name: str, value: object) -> None:
         parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from google.genai import types
 
+from adk_context_pack._texts import texts_of
 from adk_context_pack.history.groups import Group, grow_groups
 from adk_context_pack.history.pairing import Pairing
 from adk_context_pack.history.voices import Voice, Voices
@@ -16,7 +17,11 @@ from adk_context_pack.model_call import ModelCall
 class Outline:
     """The outline of contents that grow.
 
+    Args:
+        voices: what the session says about its speakers.
+
     Attributes:
+        voices_known: stands for this outline's voices, for what is kept beside it.
         pairing: which result answers which call.
         voices: who speaks in each content; without meaning for one that holds a result.
         calls: the indexes before which the agent's model was called: each of its turns answers the contents before it.
@@ -31,14 +36,28 @@ class Outline:
         self.turns: list[int] = []
         self.steps: list[tuple[int, int, int]] = []
         self._results = self._before_turn = 0
-        self._voices = voices
+        self.voices_known = object()
+        self._session = voices
+        self._heard: set[int] = set()
+        self._unheard: set[int] = set()
         self._groups: list[Group] = []
+
+    def fits(self, voices: Voices) -> bool:
+        """Whether the session still says the same about the speakers so far; takes over what it says about others."""
+        fits = (
+            voices.summaries == self._session.summaries
+            and (voices.user is None) == (self._session.user is None)
+            and (voices.user is None or (self._heard <= voices.user and self._unheard.isdisjoint(voices.user)))
+        )
+        if fits:
+            self._session = voices
+        return fits
 
     def grow(self, contents: Sequence[types.Content]) -> Outline:
         """Takes in what `contents` has more than when this was last asked, and gives itself back."""
         start = len(self.voices)
         self.pairing.grow(contents)
-        answering, has_summaries = self.pairing.answering, bool(self._voices.summaries)
+        answering, has_summaries = self.pairing.answering, bool(self._session.summaries)
         for index in range(start, len(contents)):
             content = contents[index]
             # Three contents of four need not be read for that.
@@ -47,7 +66,8 @@ class Outline:
             elif content.role == "user" and index in answering:
                 voice = "fixed"
             else:
-                voice = self._voices.voice(content)
+                voice = self._session.voice(content)
+                (self._heard if voice == "user" else self._unheard).add(hash(texts_of(content)))
             self.voices.append(voice)
             if voice == "model":
                 self.calls.append(index)
@@ -74,4 +94,4 @@ class Outline:
 def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
     """The outline of one of the lists of contents that the passes of `call` come across."""
     voices = Voices.of(call)
-    return known_contents(call, contents).grower(("outline", voices.extent), lambda: Outline(voices))
+    return known_contents(call, contents).grower("outline", lambda: Outline(voices), lambda found: found.fits(voices))

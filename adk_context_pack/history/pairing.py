@@ -15,6 +15,13 @@ _Key = str | tuple[str | None]
 """A call's id, or its name alone where it has none."""
 
 
+class Used(NamedTuple):
+    """What a call and its result have in common."""
+
+    name: str | None
+    id: str | None
+
+
 class Place(NamedTuple):
     """Where a part stands: the index of its content, and its own in there."""
 
@@ -24,7 +31,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Pairing:
-    """Which result answers which call, in contents that grow.
+    """Which result answers which call, in contents that grow; holds nothing of the contents themselves.
 
     A result goes to the newest open call with its id, so that a reused id finds the call it stands behind; without an
     id to the first open call of its name in the newest content that has one, else to the oldest of all.
@@ -40,8 +47,8 @@ class Pairing:
     """
 
     call_of: dict[Place, Place] = field(default_factory=dict)
-    calls: dict[Place, types.FunctionCall] = field(default_factory=dict)
-    results: dict[Place, types.FunctionResponse] = field(default_factory=dict)
+    calls: dict[Place, Used] = field(default_factory=dict)
+    results: dict[Place, Used] = field(default_factory=dict)
     orphans: list[Place] = field(default_factory=list)
     tooling: set[int] = field(default_factory=set)
     answering: dict[int, int] = field(default_factory=dict)
@@ -56,7 +63,7 @@ class Pairing:
             for number, part in enumerate(contents[index].parts or ()):
                 if (call := part.function_call) is not None:
                     place = Place(index, number)
-                    self.calls[place] = call
+                    self.calls[place] = Used(call.name, call.id)
                     self.tooling.add(index)
                     self._open.setdefault(call.id or (call.name,), []).append(place)
                 elif (result := part.function_response) is not None:
@@ -69,7 +76,7 @@ class Pairing:
         return {place for places in self._open.values() for place in places}
 
     def _answer(self, place: Place, result: types.FunctionResponse) -> None:
-        self.results[place] = result
+        self.results[place] = Used(result.name, result.id)
         self.tooling.add(place.content)
         self.answering[place.content] = self.answering.get(place.content, 0) + 1
         by_name = (result.name,)
@@ -86,6 +93,11 @@ class Pairing:
             del self._open[key]
         self.call_of[place] = call
         self.reach[call.content] = max(self.reach[call.content], place.content)
+
+
+def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:
+    """The part that stands at a place."""
+    return (contents[place.content].parts or [])[place.part]
 
 
 def pair(contents: Sequence[types.Content]) -> Pairing:

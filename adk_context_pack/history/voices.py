@@ -6,7 +6,7 @@ under the user's. The session's events do.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
@@ -34,25 +34,21 @@ class Voices:
     """What a session says about its speakers.
 
     Attributes:
-        user: what users said, as the texts of each of their messages; None where there are no events to ask.
+        user: what users said, as a hash of the texts of each message; None where there are no events to ask.
         summaries: the texts of ADK's compaction summaries.
-        extent: stands for all of that; what was heard with another one may be heard otherwise.
     """
 
-    user: AbstractSet[Texts] | None
-    summaries: Sequence[str]
-    extent: tuple[Hashable, ...] = ()
+    user: AbstractSet[int] | None
+    summaries: tuple[str, ...]
 
     @classmethod
     def of(cls, call: ModelCall) -> Voices:
         """The speakers of the session behind `call`."""
         read = fold_events(call, "voices", _Read, _Read.take)
-        said: AbstractSet[Texts] = read.said
-        extent = read.extent
-        if call.user_content is not None and (texts := texts_of(call.user_content)) not in said:
-            said = said | {texts}
-            extent ^= hash(texts)
-        return cls(said if call.events else None, read.summaries, (bool(call.events), extent, *read.summaries))
+        said: AbstractSet[int] = read.said
+        if call.user_content is not None and (mark := hash(texts_of(call.user_content))) not in said:
+            said = said | {mark}
+        return cls(said if call.events else None, tuple(read.summaries))
 
     def voice(self, content: types.Content) -> Voice:
         """Who speaks in a content that holds no function response."""
@@ -63,7 +59,7 @@ class Voices:
             return "model"
         if content.role != "user":
             return "fixed"
-        if self.user is not None and texts in self.user:
+        if self.user is not None and hash(texts) in self.user:
             return "user"
         first = (texts[0] if texts else None) or ""
         if first.startswith(_RELAYS):
@@ -79,21 +75,15 @@ class Voices:
 
 class _Read:
     def __init__(self) -> None:
-        self.said: set[Texts] = set()
+        self.said: set[int] = set()
         self.summaries: list[str] = []
-        self.extent = 0
 
     def take(self, events: Iterable[Event]) -> None:
         for event in events:
             if event.author == "user" and event.content is not None:
-                self._hear(texts_of(event.content))
+                self.said.add(hash(texts_of(event.content)))
             if event.actions.compaction is not None:
                 self.summaries += _summary_texts(event)
-
-    def _hear(self, texts: Texts) -> None:
-        if texts not in self.said:
-            self.said.add(texts)
-            self.extent ^= hash(texts)
 
 
 def _summary_texts(event: Event) -> list[str]:

@@ -66,11 +66,13 @@ class ClearToolResults(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """`request` with older results as notes; the same object where nothing is worth clearing."""
         contents = request.contents or []
+        meter = meter_of(call, self.counter)
+        if max(meter.sizes(contents), default=0) < self.min_tokens:
+            return request
         outline = outline_of(call, contents)
         pairing, results = outline.pairing, list(outline.pairing.results)
         if len(results) <= self.keep_results:
             return request
-        meter = meter_of(call, self.counter)
         known = known_contents(call, contents)
         editor = ClearingEditor(known, meter, findable="search_history" in (request.tools_dict or {}))
         sizes: Sequence[int] = known.column_of(
@@ -93,7 +95,7 @@ class ClearToolResults(ContextPass):
 
     def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor) -> int:
         """The tokens of a result that may go; 0 for one that stays whatever its age."""
-        result = pairing.results[place]
+        result = editor.result(place)
         size = editor.meter.payload(result.response)
         stays = (
             size < self.min_tokens

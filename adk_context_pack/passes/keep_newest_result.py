@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from google.adk.models.llm_request import LlmRequest
+from google.genai import types
 
 from adk_context_pack._settings import names, positive
 from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.history.cleared_note import KEY, is_note
 from adk_context_pack.history.clearing_editor import ClearingEditor
-from adk_context_pack.history.pairing import Pairing, Place, pair
+from adk_context_pack.history.pairing import Pairing, Place, pair, part_at
 from adk_context_pack.history.waiting import waiting_calls
 from adk_context_pack.known_contents import known_contents
 from adk_context_pack.model_call import ModelCall
@@ -52,7 +53,7 @@ class KeepNewestResult(ContextPass):
         if len(pairing.call_of) < 2:  # noqa: PLR2004 - one result repeats nothing
             return request
         editor = ClearingEditor(known_contents(call, contents), meter_of(call, self.counter), findable=False)
-        for place, size in self._repeated(pairing, waiting_calls(pairing, call), editor):
+        for place, size in self._repeated(contents, pairing, waiting_calls(pairing, call), editor):
             name = pairing.results[place].name
             editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})
         if not editor.count:
@@ -61,11 +62,11 @@ class KeepNewestResult(ContextPass):
         return request.model_copy(update={"contents": editor.contents()})
 
     def _repeated(
-        self, pairing: Pairing, waiting: Collection[Place], editor: ClearingEditor
+        self, contents: Sequence[types.Content], pairing: Pairing, waiting: Collection[Place], editor: ClearingEditor
     ) -> Iterator[tuple[Place, int]]:
         alike: dict[tuple[str | None, int], list[Place]] = defaultdict(list)
         for place, call in reversed(pairing.call_of.items()):
-            result = pairing.results[place]
+            result = editor.result(place)
             if call in waiting or result.name in self.exclude_tools or is_note(result.response) or _has_media(result):
                 continue
             size = editor.meter.payload(result.response)
@@ -73,7 +74,7 @@ class KeepNewestResult(ContextPass):
                 continue
             # Only results of the same size are worth comparing.
             newer = alike[result.name, size]
-            if any(_same(pairing, place, other) for other in newer):
+            if any(_same(contents, pairing, place, other) for other in newer):
                 yield place, size
             else:
                 newer.append(place)
@@ -83,6 +84,9 @@ def _has_media(result: object) -> bool:
     return bool(getattr(result, "parts", None))
 
 
-def _same(pairing: Pairing, one: Place, other: Place) -> bool:
-    mine, theirs = pairing.calls[pairing.call_of[one]], pairing.calls[pairing.call_of[other]]
-    return mine.args == theirs.args and pairing.results[one].response == pairing.results[other].response
+def _same(contents: Sequence[types.Content], pairing: Pairing, one: Place, other: Place) -> bool:
+    mine, theirs = (part_at(contents, pairing.call_of[place]).function_call for place in (one, other))
+    if mine is None or theirs is None or mine.args != theirs.args:
+        return False
+    said, again = (part_at(contents, place).function_response for place in (one, other))
+    return said is not None and again is not None and said.response == again.response

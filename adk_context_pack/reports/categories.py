@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack.history.outline import outline_of
 from adk_context_pack.history.voices import Voices
 from adk_context_pack.known_contents import known_contents
 from adk_context_pack.model_call import ModelCall
@@ -52,7 +53,8 @@ class Categories:
         found["tool_declarations"] = self._meter.tools(request)
         voices = Voices.of(self._call)
         known = known_contents(self._call, request.contents or ())
-        name = ("categories", *self._meter.name, self._dynamic, voices.extent)
+        outline = outline_of(self._call, request.contents or ())
+        name = ("categories", *self._meter.name, self._dynamic, outline.voices_known)
         return found | {
             category: found[category] + tokens
             for category, tokens in known.tally(name, lambda content: self._sorted(content, voices)).items()

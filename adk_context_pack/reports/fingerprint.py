@@ -24,15 +24,11 @@ class Link(NamedTuple):
 
     Attributes:
         hash: of what stands there.
-        tokens: those of the part behind it; of a long text they all stand at its last block.
-        text: the whole text, for a block of a long one.
-        block: how many blocks of that text stand before.
+        tokens: those of the part behind it, of a long text those of the block.
     """
 
     hash: int
     tokens: int
-    text: str = ""
-    block: int = 0
 
 
 def fingerprint(request: LlmRequest, meter: TokenMeter) -> list[Link]:
@@ -77,10 +73,12 @@ def _content_links(content: types.Content, meter: TokenMeter) -> list[Link]:
 def _text_links(text: str, label: object, tokens: int) -> list[Link]:
     if len(text) <= BLOCK:
         return [Link(hash((label, text)), tokens)]
-    starts = range(0, len(text), BLOCK)
-    links = [Link(hash((label, text[start : start + BLOCK])), 0, text, start // BLOCK) for start in starts]
-    links[-1] = links[-1]._replace(tokens=tokens)
-    return links
+    # Each block has the tokens that its length is worth; what rounding leaves goes to the last one.
+    sums = [tokens * min(start, len(text)) // len(text) for start in range(0, len(text) + BLOCK, BLOCK)]
+    return [
+        Link(hash((label, text[number * BLOCK : (number + 1) * BLOCK])), sums[number + 1] - sums[number])
+        for number in range(len(sums) - 1)
+    ]
 
 
 def _native(part: types.Part) -> object:

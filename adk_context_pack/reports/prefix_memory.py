@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.reports.fingerprint import BLOCK, Link, fingerprint
+from adk_context_pack.reports.fingerprint import Link, fingerprint
 from adk_context_pack.reports.prefix_report import PrefixReport
 from adk_context_pack.tokens import TokenMeter
 
@@ -49,9 +49,7 @@ class PrefixMemory:
         self._remember(key, _Last(hashes, total), forgotten=last)
         if last is None:
             return PrefixReport()
-        return PrefixReport(
-            tokens=_kept(links, _common(last.hashes, hashes), meter, total), previous_tokens=last.tokens
-        )
+        return PrefixReport(tokens=_kept(links, _common(last.hashes, hashes), total), previous_tokens=last.tokens)
 
     def adopt(self, key: tuple[str, ...], other: PrefixMemory) -> None:
         """Remembers under `key` what `other` does."""
@@ -82,10 +80,7 @@ def _common(one: array[int], other: array[int]) -> int:
     return low
 
 
-def _kept(links: Sequence[Link], common: int, meter: TokenMeter, total: int) -> int:
+def _kept(links: Sequence[Link], common: int, total: int) -> int:
     whole = sum([link.tokens for link in links])
     kept = sum([link.tokens for link in links[:common]])
-    # The tokens of a long text stand at its last block; a part of them is kept where it differs further on.
-    if common < len(links) and links[common].block:
-        kept += meter.text(links[common].text[: links[common].block * BLOCK])
     return min(kept if whole == total or not whole else kept * total // whole, total)
