@@ -1,0 +1,81 @@
+"""What contents are, found out while they grow."""
+
+from __future__ import annotations
+
+from google.genai import types
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack._texts import texts_of
+from adk_context_pack.history.outline import Outline, outline_of
+from adk_context_pack.history.pairing import pair
+from adk_context_pack.history.voices import Voices
+from adk_context_pack.model_call import ModelCall
+from tests.support.conversations import Conversation, conversations
+from tests.support.events import agent_called, call_part, result_part, tool_returned, user_said
+
+
+def said(role: str, text: str) -> types.Content:
+    return types.Content(role=role, parts=[types.Part(text=text)])
+
+
+def facts(outline: Outline) -> tuple[object, ...]:
+    pairing = outline.pairing
+    steps = (*outline.steps, outline.next_step)
+    return (
+        outline.voices,
+        outline.calls,
+        outline.turns,
+        steps,
+        list(outline.groups),
+        pairing.call_of,
+        pairing.unanswered,
+    )
+
+
+@given(conversation=conversations(max_turns=4), data=st.data())
+def test_growing_is_the_same_as_seeing_all_at_once(conversation: Conversation, data: st.DataObject) -> None:
+    """An outline that took in its contents in pieces says what one says that took them in at once."""
+    contents, voices = conversation.contents(), Voices.of(conversation.call())
+    grown = Outline(voices)
+    for stop in sorted(data.draw(st.lists(st.integers(0, len(contents)), max_size=4))):
+        grown.grow(contents[:stop])
+        assert grown.groups is not None
+    assert facts(grown.grow(contents)) == facts(Outline(voices).grow(contents))
+
+
+@given(conversations(max_turns=4))
+def test_steps_count_results(conversation: Conversation) -> None:
+    """Before each model call stand as many results as a plain count finds, and as many before its turn."""
+    outline = Outline(Voices.of(conversation.call())).grow(conversation.contents())
+    places = [place.content for place in outline.pairing.results]
+    for now, there, before_turn in (*outline.steps, outline.next_step):
+        turn = max((start for start in outline.turns if start < now), default=0)
+        assert there == sum(place < now for place in places)
+        assert before_turn == sum(place < turn for place in places)
+
+
+def test_what_is_heard_later_changes_what_was_heard() -> None:
+    """A text that nobody had said is found out anew once a user says it, and so is one that no longer is a user's."""
+    contents = [said("user", "Hello"), said("user", "For context, see below."), said("model", "Hi")]
+    hello, other = (hash(texts_of(content)) for content in contents[:2])
+    outline = Outline(Voices(frozenset({hello}), ())).grow(contents)
+    assert outline.voices == ["user", "relay", "model"]
+    assert outline.fits(Voices(frozenset({hello, 7}), ()))
+    assert not outline.fits(Voices(frozenset({hello, other}), ()))
+    assert not outline.fits(Voices(frozenset({7}), ()))
+    assert not outline.fits(Voices(None, ()))
+    assert not outline.fits(Voices(frozenset({hello}), ("a summary",)))
+
+
+def test_a_session_whose_user_says_more_is_known_on() -> None:
+    """The outline of a session's contents stays the same object while the session only grows."""
+    events, session_memo = [user_said("one"), agent_called("worker", "look", "c1")], {}
+    contents = [said("user", "one"), types.Content(role="model", parts=[call_part("look", {}, "c1")])]
+    first = outline_of(ModelCall(agent_name="worker", events=events, session_memo=session_memo), contents)
+    events += [tool_returned("worker", "look", {"a": 1}, "c1"), user_said("two")]
+    more = [*contents, types.Content(role="user", parts=[result_part("look", {"a": 1}, "c1")]), said("user", "two")]
+    second = outline_of(ModelCall(agent_name="worker", events=events, session_memo=session_memo), more)
+    assert second is first
+    assert second.turns == [0, 3]
+    assert second.pairing.call_of == pair(more).call_of
