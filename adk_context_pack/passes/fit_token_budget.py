@@ -10,6 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._settings import positive
+from adk_context_pack._texts import same_texts
 from adk_context_pack.context_pass import ContextPass, logger
 from adk_context_pack.errors import SettingError
 from adk_context_pack.history.budget_cut import BudgetCut
@@ -106,7 +107,7 @@ class FitTokenBudget(ContextPass):
             pinned = fixed | {index for index, one in enumerate(groups) if not waiting.isdisjoint(range(*one[:2]))}
         # Behind a call that no result follows, providers read the next turn as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
-        pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)}
+        pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
         return BudgetCut(
             groups=groups,
             sizes=[0 if index in fixed else size for index, size in enumerate(sizes)] if fixed else sizes,
@@ -144,6 +145,18 @@ class FitTokenBudget(ContextPass):
         over = f"about {round(cut.total)} tokens are left where {self.max_tokens} are allowed"
         call.note(f"over budget: {over}")
         logger.warning("the request of agent %s cannot be made smaller: %s", call.agent_name, over)
+
+
+def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:
+    """The group of the user's current message; where ADK leaves contents out, it may be in no newest turn."""
+    message = call.user_content
+    if message is None:
+        return set()
+    for index in range(len(groups) - 1, -1, -1):
+        start, stop, kind, _ = groups[index]
+        if kind == "user" and any(same_texts(content, message) for content in contents[start:stop]):
+            return {index}
+    return set()
 
 
 def _in_steps(tokens: int, budget: int) -> int:

@@ -303,3 +303,16 @@ def test_what_may_not_go_counts_once():
     _, report = pipeline.run(request, call_for("a", events))
     assert "left out" in report.passes[0].note
     assert "over budget" not in report.passes[0].note
+
+
+def test_the_current_message_stays_where_it_is_in_no_newest_turn():
+    """ADK may leave out what stands before a late result; the user's current message stays even so."""
+    events = [user_said("Which flight?"), agent_said("a", "One moment. " * 30), user_said("For Oslo, please.")]
+    call = ModelCall(agent_name="a", events=events, user_content=events[0].content)
+    contents = contents_of(events, "a")
+    result = FitTokenBudget(max_tokens=1, cut_to=0.01).apply(request_of(contents), call)
+    assert said(result.contents) == [said(contents)[0], said(result.contents)[1], "For Oslo, please."]
+    other = ModelCall(agent_name="a", events=events, user_content=events[2].content)
+    assert "Which flight?" not in said(
+        FitTokenBudget(max_tokens=1, cut_to=0.01).apply(request_of(contents), other).contents
+    )

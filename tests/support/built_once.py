@@ -44,10 +44,15 @@ class BuiltOnce:
         """The moments between which a request only grows.
 
         With `include_contents="none"` a message of the user starts the request anew. Where an attacker typed just the
-        block that it began with, it would look as if it went on.
+        block that it began with, it would look as if it went on. A moment at which a request is shorter than the one
+        before begins nothing: up to 1.39 ADK leaves out what stands between a call without an id and a late result,
+        to show it again with the next event.
         """
         if self.conversation.settings.get("include", "default") != "none":
-            return [self]
+            sizes = [len(now.built()[0].contents) for now in self._grown]
+            shorter = {index for index in range(1, len(sizes)) if sizes[index] < sizes[index - 1]}
+            kept = [now.conversation for index, now in enumerate(self._grown) if index not in shorter]
+            return [BuiltOnce(self.conversation, kept)] if shorter else [self]
         runs: dict[int, list[Conversation]] = {}
         for now in self._grown:
             events = now.conversation.events
