@@ -61,10 +61,15 @@ class ContentMarks:
         key = id(value)
         held = self._before.get(key) or self._now.get(key)
         if held is None or held[0] is not value:
-            try:
-                held = value, hash(marshal.dumps(value, _SIMPLEST))
-            except ValueError:
-                # Values that are not JSON's own.
-                held = value, hash(payload_text(value))
+            held = value, payload_mark(value)
         self._now[key] = held
         return held[1]
+
+
+def payload_mark(value: Any) -> int:
+    """A hash of call arguments or a tool's response (any JSON-like value); the same for equal ones in this process."""
+    try:
+        return hash(marshal.dumps(value, _SIMPLEST))
+    except ValueError:
+        # Values that are not JSON's own.
+        return hash(payload_text(value))

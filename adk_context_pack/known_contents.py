@@ -102,7 +102,12 @@ class KnownContents:
         found: Any = self._memory.growers.get(name)
         if found is None or not fits(found):
             self._memory.growers[name] = found = make()
-        found.grow(self.contents)
+        try:
+            found.grow(self.contents)
+        except Exception:
+            # Half of a content taken in would be taken for all of it at the next call.
+            del self._memory.growers[name]
+            raise
         return found  # type: ignore[no-any-return]
 
     def column(self, name: Hashable, find: Callable[[types.Content], Value]) -> list[Value]:
@@ -124,9 +129,10 @@ class KnownContents:
         """The sums of what `find` finds for each content, by name; asked once for each content."""
         tally = self._memory.tallies.setdefault(name, _Tally())
         for content in self.contents[tally.count :]:
-            for key, amount in find(content):
+            # All of a content or nothing: a counter of the user's own may fail on it.
+            for key, amount in tuple(find(content)):
                 tally.sums[key] = tally.sums.get(key, 0) + amount
-        tally.count = len(self.contents)
+            tally.count += 1
         return tally.sums
 
 

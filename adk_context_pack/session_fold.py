@@ -1,4 +1,4 @@
-"""What a session's events say, read once: later calls of a run read only the events that came since."""
+"""What a session's events say, read once: later calls read only the events that came since."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from google.adk.events.event import Event
 from adk_context_pack.model_call import ModelCall
 
 State = TypeVar("State")
-
-
 _EVENT_BYTES = 50
 
 
@@ -49,7 +47,8 @@ def fold_events(
     memo: dict[Hashable, Any]
     mark: Callable[[Event], object]
     memo, mark = (call.run_memo, _Identity) if holds_events else (call.session_memo, _mark)
-    done = memo.get(name)
+    # Taken out until all is read: a state that took in a part of the events would take it in again.
+    done = memo.pop(name, None)
     # ADK only adds to a session's events, but it may load no more than the newest of them.
     if done is None or not _begins(events, done, mark):
         done = _Read(0, None, None, make())

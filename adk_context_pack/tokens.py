@@ -55,12 +55,12 @@ def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
 
 
 class TokenMeter:
-    """Counts requests for one model call; what was counted once in a run is not counted again.
+    """Counts requests for one model call; what was counted once is not counted again.
 
     Args:
         counter: from text to tokens; without one, `estimate_tokens`.
-        call: the model call whose requests are counted; texts and contents that an earlier call of its run has counted
-            are known by it.
+        call: the model call whose requests are counted; texts that an earlier call of its run has counted are known by
+            it, and contents that one of its session has.
 
     Attributes:
         name: the same for meters that count the same.
@@ -112,10 +112,7 @@ class TokenMeter:
 
     def contents(self, contents: Sequence[types.Content] | None) -> int:
         """Tokens of a request's contents."""
-        if self._call is None:
-            return sum(map(self.content, contents or ()))
-        known = known_contents(self._call, contents or ())
-        return sum(known.column(("tokens", *self.name), self.content))
+        return sum(self.sizes(contents or ()))
 
     def sizes(self, contents: Sequence[types.Content]) -> Sequence[int]:
         """Tokens of each of a request's contents; not the caller's to change."""
@@ -124,7 +121,7 @@ class TokenMeter:
     def each(
         self, contents: Sequence[types.Content], name: str, find: Callable[[types.Content], Found]
     ) -> Sequence[Found]:
-        """What `find` finds for each content with this meter, asked once in a run; not the caller's to change."""
+        """What `find` finds for each content with this meter, asked once for each; not the caller's to change."""
         if self._call is None:
             return list(map(find, contents))
         return known_contents(self._call, contents).column((name, *self.name), find)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
+import pytest
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,6 +133,35 @@ def test_nothing_said_is_held_beyond_a_run() -> None:
             found.add(id(one))
             assert not isinstance(one, str) or "secret" not in one
             left += gc.get_referents(one)
+
+
+def test_what_fails_halfway_is_not_half_known() -> None:
+    """Where finding out fails on a content, the next call gives what it would give had nothing failed."""
+    contents, memory, fails = [said(number, "text") for number in range(4)], Memory(), [True]
+
+    def find(content: types.Content) -> Iterator[tuple[str, int]]:
+        yield "seen", 1
+        if content is contents[2] and fails:
+            raise ValueError(fails.pop())
+
+    class Halfway:
+        def __init__(self) -> None:
+            self.seen = 0
+
+        def grow(self, given: Sequence[types.Content]) -> None:
+            for content in given[self.seen :]:
+                self.seen += 1
+                list(find(content))
+
+    with pytest.raises(ValueError, match="True"):
+        known(memory, contents).tally("sums", find)
+    assert known(memory, contents).tally("sums", find) == {"seen": 4}
+    fails.append(True)
+    with pytest.raises(ValueError, match="True"):
+        known(memory, contents).grower("half", Halfway, lambda _: True)
+    fails.append(True)
+    with pytest.raises(ValueError, match="True"):
+        known(memory, contents).grower("half", Halfway, lambda _: True)
 
 
 def known(memory: Memory, contents: Sequence[types.Content]) -> KnownContents:

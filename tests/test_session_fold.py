@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 
+import pytest
 from google.adk.events.event import Event
 
 from adk_context_pack.model_call import ModelCall
@@ -60,3 +61,18 @@ def test_another_session_is_read_anew() -> None:
     five = [user_said(str(number)) for number in range(5)]
     assert names(ModelCall(events=five[:4], session_memo=memo), []) == ["0", "1", "2", "3"]
     assert names(ModelCall(events=five[1:], session_memo=memo), []) == ["1", "2", "3", "4"]
+
+
+def test_what_fails_halfway_is_read_anew() -> None:
+    """Where reading fails on an event, the next call reads all of them, and none twice."""
+    events, memo, fails = [user_said("one"), user_said("two")], {}, [True]
+
+    def take(state: list[Event], given: Iterable[Event]) -> None:
+        for event in given:
+            if event is events[1] and fails:
+                raise ValueError(fails.pop())
+            state.append(event)
+
+    with pytest.raises(ValueError, match="True"):
+        fold_events(ModelCall(events=events, session_memo=memo), "all", list, take)
+    assert fold_events(ModelCall(events=events, session_memo=memo), "all", list, take) == events

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack.content_marks import payload_mark
 from adk_context_pack.tokens import TokenMeter
 
 BLOCK = 1024
 """Characters of a text behind one hash, so that a text which grew at its end, or lost its end, counts for the rest."""
-
-_MAX_NODES = 32
-_KEYS = 16
-_ENDS = 3
-_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 class Link(NamedTuple):
@@ -83,9 +79,9 @@ def _text_links(text: str, label: object, tokens: int) -> list[Link]:
 
 def _native(part: types.Part) -> object:
     if (result := part.function_response) is not None:
-        return "result", result.id, result.name, sample(result.response)
+        return "result", result.id, result.name, payload_mark(result.response)
     if (call := part.function_call) is not None:
-        return "call", call.id, call.name, sample(call.args)
+        return "call", call.id, call.name, payload_mark(call.args)
     if (blob := part.inline_data) is not None:
         data = blob.data or b""
         return "media", blob.mime_type, len(data), data[:64], data[-64:]
@@ -97,28 +93,3 @@ def _native(part: types.Part) -> object:
 def _tool(tool: Any) -> object:
     functions = getattr(tool, "function_declarations", None) or ()
     return tuple((each.name, each.description) for each in functions)
-
-
-def sample(value: Any) -> int:
-    """A hash of a payload's outline: its keys, its lengths, its ends and its middle.
-
-    Hashing every leaf costs more than all passes together (measured: 1.0 ms for 330 KB). The token count, which reads
-    every byte, is hashed beside it, so only a change deep within that keeps the length would go unseen.
-    """
-    seen: list[object] = []
-    found = [value]
-    for item in found:  # breadth first: the list grows while it is read
-        kind = type(item)
-        if kind in _SCALARS:
-            seen.append(item)
-        elif kind is dict:
-            seen.append(tuple(item)[:_KEYS])
-            found.extend(islice(item.values(), _KEYS))
-        elif kind is list:
-            seen.append(len(item))
-            found.extend(item if len(item) <= _ENDS else (item[0], item[len(item) // 2], item[-1]))
-        else:
-            seen.append(kind.__name__)
-        if len(seen) >= _MAX_NODES:
-            break
-    return hash(tuple(seen))

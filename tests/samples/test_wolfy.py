@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -10,6 +12,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.registry import LLMRegistry
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
+from google.adk.version import __version__
 from google.genai import types
 
 from adk_context_pack.tokens import TokenMeter
@@ -63,6 +66,16 @@ def test_the_whole_run_sends_at_most_a_tenth_of_the_tokens(bare, lean):
     """With the pack a run sends at most 10 % of the input tokens that it sends without."""
     assert bare.tokens > 500_000
     assert lean.tokens <= bare.tokens / 10
+
+
+def test_the_readme_says_what_the_sample_prints(bare, lean):
+    """The README's figures are those of the newest ADK that it names; others build requests of another size."""
+    text = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
+    newest = re.search(r"`google-adk` [\d.]+ to ([\d.]+\d)", text)[1]
+    if __version__ != newest:
+        pytest.skip(f"the README's figures are those of ADK {newest}")
+    share = f"{lean.tokens / bare.tokens:.1%}".replace("%", " %")
+    assert f"{lean.tokens:,} input tokens instead of {bare.tokens:,} ({share})" in text
 
 
 async def test_a_real_tokenizer_agrees_that_it_is_at_most_a_tenth(account):
