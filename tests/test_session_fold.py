@@ -65,14 +65,15 @@ def test_another_session_is_read_anew() -> None:
 
 def test_what_fails_halfway_is_read_anew() -> None:
     """Where reading fails on an event, the next call reads all of them, and none twice."""
-    events, memo, fails = [user_said("one"), user_said("two")], {}, [True]
+    events, memo, fails = [user_said("one"), user_said("two"), user_said("three")], {}, [True]
 
     def take(state: list[Event], given: Iterable[Event]) -> None:
         for event in given:
-            if event is events[1] and fails:
+            if event is events[2] and fails:
                 raise ValueError(fails.pop())
             state.append(event)
 
+    assert fold_events(ModelCall(events=events[:1], session_memo=memo), "all", list, take) == events[:1]
     with pytest.raises(ValueError, match="True"):
         fold_events(ModelCall(events=events, session_memo=memo), "all", list, take)
     assert fold_events(ModelCall(events=events, session_memo=memo), "all", list, take) == events
