@@ -40,7 +40,7 @@ def brain(request):
     if request.config.response_schema is None or any(part.function_call for part in content.parts):
         return content
     ran = reading.latest_responses(request, "run_query")
-    return json.dumps({"queries": [{"id": entry.get("query_id"), "status": entry.get("status")} for entry in ran]})
+    return json.dumps({"queries": reading.statuses(ran)})
 
 
 @pytest.mark.parametrize(("provider", "way"), ATTACHED)

@@ -125,6 +125,19 @@ async def test_a_second_question_in_the_session_is_answered_anew(account, lean):
     assert stored.state["summarized_results"]["q9"]["totals"] == {}
 
 
+def test_a_result_that_gave_way_to_a_note_is_not_reported_without_a_name():
+    """A history pass may clear a result before the executor reports; the schema asks for an id in each entry."""
+    ran = [{"query_id": "q1", "status": "FAILED"}, {"left_out": "an older result", "was": "{query_id: q2}"}]
+    parts = [types.Part.from_function_response(name="run_query", response=result) for result in ran]
+    request = LlmRequest(contents=[types.Content(role="user", parts=parts)], config=types.GenerateContentConfig())
+    declared = [types.FunctionDeclaration(name=name) for name in ("run_query", "set_model_response")]
+    request.config.tools = [types.Tool(function_declarations=declared)]
+
+    said = answer(request).parts[0].function_call
+
+    assert (said.name, said.args) == ("set_model_response", {"queries": [{"id": "q1", "status": "FAILED"}]})
+
+
 @pytest.mark.parametrize("technique", TECHNIQUES)
 async def test_each_technique_alone_and_left_out_gives_the_same_figures(account, lean, technique):
     """The runs behind the table of savings do the same work, so that their tokens can be compared."""

@@ -73,6 +73,11 @@ def latest_responses(request: LlmRequest, tool: str) -> list[dict[str, Any]]:
     return found
 
 
+def statuses(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What came of each query that ran; one whose result gave way to a note has its status in the instruction."""
+    return [{"id": entry["query_id"], "status": entry.get("status")} for entry in results if "query_id" in entry]
+
+
 def seen_results(request: LlmRequest, tool: str) -> Iterator[dict[str, Any]]:
     """Every result of a tool in the request, the agent's own and those relayed from other agents, oldest first."""
     for content in request.contents:

@@ -40,8 +40,7 @@ def _executor(request: LlmRequest) -> types.Content:
     if calls := [("run_query", {"query_id": name}) for name in ready if name not in tried]:
         return reading.called(*calls)
     if "set_model_response" in reading.tool_names(request):
-        ran = [{"id": entry.get("query_id"), "status": entry.get("status")} for entry in results]
-        return reading.called(("set_model_response", {"queries": ran}))
+        return reading.called(("set_model_response", {"queries": reading.statuses(results)}))
     return reading.said("\n".join(["I ran these queries.", *map(_retold, results)]))
 
 
