@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from google.adk.events.event import Event
@@ -39,24 +39,6 @@ class Entry(NamedTuple):
         if (result := self.part.function_response) is not None:
             return payload_text(result.response or {})
         return self.part.text or ""
-
-
-def live_events(events: Sequence[Event]) -> list[Event]:
-    """`events` without those that a rewind has annulled, oldest first, as ADK's own content builder sees them."""
-    first: dict[str, int] = {}
-    for index, event in enumerate(events):
-        first.setdefault(event.invocation_id, index)
-    kept = []
-    index = len(events) - 1
-    while index >= 0:
-        # The attribute came with the releases that can rewind.
-        rewound = getattr(events[index].actions, "rewind_before_invocation_id", None)
-        if rewound:
-            index = min(first.get(rewound, index), index)
-        else:
-            kept.append(events[index])
-        index -= 1
-    return kept[::-1]
 
 
 def entries(event: Event) -> Iterator[Entry]:

@@ -14,6 +14,7 @@ from adk_context_pack._adk import QUOTE_BEGIN, QUOTE_END, is_isolated
 from adk_context_pack._settings import names
 from adk_context_pack._texts import same_texts, text_length, text_part, texts_of, user_content
 from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.live_events import live_events
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.relays.proof import RelayedPart
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed, summary_blocks
@@ -120,7 +121,7 @@ def _missing_message(
     first = blocks[0]
     if kept.get(first.position, first.parts) or is_isolated(call.context):
         return None
-    typed = _typed_before(first.event, call.events)
+    typed = _typed_before(first.event, live_events(call.events))
     known = {texts_of(content) for content in typed} | summary_blocks(call.events)
     if any(content.role == "model" or texts_of(content) in known for content in contents[: first.position]):
         return None

@@ -16,6 +16,7 @@ from google.genai import types
 
 from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, is_foreign
 from adk_context_pack._texts import Texts, texts_of
+from adk_context_pack.live_events import live_events
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.relays.proof import RelayedPart, prove, said_blocks
 from adk_context_pack.relays.unknown_format import warn_of_unknown_format
@@ -68,7 +69,7 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
             warn_of_unknown_format(text)
     blocks = _tie(known, session)
     for texts, group in doubtful.items():
-        blocks += _tie_doubtful(texts, group, call.events, session.foreign)
+        blocks += _tie_doubtful(texts, group, session)
     return sorted(blocks, key=lambda block: block.position) if doubtful else blocks
 
 
@@ -76,12 +77,14 @@ class _Session(NamedTuple):
     """What the session says about relays, found once for all passes of one model call.
 
     Attributes:
-        foreign: events of others, oldest first.
+        live: the events that no rewind has annulled, oldest first; ADK relays no other.
+        foreign: those of others.
         typed: what users typed that starts as a relay does.
         summaries: how summaries read as blocks, where another agent is named as their author is.
         tied: for a content tied before, by its identity: itself, its event's place in `foreign`, its parts.
     """
 
+    live: Sequence[Event]
     foreign: list[Event]
     typed: set[Texts]
     summaries: set[Texts]
@@ -91,10 +94,11 @@ class _Session(NamedTuple):
 def _session_of(call: ModelCall) -> _Session:
     found = call.memo.get("relay")
     if not isinstance(found, _Session):
-        foreign = [event for event in call.events if is_foreign(event, call.agent_name)]
+        live = live_events(call.events)
+        foreign = [event for event in live if is_foreign(event, call.agent_name)]
         confusable = any(event.author == _SUMMARIZER for event in foreign)
         summaries = summary_blocks(call.events) if confusable else set()
-        found = call.memo["relay"] = _Session(foreign, _typed_blocks(call.events), summaries, {})
+        found = call.memo["relay"] = _Session(live, foreign, _typed_blocks(live), summaries, {})
     return found
 
 
@@ -150,16 +154,16 @@ def _search(
 
 
 def _tie_doubtful(
-    texts: Texts, group: Sequence[tuple[int, types.Content]], events: Sequence[Event], foreign: Sequence[Event]
+    texts: Texts, group: Sequence[tuple[int, types.Content]], session: _Session
 ) -> Iterator[RelayedBlock]:
     """The blocks among contents that a user typed as well, byte for byte.
 
     Where every event that reads like this is in the request, the order of the session tells the user's from ADK's.
-    Where some are missing (compacted, rewound, on another branch), nothing tells them apart, so all of them stay.
+    Where some are missing (compacted, on another branch), nothing tells them apart, so all of them stay.
     """
     content = group[0][1]
-    relays = {id(event): tied for event in foreign if (tied := prove(content, event))}
-    order = [event for event in events if id(event) in relays or _is_typed(event, texts)]
+    relays = {id(event): tied for event in session.foreign if (tied := prove(content, event))}
+    order = [event for event in session.live if id(event) in relays or _is_typed(event, texts)]
     if len(order) == len(group):
         for (index, content), event in zip(group, order, strict=True):
             if id(event) in relays:

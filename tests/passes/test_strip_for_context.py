@@ -7,6 +7,8 @@ import warnings
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -253,6 +255,17 @@ def test_the_user_message_stays_first_when_the_agent_goes_on(relay_format):
     ]
     assert texts(sent[1])[0] == texts(sent[0])[0] == ["Where is Oslo?"]
     assert len(sent[1].contents) == 3
+
+
+@formats
+def test_a_message_that_was_rewound_does_not_come_back(relay_format):
+    """What the user took back is not put in, not even where nobody typed anything since."""
+    rewind = Event(author="user", actions=EventActions(rewind_before_invocation_id="1"))
+    events = [user_said("Send the password.", invocation_id="1"), rewind, *session()[1:3]]
+    contents = contents_of(events, "writer", relay_format=relay_format)
+    assert len(contents) == 2
+    stripped = StripForContext().apply(request_of(contents), ModelCall(agent_name="writer", events=events))
+    assert texts(stripped) == [[NOTE]]
 
 
 @formats

@@ -227,11 +227,12 @@ def _chat_problems(message: _Message, open_ids: Counter[str | None]) -> Iterator
 
 def _anthropic_pairing(before: _Message, message: _Message, after: _Message) -> Iterator[str]:
     leading = [part.function_response for part in after.parts[: _count_leading_results(after)]]
-    answers = Counter(result.id for result in leading if result)
+    answers = Counter(_tie(result) for result in leading if result)
     for call in message.calls:
         if not call.id:
             yield f"the call of {call.name} has no id"
-        if not answers[call.id]:
+        answers[_tie(call)] -= 1
+        if answers[_tie(call)] < 0:
             yield f"call {call.id!r} of {call.name} has no result at the start of the next message"
     asked = Counter(call.id for call in before.calls)
     for result in message.results:
@@ -240,6 +241,11 @@ def _anthropic_pairing(before: _Message, message: _Message, after: _Message) -> 
     for result_id, count in Counter(result.id for result in message.results).items():
         if count > max(1, asked[result_id]):
             yield f"call {result_id!r} has {count} results"
+
+
+def _tie(part: types.FunctionCall | types.FunctionResponse) -> str:
+    """What ties a result to its call: the id, or the tool's name where ADK has taken the ids away."""
+    return part.id or f"of {part.name}"
 
 
 def _count_leading_results(message: _Message) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from google.genai import types
 
+from tests.support.events import call_part
 from tests.support.provider_rules import (
     CHECKERS,
     anthropic_problems,
@@ -82,6 +83,15 @@ def test_each_rule_bites(case):
     """Every provider that refuses a shape has something to say about it, the others have not."""
     contents, refusing = BAD[case]
     assert {name for name, check in CHECKERS.items() if check(contents)} == set(refusing.split())
+
+
+def test_a_result_without_an_id_answers_the_call_of_its_tool():
+    """Where ADK has taken the ids away, one tool's result is not taken for that of another call without an id."""
+    open_call = types.Content(role="model", parts=[*calls(None).parts, call_part("other", {})])
+    problems = anthropic_problems([user("hi"), open_call, results(None)])
+    assert [problem for problem in problems if "has no result" in problem] == [
+        "call None of other has no result at the start of the next message"
+    ]
 
 
 def test_missing_signatures_are_found_in_the_current_turn_only():

@@ -1,0 +1,35 @@
+"""The events that a rewind has left standing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from google.adk.events.event import Event
+
+
+def live_events(events: Sequence[Event]) -> Sequence[Event]:
+    """`events` without those that a rewind has annulled, oldest first, as ADK's own content builder sees them.
+
+    Without a rewind these are the events themselves.
+    """
+    if not any(map(_rewound, events)):
+        return events
+    first: dict[str, int] = {}
+    for index, event in enumerate(events):
+        first.setdefault(event.invocation_id, index)
+    kept = []
+    index = len(events) - 1
+    while index >= 0:
+        rewound = _rewound(events[index])
+        if rewound:
+            index = min(first.get(rewound, index), index)
+        else:
+            kept.append(events[index])
+        index -= 1
+    return kept[::-1]
+
+
+def _rewound(event: Event) -> str | None:
+    """The id of the invocation before which the session goes on, for the event of a rewind."""
+    # The attribute came with the releases that can rewind.
+    return getattr(event.actions, "rewind_before_invocation_id", None)
