@@ -126,7 +126,9 @@ def _missing_message(
     if any(content.role == "model" or texts_of(content) in known for content in contents[: first.position]):
         return None
     message = typed[-1] if typed else call.user_content
-    if message is None or _has_blanks(message) or any(same_texts(content, message) for content in contents):
+    if message is None or _has_blanks(message):
+        return None
+    if not typed and any(content.role == "user" and same_texts(content, message) for content in contents):
         return None
     return user_content([part.model_copy() for part in message.parts or ()])
 

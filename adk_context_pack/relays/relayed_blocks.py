@@ -7,7 +7,7 @@ by a callback, or is a compaction summary, and is nobody's to remove.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -68,8 +68,9 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
         else:
             warn_of_unknown_format(text)
     blocks = _tie(known, session)
+    shown = {id(block.event) for block in blocks} if doubtful else set()
     for texts, group in doubtful.items():
-        blocks += _tie_doubtful(texts, group, session)
+        blocks += _tie_doubtful(texts, group, call, shown)
     return sorted(blocks, key=lambda block: block.position) if doubtful else blocks
 
 
@@ -77,14 +78,12 @@ class _Session(NamedTuple):
     """What the session says about relays, found once for all passes of one model call.
 
     Attributes:
-        live: the events that no rewind has annulled, oldest first; ADK relays no other.
-        foreign: those of others.
+        foreign: events of others that no rewind has annulled, oldest first; ADK relays no others.
         typed: what users typed that starts as a relay does.
         summaries: how summaries read as blocks, where another agent is named as their author is.
         tied: for a content tied before, by its identity: itself, its event's place in `foreign`, its parts.
     """
 
-    live: Sequence[Event]
     foreign: list[Event]
     typed: set[Texts]
     summaries: set[Texts]
@@ -94,11 +93,10 @@ class _Session(NamedTuple):
 def _session_of(call: ModelCall) -> _Session:
     found = call.memo.get("relay")
     if not isinstance(found, _Session):
-        live = live_events(call.events)
-        foreign = [event for event in live if is_foreign(event, call.agent_name)]
+        foreign = [event for event in live_events(call.events) if is_foreign(event, call.agent_name)]
         confusable = any(event.author == _SUMMARIZER for event in foreign)
         summaries = summary_blocks(call.events) if confusable else set()
-        found = call.memo["relay"] = _Session(live, foreign, _typed_blocks(live), summaries, {})
+        found = call.memo["relay"] = _Session(foreign, _typed_blocks(call.events), summaries, {})
     return found
 
 
@@ -124,9 +122,10 @@ def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.
 def _tie(candidates: Sequence[tuple[int, types.Content]], session: _Session) -> list[RelayedBlock]:
     foreign, memo = session.foreign, session.tied
     blocks = []
-    cursor = 0
+    cursor = len(foreign) - 1
     used: set[int] = set()
-    for index, content in candidates:
+    # From the newest on: where events are left out of a request, these are the oldest.
+    for index, content in reversed(candidates):
         found = memo.get(id(content))
         if found is None:
             position, tied = _search(content, foreign, cursor, used)
@@ -137,8 +136,8 @@ def _tie(candidates: Sequence[tuple[int, types.Content]], session: _Session) -> 
             _, position, tied = found
         blocks.append(RelayedBlock(index, content, foreign[position], tied))
         used.add(position)
-        cursor = position + 1
-    return blocks
+        cursor = position - 1
+    return blocks[::-1]
 
 
 def _search(
@@ -146,24 +145,32 @@ def _search(
 ) -> tuple[int, list[RelayedPart]]:
     """The place of the event behind a content, and its parts; no parts where there is none."""
     # Blocks stand in the order of their events, save where compaction sorted them by time: so the search starts
-    # behind the last event found, and wraps round once.
-    for position in chain(range(cursor, len(foreign)), range(cursor)):
+    # before the last event found, and wraps round once.
+    for position in chain(range(cursor, -1, -1), range(len(foreign) - 1, cursor, -1)):
         if position not in used and (tied := prove(content, foreign[position])):
             return position, tied
     return 0, []
 
 
 def _tie_doubtful(
-    texts: Texts, group: Sequence[tuple[int, types.Content]], session: _Session
+    texts: Texts, group: Sequence[tuple[int, types.Content]], call: ModelCall, shown: Collection[int]
 ) -> Iterator[RelayedBlock]:
     """The blocks among contents that a user typed as well, byte for byte.
 
     Where every event that reads like this is in the request, the order of the session tells the user's from ADK's.
-    Where some are missing (compacted, on another branch), nothing tells them apart, so all of them stay.
+    Where some are missing (compacted, rewound, on another branch), nothing tells them apart, so all of them stay.
+
+    Args:
+        texts: how all of them read.
+        group: the contents.
+        call: whose request it is.
+        shown: the identities of events that other blocks show.
     """
     content = group[0][1]
-    relays = {id(event): tied for event in session.foreign if (tied := prove(content, event))}
-    order = [event for event in session.live if id(event) in relays or _is_typed(event, texts)]
+    # Rewound events count, too: what a user's block was taken for may not hang on whether another one was taken back.
+    foreign = (event for event in call.events if is_foreign(event, call.agent_name) and id(event) not in shown)
+    relays = {id(event): tied for event in foreign if (tied := prove(content, event))}
+    order = [event for event in call.events if id(event) in relays or _is_typed(event, texts)]
     if len(order) == len(group):
         for (index, content), event in zip(group, order, strict=True):
             if id(event) in relays:

@@ -258,6 +258,20 @@ def test_the_user_message_stays_first_when_the_agent_goes_on(relay_format):
 
 
 @formats
+@pytest.mark.parametrize("later", [agent_said("writer", "Where is Oslo?"), user_said("Where is Oslo?")])
+def test_the_message_put_in_stays_when_it_is_said_again(later, relay_format):
+    """Neither an answer in the message's words nor the same question again takes back what was sent."""
+    contents = contents_of(session()[1:3], "writer", relay_format=relay_format)
+    more = [*contents, *contents_of([later], "writer")]
+    sent = [
+        StripForContext().apply(request_of(each), call_for("writer", events))
+        for each, events in ((contents, session()[:3]), (more, [*session()[:3], later]))
+    ]
+    assert texts(sent[0]) == [["Where is Oslo?"]]
+    assert texts(sent[1]) == [["Where is Oslo?"], ["Where is Oslo?"]]
+
+
+@formats
 def test_a_message_that_was_rewound_does_not_come_back(relay_format):
     """What the user took back is not put in, not even where nobody typed anything since."""
     rewind = Event(author="user", actions=EventActions(rewind_before_invocation_id="1"))
