@@ -23,12 +23,17 @@ class ContentMarks:
     """
 
     def __init__(self) -> None:
-        self._before: dict[int, tuple[Any, int]] = {}
-        self._now: dict[int, tuple[Any, int]] = {}
+        # By identity, a payload and its hash apart: a pair for each would be one more thing for the collector to go
+        # through, and there is one for each payload of each run.
+        self._before: dict[int, Any] = {}
+        self._now: dict[int, Any] = {}
+        self._marks: dict[int, int] = {}
 
     def next_call(self) -> None:
         """Forgets the payloads that the newest call did not have."""
         self._before, self._now = self._now, {}
+        if len(self._marks) > 2 * len(self._before):
+            self._marks = {key: self._marks[key] for key in self._before}
 
     def of(self, contents: Iterable[types.Content]) -> list[int]:
         """The hash of each content."""
@@ -59,11 +64,10 @@ class ContentMarks:
 
     def _payload(self, value: Any) -> int:
         key = id(value)
-        held = self._before.get(key) or self._now.get(key)
-        if held is None or held[0] is not value:
-            held = value, payload_mark(value)
-        self._now[key] = held
-        return held[1]
+        known = self._before.get(key) is value or self._now.get(key) is value
+        mark = self._marks[key] if known and value is not None else payload_mark(value)
+        self._now[key], self._marks[key] = value, mark
+        return mark
 
 
 def payload_mark(value: Any) -> int:

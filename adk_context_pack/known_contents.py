@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from google.genai import types
@@ -14,6 +14,7 @@ from adk_context_pack.model_call import ModelCall
 _CONTENT_BYTES = 700
 Value = TypeVar("Value")
 Item = TypeVar("Item")
+State = TypeVar("State")
 
 
 class Grower(Protocol):
@@ -33,7 +34,7 @@ class Memory:
         marks: a hash of each content.
         growers: by name.
         columns: by name.
-        tallies: by name.
+        folds: by name.
         age: how often everything was forgotten.
     """
 
@@ -42,7 +43,7 @@ class Memory:
         self.age = 0
         self.growers: dict[Hashable, Grower] = {}
         self.columns: dict[Hashable, list[Any]] = {}
-        self.tallies: dict[Hashable, _Tally] = {}
+        self.folds: dict[Hashable, _Fold] = {}
 
     @property
     def bytes(self) -> int:
@@ -55,7 +56,7 @@ class Memory:
             self.age += 1
             self.growers.clear()
             self.columns.clear()
-            self.tallies.clear()
+            self.folds.clear()
         self.marks = marks
 
 
@@ -125,21 +126,34 @@ class KnownContents:
         """A place for what is made of single contents, emptied when the contents are others, and at the run's end."""
         return self._drawers.setdefault((self._memory.age, name), {})
 
-    def tally(self, name: Hashable, find: Callable[[types.Content], Iterable[tuple[str, int]]]) -> Mapping[str, int]:
-        """The sums of what `find` finds for each content, by name; asked once for each content."""
-        tally = self._memory.tallies.setdefault(name, _Tally())
-        for content in self.contents[tally.count :]:
-            # All of a content or nothing: a counter of the user's own may fail on it.
-            for key, amount in tuple(find(content)):
-                tally.sums[key] = tally.sums.get(key, 0) + amount
-            tally.count += 1
-        return tally.sums
+    def folded(
+        self, name: Hashable, make: Callable[[], State], take: Callable[[State, types.Content], object]
+    ) -> State:
+        """What `take` made of the contents, taken in one after another and each once; not the caller's to change.
+
+        Args:
+            name: the same name always goes with the same `make` and `take`.
+            make: what there is before the first content.
+            take: takes one content in.
+        """
+        fold = self._memory.folds.get(name)
+        if fold is None:
+            self._memory.folds[name] = fold = _Fold(make())
+        try:
+            for content in self.contents[fold.count :]:
+                take(fold.state, content)
+                fold.count += 1
+        except Exception:
+            # As above: a counter of the user's own may fail on a content.
+            del self._memory.folds[name]
+            raise
+        return fold.state  # type: ignore[no-any-return]
 
 
 @dataclass(slots=True)
-class _Tally:
+class _Fold:
+    state: Any
     count: int = 0
-    sums: dict[str, int] = field(default_factory=dict)
 
 
 def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownContents:

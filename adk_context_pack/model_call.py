@@ -13,7 +13,7 @@ from google.genai import types
 from adk_context_pack import memos
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, weakref_slot=True)
 class ModelCall:
     """One model call as ADK is about to make it: who calls, in which session, for which message.
 

@@ -43,8 +43,9 @@ def test_payloads_of_the_newest_call_are_held_and_no_others() -> None:
     content = types.Content(role="user", parts=[part])
     marks.of([content])
     marks.next_call()
-    assert marks._before[id(payload)][0] is payload
+    assert marks._before[id(payload)] is payload
     marks.of([content])
     marks.next_call()
     marks.next_call()
     assert not marks._before
+    assert not marks._marks

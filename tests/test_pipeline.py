@@ -1,14 +1,18 @@
 """ContextPipeline: ordered passes as one callback, with a report for each call."""
 
+import gc
 import logging
+import weakref
 from dataclasses import dataclass
 
 import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
 
-from adk_context_pack import ContextPass, ContextPipeline, ModelCall, SettingError
+from adk_context_pack import ContextPass, ContextPipeline, ModelCall, SettingError, default_passes
 from tests.support.adk_contents import request_of
+from tests.support.events import agent_called, tool_returned, user_said
+from tests.support.requests import call_for, request_for
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, text_of
 
@@ -136,3 +140,19 @@ def test_a_context_that_cannot_be_read_does_not_end_the_run(caplog):
     assert request.contents == before
     assert len(pipeline.reports) == 0
     assert "the callback context could not be read" in caplog.text
+
+
+def test_nothing_of_a_call_waits_for_the_collector():
+    """A finished call lets go of its session and its requests at once: with many sessions at once that is the load."""
+    events = [user_said("Hi"), agent_called("b", "t", "c"), tool_returned("b", "t", {"rows": [1] * 999}, "c")]
+    call, request = call_for("writer", events), request_for("writer", events)
+    gc.collect()
+    gc.disable()
+    try:
+        sent, _ = ContextPipeline(default_passes(max_tokens=300)).run(request, call)
+        assert sent is not request
+        finished = weakref.ref(call)
+        del call
+        assert finished() is None
+    finally:
+        gc.enable()

@@ -16,7 +16,7 @@ _Key = str | tuple[str | None]
 
 
 class Used(NamedTuple):
-    """What a call and its result have in common."""
+    """What is known of a call."""
 
     name: str | None
     id: str | None
@@ -39,7 +39,7 @@ class Pairing:
     Attributes:
         call_of: the place of each result's call.
         calls: every call, in order.
-        results: every result, in order, orphans included.
+        results: the tool's name of every result, in order, orphans included.
         orphans: results without a call in these contents.
         tooling: indexes of the contents that hold calls or results.
         answering: how many results a content holds, by its index.
@@ -48,7 +48,7 @@ class Pairing:
 
     call_of: dict[Place, Place] = field(default_factory=dict)
     calls: dict[Place, Used] = field(default_factory=dict)
-    results: dict[Place, Used] = field(default_factory=dict)
+    results: dict[Place, str | None] = field(default_factory=dict)
     orphans: list[Place] = field(default_factory=list)
     tooling: set[int] = field(default_factory=set)
     answering: dict[int, int] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Pairing:
         return {place for places in self._open.values() for place in places}
 
     def _answer(self, place: Place, result: types.FunctionResponse) -> None:
-        self.results[place] = Used(result.name, result.id)
+        self.results[place] = result.name
         self.tooling.add(place.content)
         self.answering[place.content] = self.answering.get(place.content, 0) + 1
         by_name = (result.name,)

@@ -54,7 +54,7 @@ class KeepNewestResult(ContextPass):
             return request
         editor = ClearingEditor(known_contents(call, contents), meter_of(call, self.counter), findable=False)
         for place, size in self._repeated(contents, pairing, waiting_calls(pairing, call), editor):
-            name = pairing.results[place].name
+            name = pairing.results[place]
             editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})
         if not editor.count:
             return request

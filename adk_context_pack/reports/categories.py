@@ -55,10 +55,13 @@ class Categories:
         known = known_contents(self._call, request.contents or ())
         outline = outline_of(self._call, request.contents or ())
         name = ("categories", *self._meter.name, self._dynamic, outline.voices_known)
-        return found | {
-            category: found[category] + tokens
-            for category, tokens in known.tally(name, lambda content: self._sorted(content, voices)).items()
-        }
+
+        def take(sums: dict[str, int], content: types.Content) -> None:
+            for category, tokens in self._sorted(content, voices):
+                sums[category] = sums.get(category, 0) + tokens
+
+        sums: dict[str, int] = known.folded(name, dict, take)
+        return found | {category: found[category] + tokens for category, tokens in sums.items()}
 
     def with_views(self, found: dict[str, int], before: Mapping[str, int]) -> dict[str, int]:
         """`found` with the state views apart: what passes say they filled in, else what instructions grew by."""

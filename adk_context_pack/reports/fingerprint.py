@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import Any, NamedTuple
+from array import array
+from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -15,19 +15,42 @@ BLOCK = 1024
 """Characters of a text behind one hash, so that a text which grew at its end, or lost its end, counts for the rest."""
 
 
-class Link(NamedTuple):
-    """One entry of the chain.
+class Chain:
+    """The links of a chain, one after another: plain numbers, since a session's chain is kept from call to call.
 
     Attributes:
-        hash: of what stands there.
-        tokens: those of the part behind it, of a long text those of the block.
+        hashes: of what stands there.
+        tokens: those of the part behind the link, of a long text those of the block.
     """
 
-    hash: int
-    tokens: int
+    __slots__ = ("hashes", "tokens")
+
+    def __init__(self) -> None:
+        self.hashes = array("q")
+        self.tokens = array("q")
+
+    def add(self, mark: object, tokens: int) -> None:
+        """Adds one link."""
+        self.hashes.append(hash(mark))
+        self.tokens.append(tokens)
+
+    def add_text(self, text: str, label: object, tokens: int) -> None:
+        """Adds the links of a text."""
+        if len(text) <= BLOCK:
+            self.add((label, text), tokens)
+            return
+        # Each block has the tokens that its length is worth; what rounding leaves goes to the last one.
+        sums = [tokens * min(start, len(text)) // len(text) for start in range(0, len(text) + BLOCK, BLOCK)]
+        for number in range(len(sums) - 1):
+            self.add((label, text[number * BLOCK : (number + 1) * BLOCK]), sums[number + 1] - sums[number])
+
+    def extend(self, other: Chain) -> None:
+        """Adds the links of `other`."""
+        self.hashes.extend(other.hashes)
+        self.tokens.extend(other.tokens)
 
 
-def fingerprint(request: LlmRequest, meter: TokenMeter) -> list[Link]:
+def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
     """The chain of a request: tool declarations, system instruction, then each part of each content.
 
     Tools come first, as OpenAI and Anthropic cache them (platform.claude.com/docs, prompt caching: tools, system,
@@ -40,41 +63,31 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> list[Link]:
     config = request.config
     declared = tuple(_tool(tool) for tool in (config.tools if config else None) or ())
     count = meter.tools(request)
-    links = [Link(hash((request.model, count, declared)), count)]
+    chain = Chain()
+    chain.add((request.model, count, declared), count)
     instruction = config.system_instruction if config else None
     if instruction is not None:
         text = instruction if isinstance(instruction, str) else repr(instruction)
-        links += _text_links(text, "system", meter.system(request))
-    contents = meter.each(request.contents or (), "links", lambda content: _content_links(content, meter))
-    links.extend(chain.from_iterable(contents))
-    return links
+        chain.add_text(text, "system", meter.system(request))
+    contents = meter.folded(
+        request.contents or (), "chain", Chain, lambda found, content: _add_content(found, content, meter)
+    )
+    chain.extend(contents)
+    return chain
 
 
-def _content_links(content: types.Content, meter: TokenMeter) -> list[Link]:
+def _add_content(chain: Chain, content: types.Content, meter: TokenMeter) -> None:
     parts = content.parts or ()
     role = content.role
     left = meter.content(content)
     last = len(parts) - 1
-    links: list[Link] = []
     for number, part in enumerate(parts):
         tokens = left if number == last else min(meter.part(part), left)
         left -= tokens
         if part.text is not None:
-            links += _text_links(part.text, (role, part.thought), tokens)
+            chain.add_text(part.text, (role, part.thought), tokens)
         else:
-            links.append(Link(hash((role, tokens, _native(part))), tokens))
-    return links
-
-
-def _text_links(text: str, label: object, tokens: int) -> list[Link]:
-    if len(text) <= BLOCK:
-        return [Link(hash((label, text)), tokens)]
-    # Each block has the tokens that its length is worth; what rounding leaves goes to the last one.
-    sums = [tokens * min(start, len(text)) // len(text) for start in range(0, len(text) + BLOCK, BLOCK)]
-    return [
-        Link(hash((label, text[number * BLOCK : (number + 1) * BLOCK])), sums[number + 1] - sums[number])
-        for number in range(len(sums) - 1)
-    ]
+            chain.add((role, tokens, _native(part)), tokens)
 
 
 def _native(part: types.Part) -> object:

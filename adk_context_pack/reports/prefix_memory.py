@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.reports.fingerprint import Link, fingerprint
+from adk_context_pack.reports.fingerprint import fingerprint
 from adk_context_pack.reports.prefix_report import PrefixReport
 from adk_context_pack.tokens import TokenMeter
 
@@ -43,13 +43,14 @@ class PrefixMemory:
             meter: what counts; its figures for the same contents are used again.
             total: the tokens of the whole request.
         """
-        links = fingerprint(request, meter)
-        hashes = array("q", [link.hash for link in links])
+        chain = fingerprint(request, meter)
         last = self._last.pop(key, None)
-        self._remember(key, _Last(hashes, total), forgotten=last)
+        self._remember(key, _Last(chain.hashes, total), forgotten=last)
         if last is None:
             return PrefixReport()
-        return PrefixReport(tokens=_kept(links, _common(last.hashes, hashes), total), previous_tokens=last.tokens)
+        return PrefixReport(
+            tokens=_kept(chain.tokens, _common(last.hashes, chain.hashes), total), previous_tokens=last.tokens
+        )
 
     def adopt(self, key: tuple[str, ...], other: PrefixMemory) -> None:
         """Remembers under `key` what `other` does."""
@@ -80,7 +81,7 @@ def _common(one: array[int], other: array[int]) -> int:
     return low
 
 
-def _kept(links: Sequence[Link], common: int, total: int) -> int:
-    whole = sum([link.tokens for link in links])
-    kept = sum([link.tokens for link in links[:common]])
+def _kept(tokens: Sequence[int], common: int, total: int) -> int:
+    whole = sum(tokens)
+    kept = sum(tokens[:common])
     return min(kept if whole == total or not whole else kept * total // whole, total)

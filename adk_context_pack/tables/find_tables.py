@@ -15,6 +15,7 @@ _MAX_DEPTH = 12
 # Lists up to this long are looked into for tables within; a longer one is rows, and its length must cost nothing.
 _MAX_OPENED = 100
 _MEDIA = ("inline_data", "inlineData", "blob")
+_LEAVES = frozenset({int, float, bool, type(None)})
 _SAME: Any = object()
 
 Memo = dict[int, tuple[str, TextTable | None]]
@@ -94,7 +95,8 @@ class _Walk:
         return self._value(value, ())
 
     def _value(self, value: Any, keys: tuple[Any, ...]) -> Any:
-        if len(keys) > _MAX_DEPTH:
+        # Most of what is looked at is one of these, and asking for abstract types takes ten times as long.
+        if type(value) in _LEAVES or len(keys) > _MAX_DEPTH:
             return value
         if isinstance(value, str):
             return self._text(value, keys)
