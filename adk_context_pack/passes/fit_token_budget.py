@@ -75,8 +75,8 @@ class FitTokenBudget(ContextPass):
         contents = request.contents or []
         meter = meter_of(call, self.counter)
         prior = meter.request(request)
-        # Figures of the provider's can raise an estimate, and only then is there anything to find out.
-        if prior * (HIGHEST_FACTOR if self._is_calibrated(call) else 1) <= self.max_tokens:
+        # Figures of the provider's can raise an estimate only so far, and what is far below needs none.
+        if prior * HIGHEST_FACTOR <= self.max_tokens or (prior <= self.max_tokens and not self._is_calibrated(call)):
             return request
         outline = outline_of(call, contents)
         pairing, groups = outline.pairing, outline.groups
