@@ -157,7 +157,9 @@ def _must(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sen
 def _was_put_in(message: types.Content, request: LlmRequest, result: LlmRequest) -> bool:
     texts = [part.text for part in message.parts or ()]
 
-    def stands(contents: Contents) -> bool:
-        return any([part.text for part in content.parts or ()] == texts for content in contents)
+    def times(contents: Contents) -> int:
+        # The model may say what the user said.
+        of_users = (content.parts or () for content in contents if content.role == "user")
+        return sum([part.text for part in parts] == texts for parts in of_users)
 
-    return stands(result.contents) and not stands(request.contents)
+    return times(result.contents) > times(request.contents)

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import pytest
 from google.adk.events.event import Event
+from google.genai import types
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
@@ -22,7 +23,7 @@ from tests.laws import laws
 from tests.laws.passes import CASES, GROUPS, PAIRS, PASSES, Case
 from tests.support.built_once import BuiltOnce
 from tests.support.conversations import Conversation, conversations
-from tests.support.events import agent_called, agent_said, tool_returned, user_said
+from tests.support.events import agent_called, agent_said, event, tool_returned, user_said
 from tests.support.laws_settings import LAWS_CASES, laws_settings, shares
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]
@@ -71,6 +72,16 @@ def test_events_of_nobody_break_no_law(group: str):
     logs = [agent_called("x", "look_up", "adk-1", city="Oslo" * 200), tool_returned("x", "look_up", {"a": 1}, "adk-1")]
     events = [user_said("hi"), *map(nobodys, [agent_said("x", "I looked at it. " * 40), *logs])]
     laws.check_cases(GROUPS[group], BuiltOnce(Conversation(agent="writer", events=tuple(events))))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_an_answer_in_the_users_words_breaks_no_law(group: str):
+    """A message that is put in before a turn of the model which reads like it is a message that was put in."""
+    image = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png"))
+    message = [types.Part(text="ok"), image]
+    events = [event("user", *message, role="user"), agent_said("x", "I looked."), event("writer", *message)]
+    told = Conversation(agent="writer", events=tuple(events), settings={"include": "none"})
+    laws.check_cases(GROUPS[group], BuiltOnce(told))
 
 
 def test_every_built_in_pass_is_tried_alone_and_with_every_other():
