@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 
 from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.history.outline import outline_of
+from adk_context_pack.history.pairing import part_at
 from adk_context_pack.model_call import ModelCall
 from adk_context_pack.passes.clear_tool_results import ClearToolResults
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
@@ -39,28 +40,13 @@ def _clears(entry: ClearToolResults, request: LlmRequest, call: ModelCall, meter
     contents = request.contents or []
     if max(meter.sizes(contents), default=0) < entry.min_tokens:
         return False
-    start = _start_of_turn(contents, call.user_content)
-    earlier = _results(contents[:start])
-    results = earlier + _results(contents[start:])
-    of_turn = len(results) - max(entry.keep_results, entry.keep_in_turn or 0)
-    old = results[: max(0, min(len(results) - entry.keep_results, max(len(earlier), of_turn)))]
+    outline = outline_of(call, contents)
+    _, there, before_turn = outline.next_step
+    of_turn = there - max(entry.keep_results, entry.keep_in_turn or 0)
+    old = list(outline.pairing.results)[: max(0, min(there - entry.keep_results, max(before_turn, of_turn)))]
+    results = (part_at(contents, place).function_response for place in old)
     return any(
-        result.name not in entry.exclude_tools and meter.payload(result.response) >= entry.min_tokens for result in old
+        result.name not in entry.exclude_tools and meter.payload(result.response) >= entry.min_tokens
+        for result in results
+        if result is not None
     )
-
-
-def _start_of_turn(contents: Sequence[types.Content], message: types.Content | None) -> int:
-    """The index of the user's current message; where it is not found, nothing counts as earlier."""
-    texts = _texts(message) if message else []
-    for index in range(len(contents) - 1, -1, -1):
-        if contents[index].role == "user" and texts and _texts(contents[index]) == texts:
-            return index
-    return 0
-
-
-def _texts(content: types.Content) -> list[str]:
-    return [part.text for part in content.parts or () if part.text]
-
-
-def _results(contents: Sequence[types.Content]) -> list[types.FunctionResponse]:
-    return [part.function_response for content in contents for part in content.parts or () if part.function_response]
