@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from adk_context_pack.errors import StoreError
+
 logger = logging.getLogger("adk_context_pack")
 
 
@@ -55,3 +57,17 @@ def give_report(on_report: Callable[[CapReport], None] | None, report: CapReport
         on_report(report)
     except Exception:
         logger.exception("a report could not be given")
+
+
+def stays_whole(context: Any, tool: str, error: Exception, on_report: Callable[[CapReport], None] | None) -> None:
+    """Logs and reports that a result could not be made smaller.
+
+    Args:
+        context: ADK's context of any kind, or None.
+        tool: the tool's name.
+        error: why. Only its type is told, except for our own messages: another one may quote the payload.
+        on_report: called with the report, if anything is.
+    """
+    reason = str(error) if isinstance(error, StoreError) else type(error).__name__
+    logger.warning("a result of %s stays whole: %s", tool, reason)
+    give_report(on_report, cap_report(context, tool, error=reason))

@@ -17,11 +17,11 @@ from google.genai import types
 
 from adk_context_pack._append_guard import guard
 from adk_context_pack._settings import one_of, positive
-from adk_context_pack.errors import SettingError, StoreError
-from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report
-from adk_context_pack.tokens import Counter, valid_counter
+from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report, stays_whole
+from adk_context_pack.tokens import Counter
 from adk_context_pack.tools.cap_event import cap_event
 from adk_context_pack.tools.cap_settings import CapSettings
+from adk_context_pack.tools.common_settings import check_common
 from adk_context_pack.tools.exempt import is_exempt
 from adk_context_pack.tools.handles import state_key
 from adk_context_pack.tools.kept_result import KeptResult
@@ -84,15 +84,9 @@ class CapRows:
         if self.max_tokens is not None:
             positive(self, "max_tokens", self.max_tokens)
         one_of(self, "encoding", self.encoding, ("json", "csv"))
-        choose_store(self.store)
-        valid_counter(self, self.counter)
-        if self.on_report is not None and not callable(self.on_report):
-            raise SettingError.of(self, "on_report", self.on_report, "a function of a CapReport")
+        check_common(self, store=self.store, counter=self.counter, on_report=self.on_report, tools=self.tools)
         if self.state_key is not None:
             checked_template(self, "state_key", self.state_key)
-        for name, settings in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:
-            if not name or not isinstance(settings, CapRows | None):
-                raise SettingError.of(self, "tools", settings, 'settings by tool name such as {"search": CapRows()}')
 
     async def __call__(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any
@@ -170,10 +164,7 @@ class CapRows:
                 return result
             handle = await self._keep(result, context, tool_name, args, delta)
         except Exception as exception:
-            reason = str(exception) if isinstance(exception, StoreError) else type(exception).__name__
-            # The type only, except for our own messages: another one may quote the payload.
-            logger.warning("a result of %s stays whole: %s", tool_name, reason)
-            give_report(self.on_report, cap_report(context, tool_name, error=reason))
+            stays_whole(context, tool_name, exception, self.on_report)
             return result
         smaller, facts = stub.with_handle(handle), {"rows_shown": stub.rows_shown, "rows_total": stub.rows_total}
         give_report(self.on_report, cap_report(context, tool_name, **facts, handle=handle))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Unpack
@@ -13,10 +12,11 @@ from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._append_guard import guard
 from adk_context_pack._settings import positive
-from adk_context_pack.errors import SettingError, StoreError
-from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report
+from adk_context_pack.errors import SettingError
+from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report, stays_whole
 from adk_context_pack.token_estimate import payload_text
-from adk_context_pack.tokens import Counter, TokenMeter, valid_counter
+from adk_context_pack.tokens import Counter, TokenMeter
+from adk_context_pack.tools.common_settings import check_common
 from adk_context_pack.tools.exempt import is_exempt, is_stub
 from adk_context_pack.tools.handles import HANDLE_LENGTH, state_key
 from adk_context_pack.tools.kept_result import KeptResult
@@ -28,7 +28,6 @@ from adk_context_pack.tools.payload_store import PayloadStore, Place
 from adk_context_pack.tools.stores import choose_store
 from adk_context_pack.tools.wrap import wrap_tool
 
-logger = logging.getLogger("adk_context_pack")
 PREVIEW = "_preview"
 """Where the preview of a whole result stands."""
 
@@ -74,14 +73,7 @@ class OffloadPayload:
         positive(self, "preview_tokens", self.preview_tokens)
         if self.preview_tokens > self.max_tokens:
             raise SettingError.of(self, "preview_tokens", self.preview_tokens, "at most max_tokens")
-        choose_store(self.store)
-        valid_counter(self, self.counter)
-        if self.on_report is not None and not callable(self.on_report):
-            raise SettingError.of(self, "on_report", self.on_report, "a function of a CapReport")
-        for name, settings in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:
-            if not name or not isinstance(settings, OffloadPayload | None):
-                expected = 'settings by tool name such as {"fetch": OffloadPayload()}'
-                raise SettingError.of(self, "tools", settings, expected)
+        check_common(self, store=self.store, counter=self.counter, on_report=self.on_report, tools=self.tools)
 
     async def __call__(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any
@@ -133,10 +125,7 @@ class OffloadPayload:
             can_read = "read_payload" in offered or "read_payload" in offered_tools(context)
             smaller = await self._smaller(result, context, tool_name, delta, handles, can_read=can_read)
         except Exception as exception:
-            # The type only, except for our own messages: another one may quote the payload.
-            reason = str(exception) if isinstance(exception, StoreError) else type(exception).__name__
-            logger.warning("a result of %s stays whole: %s", tool_name, reason)
-            give_report(self.on_report, cap_report(context, tool_name, error=reason))
+            stays_whole(context, tool_name, exception, self.on_report)
             smaller = result
         for handle in handles:
             kept = KeptResult(
