@@ -9,7 +9,8 @@ from google.genai import types
 from hypothesis import given
 
 from adk_context_pack.content_marks import ContentMarks
-from tests.support.conversations import Conversation, conversations
+from tests.support.conversation import Conversation
+from tests.support.conversations import conversations
 
 
 @given(conversations())

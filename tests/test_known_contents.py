@@ -26,7 +26,8 @@ from adk_context_pack import (
 from adk_context_pack.content_marks import ContentMarks
 from adk_context_pack.known_contents import KnownContents, Memory, known_contents
 from tests.support.adk_contents import contents_of, request_of
-from tests.support.conversations import Conversation, conversations
+from tests.support.conversation import Conversation
+from tests.support.conversations import conversations
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
 ORDERS = (

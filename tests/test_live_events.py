@@ -10,7 +10,8 @@ from hypothesis import given
 
 from adk_context_pack.live_events import live_events
 from tests.support.adk_contents import contents_of
-from tests.support.conversations import Conversation, conversations
+from tests.support.conversation import Conversation
+from tests.support.conversations import conversations
 from tests.support.events import agent_said, user_said
 
 

@@ -11,7 +11,8 @@ from adk_context_pack.history.outline import Outline, outline_of
 from adk_context_pack.history.pairing import pair
 from adk_context_pack.history.voices import Voices
 from adk_context_pack.model_call import ModelCall
-from tests.support.conversations import Conversation, conversations
+from tests.support.conversation import Conversation
+from tests.support.conversations import conversations
 from tests.support.events import agent_called, call_part, result_part, tool_returned, user_said
 
 

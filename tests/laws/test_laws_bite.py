@@ -12,7 +12,8 @@ from tests.laws import breakers, laws
 from tests.laws.breakers import Bad
 from tests.laws.passes import PASSES, case, pairs_of
 from tests.support.built_once import BuiltOnce
-from tests.support.conversations import Conversation, conversations
+from tests.support.conversation import Conversation
+from tests.support.conversations import conversations
 from tests.support.laws_settings import LAWS_SEED
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]

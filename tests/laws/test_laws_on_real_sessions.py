@@ -18,7 +18,7 @@ from tests.laws import laws
 from tests.laws.passes import CASES, ORDERS, PASSES, Case
 from tests.support import adk_sessions, relay, tau_bench
 from tests.support.built_once import BuiltOnce
-from tests.support.conversations import Conversation
+from tests.support.conversation import Conversation
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]
 

@@ -22,7 +22,8 @@ from adk_context_pack.context_pass import ContextPass
 from tests.laws import laws
 from tests.laws.passes import CASES, GROUPS, PAIRS, PASSES, Case
 from tests.support.built_once import BuiltOnce
-from tests.support.conversations import Conversation, conversations
+from tests.support.conversation import Conversation
+from tests.support.conversations import conversations
 from tests.support.events import agent_called, agent_said, event, tool_returned, user_said
 from tests.support.laws_settings import LAWS_CASES, laws_settings, shares
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack.model_call import ModelCall
-from tests.support.conversations import Conversation
+from tests.support.conversation import Conversation
 
 
 class BuiltOnce:

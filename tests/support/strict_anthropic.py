@@ -1,6 +1,6 @@
 """The messages API, as strict as Anthropic's newer models are.
 
-The wording and its sources: see `tests/support/provider_rules.py`; also github.com/trycua/cua issue 524 (ids that are
+The wording and its sources: see `tests/support/rules_anthropic.py`; also github.com/trycua/cua issue 524 (ids that are
 not unique).
 """
 

@@ -1,6 +1,6 @@
 """The chat completions API, as strict as OpenAI's and, for the last message, as the strictest that are compatible.
 
-The wording and its sources: see `tests/support/provider_rules.py`; also github.com/dapr/dapr-agents issue 145
+The wording and its sources: see `tests/support/rules_openai.py`; also github.com/dapr/dapr-agents issue 145
 (unknown ids), github.com/agno-agi/agno issue 5116 (the same id twice), and for a last message of the assistant's
 github.com/BerriAI/litellm on Mistral ("Expected last role User or Tool …").
 """

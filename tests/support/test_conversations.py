@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, seed, settings
 
 from tests.support import payloads, relay
 from tests.support.adk_contents import contents_of
-from tests.support.conversations import CONFIRMATION, Conversation, conversations
+from tests.support.conversation import Conversation
+from tests.support.conversations import CONFIRMATION, conversations
 from tests.support.events import agent_called, tool_returned, user_said
 
 WANTED = {
