@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from tests.laws import breakers, laws
-from tests.laws.breakers import Bad
+from tests.laws import laws
 from tests.laws.passes import PASSES, case, pairs_of
+from tests.support import breakers
+from tests.support.breakers import Bad
 from tests.support.built_once import BuiltOnce
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from google.genai import types
 
 from adk_context_pack import (
     CastNarrative,
@@ -19,6 +18,17 @@ from adk_context_pack import (
     StripForContext,
 )
 from adk_context_pack.testing import LAWS, Conversation, check_pass
+from tests.support.breakers import (
+    adds_a_note,
+    copies_for_nothing,
+    cuts_a_window,
+    drops_one_each_time,
+    drops_results,
+    forgets_the_user,
+    swaps_the_requests_list,
+    with_contents,
+    writes_into_an_event,
+)
 from tests.support.events import agent_said, user_said
 from tests.support.histories import many_turns
 from tests.support.requests import call_for, request_for
@@ -26,61 +36,13 @@ from tests.support.requests import call_for, request_for
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-def with_contents(request, contents):
-    return request.model_copy(update={"contents": contents})
-
-
-def writes_into_events(request, call):
-    for event in call.events:
-        for response in event.get_function_responses():
-            response.response["seen"] = True
-    return request
-
-
-def assigns_to_the_request(request, call):
-    request.contents = list(request.contents)
-    return request
-
-
-def copies_for_nothing(request, call):
-    return with_contents(request, list(request.contents))
-
-
-def drops_one_each_time(request, call):
-    for index, content in enumerate(request.contents):
-        if content.role == "user" and content != call.user_content and not content.parts[0].function_response:
-            return with_contents(request, [*request.contents[:index], *request.contents[index + 1 :]])
-    return request
-
-
-def adds_a_note(request, call):
-    if any(part.text == "was here" for content in request.contents for part in content.parts or ()):
-        return request
-    note = types.Content(role="user", parts=[types.Part(text="was here")])
-    return with_contents(request, [note, *request.contents])
-
-
-def drops_results(request, call):
-    kept = [content for content in request.contents if not any(p.function_response for p in content.parts or ())]
-    return request if len(kept) == len(request.contents) else with_contents(request, kept)
-
-
-def forgets_the_user(request, call):
-    kept = [content for content in request.contents if content != call.user_content]
-    return request if len(kept) == len(request.contents) else with_contents(request, kept)
-
-
-def cuts_a_window(request, call):
-    return request if len(request.contents) <= 3 else with_contents(request, request.contents[-3:])
-
-
 def raises(request, call):
     raise KeyError("odd")
 
 
 BAD = [
-    (writes_into_events, "pure"),
-    (assigns_to_the_request, "pure"),
+    (writes_into_an_event, "pure"),
+    (swaps_the_requests_list, "pure"),
     (copies_for_nothing, "idle_is_identity"),
     (drops_one_each_time, "settled"),
     (adds_a_note, "never_grows"),
@@ -152,8 +114,8 @@ def test_requests_of_ones_own_are_tried_on_all_laws_but_steady():
     pairs = [(request_for("a", events), call_for("a", events))]
     before = pairs[0][0].model_copy(deep=True)
     check_pass(cuts_a_window, requests=pairs, examples=0, except_for={"paired", "heard", "settled"})
-    with pytest.raises(AssertionError, match='assigns_to_the_request breaks the law "pure"'):
-        check_pass(assigns_to_the_request, requests=pairs, examples=0)
+    with pytest.raises(AssertionError, match='swaps_the_requests_list breaks the law "pure"'):
+        check_pass(swaps_the_requests_list, requests=pairs, examples=0)
     assert pairs[0][0] == before
 
 
