@@ -10,6 +10,7 @@ from google.genai import types
 
 from adk_context_pack.token_estimate import payload_text
 
+_SPARE = 256
 _SIMPLEST = 2
 """The version of marshal that writes the same for equal values; later ones write references."""
 
@@ -18,22 +19,25 @@ class ContentMarks:
     """Hashes of contents: of roles, texts, payloads, names, ids and media; of nothing that a provider does not see.
 
     Python's own hash is keyed anew in each process, so that nobody can write a content that is taken for another one.
-    The payloads of one call are remembered by identity for the next: from 2.4.0 on ADK's copies of a content share them
-    with the session's events.
+    The payloads of a call are remembered by identity for the next ones: from 2.4.0 on ADK's copies of a content share
+    them with the session's events.
     """
 
     def __init__(self) -> None:
         # By identity, a payload and its hash apart: a pair for each would be one more thing for the collector to go
         # through, and there is one for each payload of each run.
-        self._before: dict[int, Any] = {}
-        self._now: dict[int, Any] = {}
+        self._payloads: dict[int, Any] = {}
         self._marks: dict[int, int] = {}
+        self._needed = 0
 
     def next_call(self) -> None:
-        """Forgets the payloads that the newest call did not have."""
-        self._before, self._now = self._now, {}
-        if len(self._marks) > 2 * len(self._before):
-            self._marks = {key: self._marks[key] for key in self._before}
+        """Forgets all payloads where most of them are those of calls long past; asked before each call."""
+        if not self._needed:
+            self._needed = len(self._payloads)
+        elif len(self._payloads) > 2 * self._needed + _SPARE:
+            self._payloads.clear()
+            self._marks.clear()
+            self._needed = 0
 
     def of(self, contents: Iterable[types.Content]) -> list[int]:
         """The hash of each content."""
@@ -64,9 +68,10 @@ class ContentMarks:
 
     def _payload(self, value: Any) -> int:
         key = id(value)
-        known = self._before.get(key) is value or self._now.get(key) is value
-        mark = self._marks[key] if known and value is not None else payload_mark(value)
-        self._now[key], self._marks[key] = value, mark
+        if self._payloads.get(key, self) is value:
+            return self._marks[key]
+        mark = payload_mark(value)
+        self._payloads[key], self._marks[key] = value, mark
         return mark
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from google.genai import types
 from hypothesis import given
 
+from adk_context_pack import content_marks
 from adk_context_pack.content_marks import ContentMarks
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
@@ -36,17 +37,28 @@ def test_payloads_that_no_format_holds() -> None:
     assert ContentMarks().of(contents) == ContentMarks().of(contents)
 
 
-def test_payloads_of_the_newest_call_are_held_and_no_others() -> None:
-    """The payloads of a call serve the next one, and are let go when a call does not have them."""
-    marks, payload = ContentMarks(), {"rows": list(range(9))}
-    part = types.Part(function_response=types.FunctionResponse(name="f", response={}))
-    part.function_response.response = payload
-    content = types.Content(role="user", parts=[part])
-    marks.of([content])
-    marks.next_call()
-    assert marks._before[id(payload)] is payload
-    marks.of([content])
-    marks.next_call()
-    marks.next_call()
-    assert not marks._before
-    assert not marks._marks
+def test_payloads_of_calls_long_past_are_not_held() -> None:
+    """A payload serves the calls after it, and passes that make new ones at each call fill no memory."""
+    marks, kept = ContentMarks(), result({"rows": list(range(9))})
+    for number in range(3000):
+        marks.next_call()
+        marks.of([kept, *(result({"note": (number, each)}) for each in range(5))])
+    assert len(marks._payloads) == len(marks._marks) < 300
+    assert marks.of([kept]) == ContentMarks().of([kept])
+
+
+def test_a_payload_is_hashed_once(monkeypatch) -> None:
+    """The same object in the next call's copy of a content is known by its identity."""
+    hashed = []
+    monkeypatch.setattr(content_marks, "payload_mark", lambda value: hashed.append(value) or 1)
+    marks, content = ContentMarks(), result({"rows": [1]})
+    for _ in range(3):
+        marks.next_call()
+        marks.of([content])
+    assert len(hashed) == 1
+
+
+def result(payload: object) -> types.Content:
+    response = types.FunctionResponse(name="f", response={})
+    response.response = payload
+    return types.Content(role="user", parts=[types.Part(function_response=response)])
