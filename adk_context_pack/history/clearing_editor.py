@@ -50,10 +50,7 @@ class ClearingEditor:
         if size > _LARGEST_NOTE:
             return True
         note, tokens = self._note(place, size)
-        if tokens >= size:
-            return False
-        # Writing out a body takes longer than all the rest, and no body has fewer characters than this.
-        return note_length(note) <= size * _CHARACTERS_A_TOKEN or is_shorter(note, result.response)
+        return tokens < size and _is_shorter_than(note, result.response, size)
 
     def clear_result(self, place: Place, size: int) -> bool:
         """Puts a note in place of a result's body."""
@@ -61,6 +58,8 @@ class ClearingEditor:
 
     def put_result(self, place: Place, size: int, note: dict[str, str]) -> bool:
         """Puts `note` in place of a result's body, if it is smaller."""
+        if not _is_shorter_than(note, self.result(place).response, size):
+            return False
         return self._put(place, size, _Note(note, self.meter.payload(note)))
 
     def _put(self, place: Place, size: int, note: _Note) -> bool:
@@ -106,6 +105,11 @@ class ClearingEditor:
     def _replace(self, place: Place, name: str, value: object) -> None:
         parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))
         parts[place.part] = changed(parts[place.part], name, value)
+
+
+def _is_shorter_than(note: Mapping[str, str], payload: Any, size: int) -> bool:
+    # Writing out a body takes longer than all the rest, and no body has fewer characters than this.
+    return note_length(note) <= size * _CHARACTERS_A_TOKEN or is_shorter(note, payload)
 
 
 def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:

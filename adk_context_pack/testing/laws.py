@@ -67,8 +67,9 @@ def never_grows(apply: Apply, conversation: Any) -> None:
     result = apply(request, call)
     if result.contents is request.contents:
         return
-    message = call.user_content
-    added = [message] if message and _was_put_in(message, request, result) else []
+    typed = [event.content for event in call.events if event.author == "user" and event.content]
+    messages = [*typed, call.user_content] if call.user_content else typed
+    added = [message for message in messages if _was_put_in(message, request, result)][:1]
     _must(characters(result.contents) <= characters([*request.contents, *added]), "there are more characters")
     meter = TokenMeter()
     allowed = meter.request(request) + meter.contents(added)

@@ -1,7 +1,7 @@
 """The laws that every pass of this package is held to, each a check that raises AssertionError.
 
-The seven of `adk_context_pack.testing`, which anybody can try on a pass of their own, and two more: nothing that users
-typed is lost, and no provider finds more to refuse.
+The seven of `adk_context_pack.testing`, which anybody can try on a pass of their own, and three more: nothing that
+users typed is lost, no provider finds more to refuse, and what is not settled at once is settled soon.
 """
 
 from __future__ import annotations
@@ -51,6 +51,15 @@ def keeps_what_users_typed(apply: Apply, conversation: Told) -> None:
     assert not lost, f"{len(lost)} messages of a user are gone"
 
 
+def comes_to_rest(apply: Apply, conversation: Told) -> None:
+    """Asked again and again, nothing changes from the fourth time on; for passes that need not be settled at once."""
+    request, call = conversation.built()
+    for _ in range(3):
+        request = apply(request, call)
+    again = apply(request, call)
+    assert picture(again.contents) == picture(request.contents), "the fourth time changed contents"
+
+
 def no_new_problem(apply: Apply, conversation: Told) -> None:
     """No provider has more to refuse than before."""
     request, call = conversation.built()
@@ -63,6 +72,7 @@ LAWS: tuple[Callable[[Apply, Conversation], None], ...] = (
     pure,
     idle_is_identity,
     settled,
+    comes_to_rest,
     never_grows,
     paired,
     heard,
@@ -76,7 +86,9 @@ LAWS: tuple[Callable[[Apply, Conversation], None], ...] = (
 def check(apply: Apply, conversation: Told, *, except_for: Collection[str] = ()) -> None:
     """All laws, save those named in `except_for`; the law that is broken is named in the error."""
     for law in LAWS:
-        if law.__name__ not in except_for:
+        # What is settled at once has come to rest.
+        implied = law is comes_to_rest and settled.__name__ not in except_for
+        if law.__name__ not in except_for and not implied:
             try:
                 law(apply, conversation)
             except Exception as error:

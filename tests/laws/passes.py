@@ -84,6 +84,10 @@ def case(name: str, *passes: ContextPass) -> Case:
     # finds no reason for it if both are asked again.
     if {StripForContext, FitTokenBudget} <= set(kinds):
         spared.append(_SETTLED)
+    # A batch is cleared where it weighs as much as what must be sent anew behind it. Where a budget then takes some of
+    # that away, the next batch pays off if both are asked again.
+    if {ClearToolResults, FitTokenBudget} <= set(kinds) and kinds.index(ClearToolResults) < kinds.index(FitTokenBudget):
+        spared.append(_SETTLED)
     return Case(name=name, passes=passes, except_for=frozenset().union(*spared))
 
 

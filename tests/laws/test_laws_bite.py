@@ -25,6 +25,7 @@ BREAKERS = [
     (laws.pure, breakers.swaps_an_equal_copy_into_an_event),
     (laws.idle_is_identity, breakers.copies_for_nothing),
     (laws.settled, breakers.drops_one_each_time),
+    (laws.comes_to_rest, breakers.drops_one_each_time),
     (laws.never_grows, breakers.adds_a_note),
     (laws.paired, breakers.drops_results),
     (laws.paired, breakers.cuts_a_window),

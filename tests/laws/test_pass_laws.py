@@ -85,6 +85,19 @@ def test_an_answer_in_the_users_words_breaks_no_law(group: str):
     laws.check_cases(GROUPS[group], BuiltOnce(told))
 
 
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_message_of_an_earlier_turn_breaks_no_law(group: str):
+    """A block of an open call begins a later turn's request, too, and the message that it answered stands there."""
+    events = [
+        user_said("A long question. " * 200),
+        agent_called("x", "look_up", "adk-1"),
+        user_said("And now?"),
+        tool_returned("user", "look_up", {}, "adk-1"),
+    ]
+    told = Conversation(agent="writer", events=tuple(events), settings={"include": "none"})
+    laws.check_cases(GROUPS[group], BuiltOnce(told))
+
+
 def test_every_built_in_pass_is_tried_alone_and_with_every_other():
     """A pass that is public is in the list, and each two of them are a pair in both orders."""
     public = {getattr(adk_context_pack, name) for name in adk_context_pack.__all__}

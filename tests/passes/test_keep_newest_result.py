@@ -57,6 +57,12 @@ def test_small_excluded_and_waiting_results_stay():
     assert not any(notes([user_said("Q"), waiting, receipt, *session(SAME)]))
 
 
+def test_a_note_never_has_more_characters_than_the_result():
+    """Digits have more tokens than words of the same length; a note that would be the longer text is not put in."""
+    dense = ("read", {"path": "a"}, {"at": "2025-01-02T03:04:05+00:00", "day": "20250102", "no": 7})
+    assert notes(session(dense, dense), KeepNewestResult(min_tokens=1)) == [False, False]
+
+
 @pytest.mark.parametrize("setting", [{"min_tokens": 0}, {"exclude_tools": "read"}])
 def test_settings_that_cannot_work_fail_when_built(setting):
     """The error holds the value."""
