@@ -32,7 +32,8 @@ class Chain:
     def add(self, mark: object, tokens: int) -> None:
         """Adds one link."""
         self.hashes.append(hash(mark))
-        self.tokens.append(tokens)
+        # A counter of the user's own may give what is no int.
+        self.tokens.append(int(tokens))
 
     def add_text(self, text: str, label: object, tokens: int) -> None:
         """Adds the links of a text."""

@@ -84,7 +84,7 @@ class CapRows:
         if self.max_tokens is not None:
             positive(self, "max_tokens", self.max_tokens)
         one_of(self, "encoding", self.encoding, ("json", "csv"))
-        check_common(self, store=self.store, counter=self.counter, on_report=self.on_report, tools=self.tools)
+        check_common(self, CapRows)
         if self.state_key is not None:
             checked_template(self, "state_key", self.state_key)
 

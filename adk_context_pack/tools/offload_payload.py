@@ -73,7 +73,7 @@ class OffloadPayload:
         positive(self, "preview_tokens", self.preview_tokens)
         if self.preview_tokens > self.max_tokens:
             raise SettingError.of(self, "preview_tokens", self.preview_tokens, "at most max_tokens")
-        check_common(self, store=self.store, counter=self.counter, on_report=self.on_report, tools=self.tools)
+        check_common(self, OffloadPayload)
 
     async def __call__(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any

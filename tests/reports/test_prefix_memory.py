@@ -84,6 +84,16 @@ def test_the_beginning_of_a_long_text_counts():
     assert compared(memory, request_of("x" + text)).tokens < total(request_of("")) + BLOCK
 
 
+def test_a_counter_that_gives_fractions_is_taken():
+    """A counter of one's own may divide characters; the prefix is told in whole tokens."""
+    memory, request = PrefixMemory(), request_of("a" * 90, "b" * 50)
+    meter = TokenMeter(counter=lambda text: len(text) / 4)
+    for _ in range(2):
+        found = memory.compare(KEY, request, meter, int(meter.request(request)))
+    assert isinstance(found.tokens, int)
+    assert found.share > 0.9
+
+
 def test_memory_is_bounded(monkeypatch):
     """Sessions that called longest ago are forgotten, by number and by size."""
     memory = PrefixMemory()

@@ -438,3 +438,13 @@ async def test_rows_may_come_as_csv():
     assert shown["rows"].splitlines()[0] == "id,name,clicks"
     assert len(shown["rows"].splitlines()) == 6
     assert shown["_row_limits"]["rows"] == {"shown": 5, "total": 250}
+
+
+def test_a_subclass_takes_settings_of_the_class():
+    """Settings for single tools may be plain ones, whatever class they stand in."""
+
+    class Own(CapRows):
+        """A team's own defaults."""
+
+    plain = CapRows(max_rows=3)
+    assert Own(tools={"search": plain}).settings_for("search") is plain
