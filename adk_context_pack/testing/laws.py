@@ -156,11 +156,11 @@ def _must(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sen
 
 
 def _was_put_in(message: types.Content, request: LlmRequest, result: LlmRequest) -> bool:
-    texts = [part.text for part in message.parts or ()]
+    texts, shown = [part.text for part in message.parts or ()], picture(message.parts)
 
     def times(contents: Contents) -> int:
-        # The model may say what the user said.
-        of_users = (content.parts or () for content in contents if content.role == "user")
-        return sum([part.text for part in parts] == texts for parts in of_users)
+        # The model may say what the user said, and messages with the same words may bring other media.
+        of_users = [content.parts or [] for content in contents if content.role == "user"]
+        return sum([part.text for part in parts] == texts and picture(parts) == shown for parts in of_users)
 
     return times(result.contents) > times(request.contents)

@@ -65,7 +65,8 @@ _SETTLED = frozenset({"settled"})
 
 TOGETHER: dict[tuple[type[ContextPass], ...], frozenset[str]] = {
     # A small block that waits for its result is left to strip by cast, and retold with its result once that is there.
-    (CastNarrative, StripForContext): frozenset({"steady"}),
+    # And which of a block and a user's copy of it is whose, the blocks around tell: asked again, cast's are gone.
+    (CastNarrative, StripForContext): frozenset({"steady", "settled"}),
     # The first of these decides by what everything weighs, and the second then changes the weight of what stays: asked
     # again, the first would decide on something else. This is why they come last in the default order.
     (ClearToolResults, CastNarrative): _SETTLED,

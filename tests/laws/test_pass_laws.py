@@ -86,6 +86,17 @@ def test_an_answer_in_the_users_words_breaks_no_law(group: str):
 
 
 @pytest.mark.parametrize("group", GROUPS)
+def test_messages_that_differ_in_media_alone_break_no_law(group: str):
+    """Of two messages with the same words, the one with the picture is seen to have been put in."""
+    code = types.Part(executable_code=types.ExecutableCode(code="1", language="PYTHON"))
+    image = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png"))
+    asked = [event("user", types.Part(text="ok"), part, role="user") for part in (code, image)]
+    events = [asked[0], agent_said("x", "I looked."), asked[1], agent_said("x", "I looked again.")]
+    told = Conversation(agent="writer", events=tuple(events), settings={"include": "none"})
+    laws.check_cases(GROUPS[group], BuiltOnce(told))
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_a_message_of_an_earlier_turn_breaks_no_law(group: str):
     """A block of an open call begins a later turn's request, too, and the message that it answered stands there."""
     events = [
