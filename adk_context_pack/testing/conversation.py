@@ -99,14 +99,19 @@ class Conversation:
 
     def user_content(self) -> types.Content | None:
         """The user's current message: the newest that is no result posted back."""
-        for candidate in reversed(self.events):
-            if candidate.author == "user" and candidate.content and not candidate.get_function_responses():
-                return candidate.content
-        return None
+        return current_message(self.events)
 
     def __repr__(self) -> str:
         lines = (f"  {index}: {_brief(entry)}" for index, entry in enumerate(self.events))
         return "\n".join([f"Conversation for agent {self.agent!r}, keep_ids={self.keep_ids}:", *lines])
+
+
+def current_message(events: Sequence[Event]) -> types.Content | None:
+    """The newest message of the user among `events`, oldest first, that is no result posted back."""
+    for candidate in reversed(events):
+        if candidate.author == "user" and candidate.content and not candidate.get_function_responses():
+            return candidate.content
+    return None
 
 
 def _brief(event: Event) -> str:

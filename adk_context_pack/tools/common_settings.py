@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from adk_context_pack.errors import SettingError
 from adk_context_pack.tokens import valid_counter
 from adk_context_pack.tools.stores import choose_store
 
 
-class Common(Protocol):
-    """What `CapRows` and `OffloadPayload` both have; each is explained there."""
-
-    @property
-    def store(self) -> Any: ...  # noqa: D102
-    @property
-    def counter(self) -> Any: ...  # noqa: D102
-    @property
-    def on_report(self) -> Any: ...  # noqa: D102
-    @property
-    def tools(self) -> Any: ...  # noqa: D102
-
-
-def check_common(owner: Common, kind: type) -> None:
+def check_common(owner: Any, kind: type) -> None:
     """Refuses a store, a counter, a function for reports or settings of single tools that cannot work.
 
     Args:
-        owner: whose settings they are.
+        owner: whose settings they are: it has `store`, `counter`, `on_report` and `tools`.
         kind: what settings of single tools must be, `CapRows` or `OffloadPayload`.
 
     Raises:

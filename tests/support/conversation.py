@@ -17,6 +17,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack.model_call import ModelCall
+from adk_context_pack.testing.conversation import current_message
 from tests.support.adk_contents import contents_of, request_of
 
 _SERVICE = InMemorySessionService()
@@ -84,10 +85,7 @@ class Conversation:
 
     def user_content(self) -> types.Content | None:
         """The user's current message: the newest that is no result posted back."""
-        for candidate in reversed(self.events):
-            if candidate.author == "user" and candidate.content and not candidate.get_function_responses():
-                return candidate.content
-        return None
+        return current_message(self.events)
 
     def buildable(self) -> Conversation:
         """This conversation without the last events that the installed ADK refuses to build a request from."""
