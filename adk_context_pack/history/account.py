@@ -18,13 +18,13 @@ _INDENT = "\n  "
 _ORDER = ("tool", "agent", "summary", "user")
 """What goes first when the account would be too long; within each, the oldest."""
 
-Kind = Literal["user", "agent", "tool", "summary"]
+SpeakerKind = Literal["user", "agent", "tool", "summary"]
 
 
 class Line(NamedTuple):
     """One entry of an account: whose it is, and how it reads."""
 
-    kind: Kind
+    kind: SpeakerKind
     text: str
 
 
@@ -105,7 +105,7 @@ def _complete(lines: list[Line], index: int | None, name: str, outcome: str) -> 
         lines[index] = Line("tool", f"{lines[index].text} -> {_one_line(outcome)}")
 
 
-def _kind(text: str) -> Kind:
+def _kind(text: str) -> SpeakerKind:
     if text.startswith("[user] "):
         return "user"
     head, _, rest = text.partition("] ")

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from adk_context_pack.history.groups import Group, Kind
+from adk_context_pack.history.groups import Group, GroupKind
 from adk_context_pack.history.token_calibration import Calibration
 
-_WITHIN_TURNS: tuple[frozenset[Kind], ...] = (frozenset({"exchange", "relay"}), frozenset({"model"}))
+_WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay"}), frozenset({"model"}))
 """What goes within the turns that stay, in this order; the user's words never do."""
 
 
@@ -53,7 +53,7 @@ class BudgetCut:
     _weights: list[float] = field(default_factory=list)
     _turns: list[list[int]] = field(default_factory=lambda: [[]])
     _next_turn: int = 0
-    _next_groups: dict[frozenset[Kind], int] = field(default_factory=dict)
+    _next_groups: dict[frozenset[GroupKind], int] = field(default_factory=dict)
 
     def find(self) -> BudgetCut:
         """Goes through the history and fills in `dropped` and `total`."""
@@ -61,7 +61,7 @@ class BudgetCut:
         self._standing = self.total = self.fixed * self.calibration.factor
         self._unit = max(1.0, self.calibration.factor)
         sent, answered = -1, 0
-        spoke: Kind = "user"
+        spoke: GroupKind = "user"
         sizes, calls, weights, turn = self.sizes, self.calls, self._weights, self._turns[-1]
         for index, (start, _, kind, _) in enumerate(self.groups):
             if index in calls:
@@ -108,7 +108,7 @@ class BudgetCut:
                 self._shrink_turns(kinds, stop, goal)
         return len(self.dropped) > before
 
-    def _shrink_turns(self, kinds: frozenset[Kind], stop: int, goal: float) -> None:
+    def _shrink_turns(self, kinds: frozenset[GroupKind], stop: int, goal: float) -> None:
         newest = stop - 1
         while newest > 0 and self.groups[newest].kind == "fixed":
             newest -= 1

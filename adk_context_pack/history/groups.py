@@ -12,7 +12,7 @@ _STRONGEST: tuple[Voice, ...] = ("fixed", "user")
 """What makes a group of its own kind, wherever in the group it stands."""
 
 
-Kind = Literal["user", "relay", "model", "fixed", "exchange"]
+GroupKind = Literal["user", "relay", "model", "fixed", "exchange"]
 
 
 class Group(NamedTuple):
@@ -28,7 +28,7 @@ class Group(NamedTuple):
 
     start: int
     stop: int
-    kind: Kind
+    kind: GroupKind
     open: bool = False
 
 
@@ -56,7 +56,7 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) 
         start = stop
 
 
-def _kind(inside: range, pairing: Pairing, voices: Sequence[Voice]) -> Kind:
+def _kind(inside: range, pairing: Pairing, voices: Sequence[Voice]) -> GroupKind:
     if len(inside) == 1:
         return "exchange" if inside[0] in pairing.tooling else voices[inside[0]]
     spoken = {voices[index] for index in inside if index not in pairing.tooling}

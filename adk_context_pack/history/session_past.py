@@ -10,7 +10,7 @@ from google.genai import types
 
 from adk_context_pack.token_estimate import payload_text
 
-Kind = Literal["said", "called", "returned"]
+EntryKind = Literal["said", "called", "returned"]
 
 _CREDENTIALS = "adk_request_credential"
 """ADK's call that asks for credentials; its answer is the user's secret, and no conversation."""
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     """
 
     event: Event
-    kind: Kind
+    kind: EntryKind
     tool: str
     part: types.Part
 
