@@ -4,7 +4,8 @@ from adk_context_pack.agents.compact_state_step import CompactStateStep
 from adk_context_pack.agents.data_summarizer import DataSummarizer
 from adk_context_pack.agents.history_summarizer import HistorySummarizer
 from adk_context_pack.agents.summarized_results import get_summarized_results, summarized_results_tool
-from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import (
     ContextPackError,
     ContextPackWarning,
@@ -15,18 +16,18 @@ from adk_context_pack.errors import (
     StoreError,
     UnknownRelayFormatWarning,
 )
-from adk_context_pack.model_call import ModelCall
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults
 from adk_context_pack.passes.compact_state import CompactState
+from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.keep_newest_result import KeepNewestResult
+from adk_context_pack.passes.pipeline import ContextPipeline
+from adk_context_pack.passes.presets import default_passes
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.plugin import ContextPackPlugin
-from adk_context_pack.presets import default_passes
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.categories import CATEGORIES
@@ -37,7 +38,6 @@ from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.report_totals import ReportTotals
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
-from adk_context_pack.token_estimate import estimate_tokens
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
 from adk_context_pack.tools.offload_payload import OffloadPayload, offload_payload
 from adk_context_pack.tools.payload_store import PayloadStore

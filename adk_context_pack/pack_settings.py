@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adk_context_pack._settings import positive
-from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.errors import SettingError
-from adk_context_pack.model_window import window_of
-from adk_context_pack.presets import default_passes
-from adk_context_pack.tokens import Counter
+from adk_context_pack.conversation.model_window import window_of
+from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.errors import SettingError, positive
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.presets import default_passes
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
 

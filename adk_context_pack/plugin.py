@@ -18,15 +18,15 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk import is_live
-from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.errors import SettingError
-from adk_context_pack.history.history_need import history_leaves
-from adk_context_pack.model_call import ModelCall
 from adk_context_pack.pack_settings import DEFAULT_PAYLOADS, DEFAULT_ROWS, PackSettings
-from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.history_need import history_leaves
+from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.telemetry import Telemetry
-from adk_context_pack.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.payload_store import PayloadStore, Place

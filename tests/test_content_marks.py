@@ -8,8 +8,8 @@ from decimal import Decimal
 from google.genai import types
 from hypothesis import given
 
-from adk_context_pack import content_marks
-from adk_context_pack.content_marks import ContentMarks
+from adk_context_pack.conversation import content_marks
+from adk_context_pack.conversation.content_marks import ContentMarks
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 

@@ -23,8 +23,8 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
-from adk_context_pack.content_marks import ContentMarks
-from adk_context_pack.known_contents import KnownContents, Memory, known_contents
+from adk_context_pack.conversation.content_marks import ContentMarks
+from adk_context_pack.conversation.known_contents import KnownContents, Memory, known_contents
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 
-from adk_context_pack.memos import RunMemos, SessionMemos
+from adk_context_pack.conversation.memos import RunMemos, SessionMemos
 
 
 async def test_a_run_is_forgotten_with_its_session() -> None:

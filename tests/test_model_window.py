@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack.model_window import DEFAULT_WINDOW, window_of
+from adk_context_pack.conversation.model_window import DEFAULT_WINDOW, window_of
 
 
 @pytest.mark.parametrize(

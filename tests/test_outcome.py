@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack._outcome import cut, outcome_of, to_json
+from adk_context_pack.conversation.outcome import cut, outcome_of, to_json
 
 
 @pytest.mark.parametrize(

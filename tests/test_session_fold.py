@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import pytest
 from google.adk.events.event import Event
 
-from adk_context_pack.model_call import ModelCall
-from adk_context_pack.session_fold import fold_events
+from adk_context_pack.conversation.event_fold import fold_events
+from adk_context_pack.conversation.model_call import ModelCall
 from tests.support.events import user_said
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from adk_context_pack import SettingError
-from adk_context_pack._settings import at_least, names, one_of, positive
+from adk_context_pack.errors import at_least, names, one_of, positive
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, "1", None, True])

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import SettingError, estimate_tokens
-from adk_context_pack.token_estimate import payload_text
-from adk_context_pack.tokens import TokenMeter, valid_counter
+from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack.conversation.tokens import TokenMeter, valid_counter
 from tests.support.adk_contents import request_of
 
 PROSE = "The quick brown fox jumps over the lazy dog and runs through the forest until it finds the river. " * 20

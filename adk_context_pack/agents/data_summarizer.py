@@ -12,8 +12,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 
-from adk_context_pack._settings import at_least
-from adk_context_pack.errors import SettingError
+from adk_context_pack.errors import SettingError, at_least
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.results import Result, read_result, read_results
 from adk_context_pack.tables.summarize import SummaryPlan, summarize, without_rows

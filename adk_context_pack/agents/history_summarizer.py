@@ -9,11 +9,10 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
-from adk_context_pack._settings import positive
-from adk_context_pack.context_pass import logger
-from adk_context_pack.history.account import Limits, account_lines, bounded
-from adk_context_pack.history.session_past import event_text
-from adk_context_pack.tokens import Counter, TokenMeter, valid_counter
+from adk_context_pack.conversation.account import Limits, account_lines, bounded, event_text
+from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_counter
+from adk_context_pack.errors import positive
+from adk_context_pack.passes.context_pass import logger
 
 
 class HistorySummarizer(BaseEventsSummarizer):

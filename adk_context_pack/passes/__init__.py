@@ -1,1 +1,1 @@
-"""LlmRequest to LlmRequest: one file, one class, one name."""
+"""Rewrites a request on its way to the model: the contract of a pass, the runner, and one file for each pass."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack._settings import positive
-from adk_context_pack._texts import text_length
-from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.contents import text_length
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.errors import positive
+from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.relays.narrative import Limits, Narrative
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed
 

@@ -9,16 +9,14 @@ from itertools import accumulate
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack._settings import at_least, names
-from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.history.cleared_note import is_note
-from adk_context_pack.history.clearing_editor import ClearingEditor
-from adk_context_pack.history.outline import Outline, outline_of
-from adk_context_pack.history.pairing import Pairing, Place
-from adk_context_pack.history.waiting import waiting_calls
-from adk_context_pack.known_contents import known_contents
-from adk_context_pack.model_call import ModelCall
-from adk_context_pack.tokens import Counter, meter_of, valid_counter
+from adk_context_pack.conversation.clearing import ClearingEditor, is_note
+from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.outline import Outline, outline_of
+from adk_context_pack.conversation.pairing import Pairing, Place, waiting_calls
+from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
+from adk_context_pack.errors import at_least, names
+from adk_context_pack.passes.context_pass import ContextPass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._settings import positive
-from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.history.outline import outline_of
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.outline import outline_of
+from adk_context_pack.errors import positive
+from adk_context_pack.passes.context_pass import ContextPass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,19 +9,15 @@ from itertools import accumulate
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._settings import positive
-from adk_context_pack._texts import same_texts
-from adk_context_pack.context_pass import ContextPass, logger
-from adk_context_pack.errors import SettingError
-from adk_context_pack.history.budget_cut import BudgetCut
-from adk_context_pack.history.groups import Group, sizes_of
-from adk_context_pack.history.left_out import MAX_TOKENS, marker_text, without
-from adk_context_pack.history.outline import Outline, outline_of
-from adk_context_pack.history.pairing import Pairing
-from adk_context_pack.history.token_calibration import HIGHEST_FACTOR, Calibration, has_figures
-from adk_context_pack.history.waiting import waiting_calls
-from adk_context_pack.model_call import ModelCall
-from adk_context_pack.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
+from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, marker_text, without
+from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, has_figures
+from adk_context_pack.conversation.contents import same_texts
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.outline import Group, Outline, outline_of, sizes_of
+from adk_context_pack.conversation.pairing import Pairing, waiting_calls
+from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
+from adk_context_pack.errors import SettingError, positive
+from adk_context_pack.passes.context_pass import ContextPass, logger
 
 _LITTLE = 2 * MAX_TOKENS
 """Below this, the marker's words may be longer than what they stand for, though they cost fewer tokens."""

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._settings import names, positive
-from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.history.cleared_note import KEY, is_note
-from adk_context_pack.history.clearing_editor import ClearingEditor
-from adk_context_pack.history.pairing import Pairing, Place, pair, part_at
-from adk_context_pack.history.waiting import waiting_calls
-from adk_context_pack.known_contents import known_contents
-from adk_context_pack.model_call import ModelCall
-from adk_context_pack.tokens import Counter, meter_of, valid_counter
+from adk_context_pack.conversation.clearing import KEY, ClearingEditor, is_note
+from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.pairing import Pairing, Place, pair, part_at, waiting_calls
+from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
+from adk_context_pack.errors import names, positive
+from adk_context_pack.passes.context_pass import ContextPass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from google.genai import types
 
 from adk_context_pack._adk import QUOTE_BEGIN, QUOTE_END
-from adk_context_pack._outcome import cut, outcome_of, to_json
-from adk_context_pack._texts import text_part, user_content
+from adk_context_pack.conversation.contents import text_part, user_content
+from adk_context_pack.conversation.outcome import cut, outcome_of, to_json
 from adk_context_pack.relays.proof import RelayedPart, elide
 from adk_context_pack.relays.relayed_blocks import RelayedBlock
 

@@ -8,9 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.errors import SettingError
-from adk_context_pack.presets import default_passes
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.presets import default_passes
 
 
 def load_object(setting: str, name: str) -> Any:

@@ -11,9 +11,10 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.model_call import ModelCall
-from adk_context_pack.pipeline import run_pass
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.tokens import Counter, meter_of
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.pipeline import run_pass
 from adk_context_pack.replay.adk_requests import contents_for, is_model_call, request_of
 from adk_context_pack.replay.capped_events import CappedEvents
 from adk_context_pack.replay.recorded_session import RecordedSession
@@ -22,7 +23,6 @@ from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
 from adk_context_pack.reports.prefix_memory import PrefixMemory
 from adk_context_pack.reports.prefix_report import PrefixReport
-from adk_context_pack.tokens import Counter, meter_of
 
 CAPS = "tool_caps"
 """The name under which capped tool results stand among the passes."""

@@ -7,13 +7,13 @@ from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.categories import Categories, spread
 from adk_context_pack.reports.pass_report import PassReport
 from adk_context_pack.reports.prefix_memory import PrefixMemory
 from adk_context_pack.reports.request_view import view_of
-from adk_context_pack.tokens import TokenMeter
 
 logger = logging.getLogger("adk_context_pack")
 

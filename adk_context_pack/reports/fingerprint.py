@@ -8,8 +8,8 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.content_marks import payload_mark
-from adk_context_pack.tokens import TokenMeter
+from adk_context_pack.conversation.content_marks import payload_mark
+from adk_context_pack.conversation.tokens import TokenMeter
 
 BLOCK = 1024
 """Characters of a text behind one hash, so that a text which grew at its end, or lost its end, counts for the rest."""

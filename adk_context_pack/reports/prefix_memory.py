@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
+from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports.fingerprint import fingerprint
 from adk_context_pack.reports.prefix_report import PrefixReport
-from adk_context_pack.tokens import TokenMeter
 
 _MAX_AGENTS = 1024
 _MAX_LINKS = 1 << 18

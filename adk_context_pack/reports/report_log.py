@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from google.adk.agents.callback_context import CallbackContext
 
-from adk_context_pack._settings import at_least, positive
+from adk_context_pack.errors import at_least, positive
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.report_totals import ReportTotals
 

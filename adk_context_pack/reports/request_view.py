@@ -10,7 +10,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.token_estimate import payload_text
+from adk_context_pack.conversation.token_estimate import payload_text
 
 _MAX_CHARACTERS = 200_000
 """Of one part; a browser shows no more of it either."""

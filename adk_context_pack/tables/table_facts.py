@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adk_context_pack._settings import at_least
+from adk_context_pack.errors import at_least
 from adk_context_pack.tables.block_facts import block_facts
 from adk_context_pack.tables.column_facts import ColumnFacts, Outlier, column_facts
 from adk_context_pack.tables.columns import as_records, expand, free_name, iter_keys

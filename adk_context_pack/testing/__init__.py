@@ -1,8 +1,5 @@
 """A test kit for passes of one's own: the seven laws, over generated conversations and over your own.
 
-    from adk_context_pack.testing import check_pass
-
-
     def test_my_pass_keeps_the_laws():
         check_pass(MyPass())
 

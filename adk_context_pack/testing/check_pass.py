@@ -7,10 +7,9 @@ from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack._settings import names
-from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.errors import SettingError
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.errors import SettingError, names
+from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.generate import generate
 from adk_context_pack.testing.laws import LAWS

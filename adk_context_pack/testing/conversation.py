@@ -18,7 +18,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 
 # Private in every release, and the very function that each request goes through.
 _build = adk_contents._get_contents  # noqa: SLF001

@@ -14,12 +14,12 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.testing.account import account_goes_on, account_lines, blocks_wait
 from adk_context_pack.testing.picture import Picture, picture
 from adk_context_pack.testing.unpaired import unpaired
-from adk_context_pack.token_estimate import payload_text
-from adk_context_pack.tokens import TokenMeter
 
 Apply = Callable[[LlmRequest, ModelCall], LlmRequest]
 Contents = Sequence[types.Content]

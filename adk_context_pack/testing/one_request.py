@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from adk_context_pack.tokens import TokenMeter
+from adk_context_pack.conversation.tokens import TokenMeter
 
 Answer = Callable[[LlmRequest], str | types.Part]
 """From the request to what the model says or calls."""

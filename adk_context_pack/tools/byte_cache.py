@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from adk_context_pack._settings import positive
+from adk_context_pack.errors import positive
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._append_guard import guard
-from adk_context_pack._settings import one_of, positive
+from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.errors import one_of, positive
 from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report, stays_whole
-from adk_context_pack.tokens import Counter
 from adk_context_pack.tools.cap_event import cap_event
 from adk_context_pack.tools.cap_settings import CapSettings
 from adk_context_pack.tools.common_settings import check_common

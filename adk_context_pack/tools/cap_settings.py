@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypedDict
 
+from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
-from adk_context_pack.tokens import Counter
 from adk_context_pack.tools.payload_store import PayloadStore, Place
 from adk_context_pack.tools.stub_plan import Encoding
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from adk_context_pack.conversation.tokens import valid_counter
 from adk_context_pack.errors import SettingError
-from adk_context_pack.tokens import valid_counter
 from adk_context_pack.tools.stores import choose_store
 
 

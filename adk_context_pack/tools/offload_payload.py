@@ -11,11 +11,10 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._append_guard import guard
-from adk_context_pack._settings import positive
-from adk_context_pack.errors import SettingError
+from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack.conversation.tokens import Counter, TokenMeter
+from adk_context_pack.errors import SettingError, positive
 from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report, stays_whole
-from adk_context_pack.token_estimate import payload_text
-from adk_context_pack.tokens import Counter, TokenMeter
 from adk_context_pack.tools.common_settings import check_common
 from adk_context_pack.tools.exempt import is_exempt, is_stub
 from adk_context_pack.tools.handles import HANDLE_LENGTH, state_key

@@ -9,8 +9,8 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from adk_context_pack.token_estimate import estimate_tokens, payload_text
-from adk_context_pack.tokens import Counter
+from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
+from adk_context_pack.conversation.tokens import Counter
 
 # By how bad they are: within the budget the first kinds come first. Plain words as logs write them, since searching
 # 50 MB for a word takes 50 ms and for a pattern two seconds.

@@ -7,8 +7,8 @@ from typing import Any
 
 import regex  # type: ignore[import-untyped]
 
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import QueryError
-from adk_context_pack.token_estimate import estimate_tokens
 
 _MAX_PATTERN = 500
 # `regex` unrolls counted repeats when it compiles a pattern, in time that no limit of its own bounds.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
 from adk_context_pack.tables.query_answer import QueryAnswer
-from adk_context_pack.token_estimate import estimate_tokens, payload_text
 
 _CHARACTERS_A_TOKEN = 2
 _MIN_CELL = 20

@@ -9,8 +9,7 @@ from typing import Any
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack._settings import positive
-from adk_context_pack.errors import ContextPackError, QueryError
+from adk_context_pack.errors import ContextPackError, QueryError, positive
 from adk_context_pack.tables.row_database import RowDatabase
 from adk_context_pack.tools.byte_cache import ByteCache
 from adk_context_pack.tools.handles import find_result

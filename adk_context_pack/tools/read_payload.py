@@ -12,9 +12,8 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk import outermost_invocation
-from adk_context_pack._settings import positive
-from adk_context_pack.errors import ContextPackError, QueryError
-from adk_context_pack.token_estimate import payload_text
+from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack.errors import ContextPackError, QueryError, positive
 from adk_context_pack.tools.byte_cache import ByteCache
 from adk_context_pack.tools.handles import find_result
 from adk_context_pack.tools.payload_text import matches_in, page_of

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adk_context_pack.token_estimate import estimate_tokens
-from adk_context_pack.tokens import Counter, TokenMeter
+from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.conversation.tokens import Counter, TokenMeter
 
 Encoding = Literal["json", "csv"]
 """How shown rows stand in a stub: as a list of objects, or as one text with a header."""

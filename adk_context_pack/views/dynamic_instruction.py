@@ -13,7 +13,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.views.fill import Declared, declare, fill_dynamic, fill_dynamic_loosely, is_labelled
 from adk_context_pack.views.view import View
 

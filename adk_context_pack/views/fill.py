@@ -14,7 +14,7 @@ from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.views.adk_instruction import (
     LABEL_BEGIN,
     LABEL_END,

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.views.template import PREFIX, Block, Piece, Span, my_slots, occurrences, placeholders
 from adk_context_pack.views.view import View
 

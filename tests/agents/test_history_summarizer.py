@@ -4,8 +4,8 @@ import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 
 from adk_context_pack import FitTokenBudget, HistorySummarizer, SettingError
-from adk_context_pack.history.account import HEAD
-from adk_context_pack.token_estimate import estimate_tokens
+from adk_context_pack.conversation.account import HEAD
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.histories import rows
 from tests.support.run import run_agent, said

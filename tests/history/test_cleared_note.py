@@ -1,6 +1,6 @@
 """Notes in the place of results: what they say of any body."""
 
-from adk_context_pack.history.cleared_note import is_note, result_note
+from adk_context_pack.conversation.clearing import is_note, result_note
 
 
 def test_a_body_that_is_no_dict_has_its_beginning_and_no_handle():

@@ -3,8 +3,8 @@
 import pytest
 
 from adk_context_pack import ClearToolResults, FitTokenBudget, StripForContext
-from adk_context_pack.history.history_need import history_leaves
-from adk_context_pack.tokens import TokenMeter
+from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.passes.history_need import history_leaves
 from tests.support.events import user_said
 from tests.support.histories import long_turn, many_turns
 from tests.support.requests import call_for, request_for

@@ -6,11 +6,11 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack._texts import texts_of
-from adk_context_pack.history.outline import Outline, outline_of
-from adk_context_pack.history.pairing import pair
-from adk_context_pack.history.voices import Voices
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.contents import texts_of
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.outline import Outline, outline_of
+from adk_context_pack.conversation.pairing import pair
+from adk_context_pack.conversation.voices import Voices
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 from tests.support.events import agent_called, call_part, result_part, tool_returned, user_said

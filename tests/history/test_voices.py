@@ -3,8 +3,8 @@
 import pytest
 from google.genai import types
 
-from adk_context_pack.history.voices import Voices
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.voices import Voices
 from tests.support.events import user_said
 
 

@@ -4,9 +4,8 @@ from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
-from adk_context_pack.history.pairing import pair
-from adk_context_pack.history.waiting import waiting_calls
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.pairing import pair, waiting_calls
 from tests.support.events import agent_called, tool_returned
 
 

@@ -13,7 +13,7 @@ from itertools import cycle, islice
 import pytest
 from google.adk.events.event import Event
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 from tests.laws import laws
 from tests.laws.passes import CASES, ORDERS, PASSES, Case
 from tests.support import adk_sessions, relay, tau_bench

@@ -18,7 +18,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 import adk_context_pack
-from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.passes.context_pass import ContextPass
 from tests.laws import laws
 from tests.laws.passes import CASES, GROUPS, PAIRS, PASSES, Case
 from tests.support.built_once import BuiltOnce

@@ -8,7 +8,7 @@ from google.adk.agents import LlmAgent
 from google.genai import types
 
 from adk_context_pack import ContextPipeline, FitTokenBudget, ModelCall, SettingError
-from adk_context_pack.tokens import TokenMeter
+from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.adk_contents import contents_of, dynamic_content, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, summary, tool_returned, user_said
 from tests.support.histories import as_text, is_prefix, long_turn, many_turns, o200k, real_tokens, rows

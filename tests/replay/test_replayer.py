@@ -7,8 +7,8 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
 
-from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.replay.recorded_session import RecordedSession
 from adk_context_pack.replay.replayer import CAPS, Replayer
@@ -46,7 +46,7 @@ def replayed(session, *passes, **settings):
 
 async def test_rebuilds_what_the_models_received(watch):
     """The contents of each rebuilt request are exactly those that the model received in the run."""
-    from adk_context_pack.pipeline import ContextPipeline  # noqa: PLC0415
+    from adk_context_pack.passes.pipeline import ContextPipeline  # noqa: PLC0415
 
     run, _ = await reported_run("Where is Oslo?", "And now?", pipeline=ContextPipeline([]))
     replayed(run.session, watch)
@@ -78,7 +78,7 @@ async def test_the_state_is_that_of_the_call(watch):
 
 async def test_passes_and_reports_are_those_of_a_run():
     """Replaying a session without the pack tells the same tokens that a run with the pack reports."""
-    from adk_context_pack.pipeline import ContextPipeline  # noqa: PLC0415
+    from adk_context_pack.passes.pipeline import ContextPipeline  # noqa: PLC0415
 
     run, _ = await reported_run("Where is Oslo?", "And now?", pipeline=ContextPipeline([]))
     _, live = await reported_run("Where is Oslo?", "And now?")

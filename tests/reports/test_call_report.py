@@ -5,10 +5,10 @@ import logging
 
 from hypothesis import given, settings
 
-from adk_context_pack.context_pass import ContextPass
 from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.categories import CATEGORIES
 from tests.support.conversations import conversations
 from tests.support.events import user_said

@@ -5,7 +5,7 @@ from google.adk.agents import LlmAgent
 from google.genai import types
 
 from adk_context_pack.passes.compact_state import CompactState
-from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.reports.categories import spread
 from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
 from tests.support.requests import call_for, request_for

@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.html_page import html_page, write_html
 from tests.support.reported import SECRET, reported_run
 

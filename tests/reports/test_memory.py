@@ -3,8 +3,8 @@
 import gc
 
 from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.pipeline import ContextPipeline
 from tests.benchmarks.bench_report import drive, report_ratio
 
 

@@ -4,7 +4,7 @@ import logging
 
 from google.adk.models.llm_response import LlmResponse
 
-from adk_context_pack.pipeline import ContextPipeline
+from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.reports.outlets import annotate
 from tests.reports.test_report_log import report
 from tests.support.reported import SECRET, reported_run

@@ -6,8 +6,8 @@ import pytest
 from google.adk.agents import LlmAgent, ParallelAgent
 
 from adk_context_pack.errors import SettingError
+from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.report_log import ReportLog
 from tests.support.reported import SECRET, reported_run

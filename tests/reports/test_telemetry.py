@@ -9,8 +9,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.pipeline import ContextPipeline
 from adk_context_pack.reports.telemetry import Telemetry
 from tests.reports.test_call_report import FailOnPurpose
 from tests.support.reported import SECRET, reported_run

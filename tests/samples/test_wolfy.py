@@ -15,7 +15,7 @@ from google.adk.sessions import InMemorySessionService
 from google.adk.version import __version__
 from google.genai import types
 
-from adk_context_pack.tokens import TokenMeter
+from adk_context_pack.conversation.tokens import TokenMeter
 from samples.wolfy import measure
 from samples.wolfy.agent import build_pipeline, open_account
 from samples.wolfy.measure import figures_of, run_pipeline

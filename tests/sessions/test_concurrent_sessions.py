@@ -7,7 +7,8 @@ import logging
 
 import pytest
 
-from adk_context_pack import ContextPackPlugin, PayloadStore, memos
+from adk_context_pack import ContextPackPlugin, PayloadStore
+from adk_context_pack.conversation import memos
 from adk_context_pack.reports import prefix_memory, report_log
 from tests.support.databases import kept_results
 from tests.support.load_app import MARK, ROWS, Load

@@ -14,7 +14,8 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.base_session_service import BaseSessionService
 from pydantic import BaseModel
 
-from adk_context_pack import CapRows, ContextPackPlugin, memos
+from adk_context_pack import CapRows, ContextPackPlugin
+from adk_context_pack.conversation import memos
 from adk_context_pack.reports import prefix_memory, report_log
 from adk_context_pack.reports.event_report import EventReport
 from adk_context_pack.tools.handles import stored_results

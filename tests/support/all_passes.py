@@ -20,8 +20,8 @@ from adk_context_pack import (
     StripForContext,
     default_passes,
 )
-from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.tokens import TokenMeter
+from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.passes.context_pass import ContextPass
 
 
 @dataclass(kw_only=True)

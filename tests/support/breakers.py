@@ -6,7 +6,7 @@ import copy
 
 from google.genai import types
 
-from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.passes.context_pass import ContextPass
 
 
 def does_nothing(request, call):

@@ -16,7 +16,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.testing.conversation import current_message
 from tests.support.adk_contents import contents_of, request_of
 

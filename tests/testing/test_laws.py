@@ -6,7 +6,7 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.laws import characters, heard, idle_is_identity, must_go_on
 from adk_context_pack.testing.one_request import OneRequest

@@ -2,8 +2,8 @@
 
 from google.adk.agents import LlmAgent
 
+from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.testing import ScriptedModel, call, results_in, text_in
-from adk_context_pack.tokens import TokenMeter
 from tests.support.run import run_agent
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.token_estimate import estimate_tokens, payload_text
+from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
 from adk_context_pack.tools.payload_preview import json_shape, text_preview
 from tests.support.o200k import o200k
 from tests.support.payloads import NASTY_TEXTS

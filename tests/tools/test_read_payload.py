@@ -10,8 +10,8 @@ from google.adk.tools.tool_context import ToolContext
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import QueryError, SettingError
-from adk_context_pack.token_estimate import estimate_tokens
 from adk_context_pack.tools import payload_text
 from adk_context_pack.tools import read_payload as module
 from adk_context_pack.tools.payload_store import PayloadStore

@@ -11,8 +11,8 @@ from typing import Literal
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack._settings import one_of
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.errors import one_of
 
 logger = logging.getLogger("adk_context_pack")
 

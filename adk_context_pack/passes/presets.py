@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from adk_context_pack._settings import one_of
-from adk_context_pack.context_pass import ContextPass
+from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.errors import one_of
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults
+from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.tokens import Counter
 
 Relays = Literal["cast", "strip"]
 

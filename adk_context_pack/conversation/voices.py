@@ -15,9 +15,9 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk import QUOTE_BEGIN
-from adk_context_pack._texts import Texts, texts_of
-from adk_context_pack.model_call import ModelCall
-from adk_context_pack.session_fold import fold_events
+from adk_context_pack.conversation.contents import Texts, texts_of
+from adk_context_pack.conversation.event_fold import fold_events
+from adk_context_pack.conversation.model_call import ModelCall
 
 Voice = Literal["user", "relay", "model", "fixed"]
 """`fixed` is what nobody said in this conversation and no pass may drop: summaries, instructions, what is unknown."""

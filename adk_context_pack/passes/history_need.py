@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.context_pass import ContextPass
-from adk_context_pack.history.outline import outline_of
-from adk_context_pack.history.pairing import part_at
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.outline import outline_of
+from adk_context_pack.conversation.pairing import part_at
+from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.passes.clear_tool_results import ClearToolResults
+from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
-from adk_context_pack.tokens import TokenMeter
 
 # Estimates are set right by the provider's figures later than this is asked, and rarely by more than this. Being early
 # costs one declaration; being late would cost the cached prefix a second time.

@@ -9,10 +9,10 @@ from weakref import ref
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens, payload_text
 from adk_context_pack.errors import SettingError
-from adk_context_pack.known_contents import KnownContents, known_contents
-from adk_context_pack.model_call import ModelCall
-from adk_context_pack.token_estimate import estimate_payload, estimate_tokens, payload_text
 
 Found = TypeVar("Found")
 State = TypeVar("State")

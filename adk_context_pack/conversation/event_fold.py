@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from google.adk.events.event import Event
 
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 
 State = TypeVar("State")
 _EVENT_BYTES = 50

@@ -15,10 +15,10 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.history.cleared_note import is_note
-from adk_context_pack.model_call import ModelCall
-from adk_context_pack.session_fold import fold_events
-from adk_context_pack.tokens import TokenMeter
+from adk_context_pack.conversation.clearing import is_note
+from adk_context_pack.conversation.event_fold import fold_events
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.tokens import TokenMeter
 
 HIGHEST_FACTOR = 5.0
 _PLAUSIBLE = (0.2, HIGHEST_FACTOR)

@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from google.genai import types
 
-from adk_context_pack.content_marks import ContentMarks
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.content_marks import ContentMarks
+from adk_context_pack.conversation.model_call import ModelCall
 
 _CONTENT_BYTES = 700
 Value = TypeVar("Value")

@@ -10,7 +10,7 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack import memos
+from adk_context_pack.conversation import memos
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, weakref_slot=True)

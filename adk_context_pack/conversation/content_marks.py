@@ -8,7 +8,7 @@ from typing import Any
 
 from google.genai import types
 
-from adk_context_pack.token_estimate import payload_text
+from adk_context_pack.conversation.token_estimate import payload_text
 
 _SPARE = 256
 _SIMPLEST = 2

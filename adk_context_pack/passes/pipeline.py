@@ -9,17 +9,16 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
-from adk_context_pack._settings import at_least
-from adk_context_pack.context_pass import ContextPass, adopt, logger
-from adk_context_pack.errors import SettingError
-from adk_context_pack.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.tokens import Counter, meter_of
+from adk_context_pack.errors import SettingError, at_least
+from adk_context_pack.passes.context_pass import ContextPass, adopt, logger
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
 from adk_context_pack.reports.outlets import annotate, log_line
 from adk_context_pack.reports.prefix_memory import PrefixMemory
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.telemetry import Telemetry
-from adk_context_pack.tokens import Counter, meter_of
 
 _KEPT_REQUESTS = 50
 

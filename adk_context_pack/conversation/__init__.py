@@ -1,0 +1,1 @@
+"""The conversation behind a model call: its contents, turns, calls and tokens, and where to cut it."""
