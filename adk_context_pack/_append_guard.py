@@ -18,7 +18,7 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 from adk_context_pack._addition import Addition
-from adk_context_pack._adk import outermost_invocation
+from adk_context_pack._adk.releases import outermost_invocation
 
 logger = logging.getLogger("adk_context_pack")
 

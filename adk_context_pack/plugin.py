@@ -17,7 +17,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk import is_live
+from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.errors import SettingError

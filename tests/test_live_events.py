@@ -8,7 +8,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from hypothesis import given
 
-from adk_context_pack.live_events import live_events
+from adk_context_pack._adk.live_events import live_events
 from tests.support.adk_contents import contents_of
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations

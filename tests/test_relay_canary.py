@@ -13,7 +13,7 @@ import pytest
 from google.adk.flows.llm_flows import contents as adk
 from google.genai import types
 
-from adk_context_pack import _adk
+from adk_context_pack._adk import releases as _adk
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, OWN_SUMMARY, RELAYED_SUMMARY, contents_of, dynamic_content
 from tests.support.events import agent_said, call_part, event, result_part, summary, user_said

@@ -14,7 +14,7 @@ from typing import Literal
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack._adk import QUOTE_BEGIN
+from adk_context_pack._adk.releases import QUOTE_BEGIN
 from adk_context_pack.conversation.contents import Texts, texts_of
 from adk_context_pack.conversation.event_fold import fold_events
 from adk_context_pack.conversation.model_call import ModelCall

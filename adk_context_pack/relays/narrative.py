@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from google.genai import types
 
-from adk_context_pack._adk import QUOTE_BEGIN, QUOTE_END
+from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import cut, outcome_of, to_json
 from adk_context_pack.relays.proof import RelayedPart, elide

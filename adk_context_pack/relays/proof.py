@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END
+from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END
 
 PartKind = Literal["said", "thought", "call", "result", "native"]
 

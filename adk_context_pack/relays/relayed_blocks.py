@@ -14,10 +14,10 @@ from typing import NamedTuple
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, is_foreign
+from adk_context_pack._adk.live_events import live_events
+from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, is_foreign
 from adk_context_pack.conversation.contents import Texts, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.live_events import live_events
 from adk_context_pack.relays.proof import RelayedPart, prove, said_blocks
 from adk_context_pack.relays.unknown_format import warn_of_unknown_format
 

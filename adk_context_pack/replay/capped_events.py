@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack.replay.adk_requests import contents_for
+from adk_context_pack._adk.requests import contents_for
 from adk_context_pack.replay.tool_caps import ToolCaps
 
 

@@ -11,11 +11,11 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.requests import contents_for, is_model_call, request_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import run_pass
-from adk_context_pack.replay.adk_requests import contents_for, is_model_call, request_of
 from adk_context_pack.replay.capped_events import CappedEvents
 from adk_context_pack.replay.recorded_session import RecordedSession
 from adk_context_pack.replay.tool_caps import ToolCaps

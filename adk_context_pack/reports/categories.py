@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.instruction import LABEL_BEGIN, agent_of
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voices
-from adk_context_pack.views.adk_instruction import LABEL_BEGIN, agent_of
 
 CATEGORIES = (
     "system_instruction",  # the system instruction, and the dynamic one that ADK puts among the contents

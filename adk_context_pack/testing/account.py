@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from google.genai import types
 
-from adk_context_pack._adk import QUOTE_END
+from adk_context_pack._adk.releases import QUOTE_END
 from adk_context_pack.testing.picture import picture
 
 PENDING = " -> no result yet"

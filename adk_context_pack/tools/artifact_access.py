@@ -9,7 +9,7 @@ from typing import Any
 
 from google.genai import types
 
-from adk_context_pack._adk import outermost_invocation
+from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import StoreError
 
 _MIME_TYPE = "application/json"

@@ -15,6 +15,7 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack._adk.offered_tools import offered_tools
 from adk_context_pack._append_guard import guard
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import one_of, positive
@@ -26,7 +27,6 @@ from adk_context_pack.tools.exempt import is_exempt
 from adk_context_pack.tools.handles import state_key
 from adk_context_pack.tools.kept_result import KeptResult
 from adk_context_pack.tools.key_template import checked_template, filled
-from adk_context_pack.tools.offered_tools import offered_tools
 from adk_context_pack.tools.payload_store import PayloadStore, Place
 from adk_context_pack.tools.row_stub import make_stub
 from adk_context_pack.tools.stores import choose_store

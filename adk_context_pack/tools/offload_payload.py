@@ -10,6 +10,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack._adk.offered_tools import offered_tools
 from adk_context_pack._append_guard import guard
 from adk_context_pack.conversation.token_estimate import payload_text
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
@@ -19,7 +20,6 @@ from adk_context_pack.tools.common_settings import check_common
 from adk_context_pack.tools.exempt import is_exempt, is_stub
 from adk_context_pack.tools.handles import HANDLE_LENGTH, state_key
 from adk_context_pack.tools.kept_result import KeptResult
-from adk_context_pack.tools.offered_tools import offered_tools
 from adk_context_pack.tools.offload_settings import OffloadSettings
 from adk_context_pack.tools.payload_plan import Branch, as_plain, plan, replaced
 from adk_context_pack.tools.payload_preview import text_preview

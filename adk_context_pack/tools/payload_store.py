@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
-from adk_context_pack._adk import outermost_invocation
+from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import SettingError, StoreError, at_least, one_of, positive
 from adk_context_pack.tools.artifact_access import ArtifactAccess
 from adk_context_pack.tools.handles import (

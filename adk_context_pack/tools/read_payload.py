@@ -11,7 +11,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack._adk import outermost_invocation
+from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.conversation.token_estimate import payload_text
 from adk_context_pack.errors import ContextPackError, QueryError, positive
 from adk_context_pack.tools.byte_cache import ByteCache

@@ -8,8 +8,8 @@ from typing import Any
 from google.adk.events.event import Event
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack._adk.live_events import live_events
 from adk_context_pack.conversation.account import Entry, entries, event_text
-from adk_context_pack.live_events import live_events
 from adk_context_pack.passes.context_pass import logger
 
 NAME = "search_history"

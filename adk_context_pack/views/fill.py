@@ -14,8 +14,7 @@ from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 
-from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.views.adk_instruction import (
+from adk_context_pack._adk.instruction import (
     LABEL_BEGIN,
     LABEL_END,
     elide,
@@ -24,6 +23,7 @@ from adk_context_pack.views.adk_instruction import (
     inject,
     static_texts,
 )
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.views.loose import Region, loose_spans
 from adk_context_pack.views.template import Block, Filling, Piece, Slot, Span, find_block, match_at, my_slots, parse
 from adk_context_pack.views.view import View

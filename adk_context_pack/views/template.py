@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from adk_context_pack.views.adk_instruction import BRACES
+from adk_context_pack._adk.instruction import BRACES
 
 PREFIX = "compact:"
 _read_json = json.JSONDecoder().raw_decode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adk_context_pack.views.adk_instruction import elide
+from adk_context_pack._adk.instruction import elide
 from adk_context_pack.views.template import Slot
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from google.adk.events.event import Event
 
 from adk_context_pack import default_passes
-from adk_context_pack.replay.adk_requests import contents_for, is_model_call
+from adk_context_pack._adk.requests import contents_for, is_model_call
 from adk_context_pack.replay.json_recording import JsonRecording
 from adk_context_pack.replay.recorded_session import RecordedSession
 from adk_context_pack.replay.replayer import Replayer

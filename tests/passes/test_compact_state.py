@@ -22,7 +22,7 @@ from google.adk.utils.instructions_utils import inject_session_state
 from google.genai import types
 
 from adk_context_pack import CompactState, ContextPipeline, ModelCall, SettingError
-from adk_context_pack.views.adk_instruction import BRACES, LABEL_BEGIN, LABEL_END
+from adk_context_pack._adk.instruction import BRACES, LABEL_BEGIN, LABEL_END
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, answers, call, text_of
 

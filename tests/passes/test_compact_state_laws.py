@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adk_context_pack import CompactState, ModelCall
-from adk_context_pack.views.adk_instruction import LABEL_BEGIN, LABEL_END
+from adk_context_pack._adk.instruction import LABEL_BEGIN, LABEL_END
 
 IDENTITY = '\n\nYou are an agent. Your internal name is "agent".'
 PLAIN = st.sampled_from(["", " ", "a", "Review: ", "\n\n", '"', "[1]", "null", "}", "7", "é"])

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from adk_context_pack.__main__ import main
+from adk_context_pack._adk import requests as adk_requests
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.replay import adk_requests
 from adk_context_pack.replay.progress import Progress
 from tests.support.recordings import recording
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.function_tool import FunctionTool
 
-from adk_context_pack.tools.offered_tools import offered_tools
+from adk_context_pack._adk.offered_tools import offered_tools
 
 
 def look() -> str:

@@ -25,7 +25,7 @@ from google.genai import types  # noqa: E402
 from pydantic import Field  # noqa: E402
 
 from adk_context_pack import CastNarrative, ContextPackPlugin, StripForContext  # noqa: E402
-from adk_context_pack._adk import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_END  # noqa: E402
+from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_END  # noqa: E402
 
 FORMATS = {PLAIN_PREAMBLE: "plain", FENCED_PREAMBLE: "fenced"}
 # Long enough to be worth retelling on releases without a fence, too.
