@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, is_record
-from adk_context_pack.tables.headers import fits, header_of
-from adk_context_pack.tables.mcp_blocks import is_mcp, is_text, rows_of_blocks, with_rows
+from adk_context_pack.tables.shapes import fits, header_of, is_mcp, is_text, rows_of_blocks, with_rows
 from adk_context_pack.tables.text_tables import TextTable, read_text, to_json
 
 _MAX_DEPTH = 12

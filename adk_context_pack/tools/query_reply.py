@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
-from adk_context_pack.tables.query_answer import QueryAnswer
+from adk_context_pack.sql.database import QueryAnswer
 
 _CHARACTERS_A_TOKEN = 2
 _MIN_CELL = 20

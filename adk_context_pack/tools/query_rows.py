@@ -10,7 +10,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack.errors import ContextPackError, QueryError, positive
-from adk_context_pack.tables.row_database import RowDatabase
+from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.tools.byte_cache import ByteCache
 from adk_context_pack.tools.handles import find_result
 from adk_context_pack.tools.query_reply import answer_reply, error_reply

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from adk_context_pack.errors import HandleError, StoreError
+from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.tables.columns import is_record, iter_columns
 from adk_context_pack.tables.find_tables import Table, find_tables
-from adk_context_pack.tables.row_database import RowDatabase
 
 
 def load_tables(value: Any, *, max_seconds: float, max_bytes: int) -> RowDatabase:

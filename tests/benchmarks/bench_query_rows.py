@@ -11,7 +11,7 @@ import sqlite3
 from statistics import median
 from time import perf_counter
 
-from adk_context_pack.tables.row_database import RowDatabase
+from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.tools.stored_tables import load_tables
 
 ROWS = 100_000

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.bounded_functions import BoundedFunctions
+from adk_context_pack.sql.bounded_functions import BoundedFunctions
 
 PLAIN = sqlite3.connect(":memory:")
 BOUNDED = sqlite3.connect(":memory:")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.exact_sum import compare_numbers, install_exact_numbers
+from adk_context_pack.sql.exact_sum import compare_numbers, install_exact_numbers
 
 
 def connection(values):

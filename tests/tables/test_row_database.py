@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.tables import query_guard
+from adk_context_pack.sql import guard as query_guard
+from adk_context_pack.sql.database import MAX_SQL_LENGTH, RowDatabase
 from adk_context_pack.tables.columns import iter_columns
-from adk_context_pack.tables.row_database import MAX_SQL_LENGTH, RowDatabase
 from tests.support.shared_data import shared_file
 
 FEW = [{"id": i, "name": f"row {i}", "metrics": {"clicks": str(i * 10), "ctr": i / 8}} for i in range(20)]

@@ -14,7 +14,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
 from adk_context_pack.errors import SettingError
-from adk_context_pack.tables.row_database import RowDatabase
+from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.tools import query_rows as module
 from adk_context_pack.tools import stored_tables
 from adk_context_pack.tools.payload_store import PayloadStore

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.tables.bounded_functions import BoundedFunctions
+from adk_context_pack.sql.bounded_functions import BoundedFunctions
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
 # fills memory (zeroblob, randomblob).

@@ -5,17 +5,33 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.cells import EXACT, Cells, cells_of, without_surrogates
+from adk_context_pack.sql.exact_sum import install_exact_numbers
+from adk_context_pack.sql.guard import QueryGuard
+from adk_context_pack.sql.names import quote, quote_dotted_names
 from adk_context_pack.tables.columns import Column
-from adk_context_pack.tables.exact_sum import install_exact_numbers
 from adk_context_pack.tables.numbers import plain
-from adk_context_pack.tables.query_answer import QueryAnswer
-from adk_context_pack.tables.query_guard import QueryGuard
-from adk_context_pack.tables.sql_cells import EXACT, Cells, cells_of, without_surrogates
-from adk_context_pack.tables.sql_text import quote, quote_dotted_names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueryAnswer:
+    """The first rows of a query's result.
+
+    Attributes:
+        columns: the names of the result's columns.
+        rows: its first rows, in order.
+        total: how many rows it has; None if counting them took longer than the query may take.
+    """
+
+    columns: list[str]
+    rows: list[list[Any]]
+    total: int | None
+
 
 MAX_SQL_LENGTH = 10_000
 _SQLITE_COLUMNS = 2_000

@@ -1,0 +1,1 @@
+"""Read-only SQL over rows, in bounded time and memory."""
