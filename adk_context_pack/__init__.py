@@ -36,11 +36,11 @@ from adk_context_pack.reports.pass_report import PassReport
 from adk_context_pack.reports.prefix_report import PrefixReport
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.report_totals import ReportTotals
+from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
 from adk_context_pack.tools.offload_payload import OffloadPayload, offload_payload
-from adk_context_pack.tools.payload_store import PayloadStore
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
 from adk_context_pack.tools.search_history import search_history

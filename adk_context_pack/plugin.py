@@ -27,9 +27,9 @@ from adk_context_pack.passes.history_need import history_leaves
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.telemetry import Telemetry
+from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
-from adk_context_pack.tools.payload_store import PayloadStore, Place
 from adk_context_pack.tools.read_back import READ_BACK, offer_read_back
 from adk_context_pack.tools.reduce_event import is_stored, reduce_event
 from adk_context_pack.tools.result_reducer import ResultReducer

@@ -11,8 +11,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
-from adk_context_pack._addition import Addition
-from adk_context_pack._append_guard import AppendGuard, guard
+from adk_context_pack.stores.append_guard import Addition, AppendGuard, guard
 
 
 def event(**delta) -> Event:

@@ -13,11 +13,11 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 
 from adk_context_pack.errors import SettingError, at_least
+from adk_context_pack.stores.handles import is_expired, stored_results
+from adk_context_pack.stores.opening import resolve
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.results import Result, read_result, read_results
 from adk_context_pack.tables.summarize import SummaryPlan, summarize, without_rows
-from adk_context_pack.tools.handles import is_expired, stored_results
-from adk_context_pack.tools.stores import resolve
 
 logger = logging.getLogger("adk_context_pack")
 

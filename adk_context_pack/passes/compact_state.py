@@ -10,11 +10,10 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._addition import Addition
 from adk_context_pack._adk.instruction import agent_of, identity_of, static_texts
-from adk_context_pack._append_guard import guard
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.views.dynamic_instruction import with_dynamic
 from adk_context_pack.views.fill import Declared, declare_system, fill_system
 from adk_context_pack.views.loose import warn_once

@@ -9,11 +9,11 @@ from typing import Any
 from google.adk.events.event import Event
 from google.genai import types
 
+from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.exempt import is_exempt, is_stub
-from adk_context_pack.tools.handles import HANDLE_LENGTH
 from adk_context_pack.tools.offload_payload import OffloadPayload
-from adk_context_pack.tools.payload_store import PayloadStore
 
 _OFFERED = frozenset({"query_rows", "read_payload"})
 

@@ -16,20 +16,20 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk.offered_tools import offered_tools
-from adk_context_pack._append_guard import guard
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import one_of, positive
 from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report, stays_whole
+from adk_context_pack.stores.append_guard import guard
+from adk_context_pack.stores.handles import state_key
+from adk_context_pack.stores.opening import choose_store
+from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_event import cap_event
 from adk_context_pack.tools.cap_settings import CapSettings
 from adk_context_pack.tools.common_settings import check_common
 from adk_context_pack.tools.exempt import is_exempt
-from adk_context_pack.tools.handles import state_key
 from adk_context_pack.tools.kept_result import KeptResult
 from adk_context_pack.tools.key_template import checked_template, filled
-from adk_context_pack.tools.payload_store import PayloadStore, Place
 from adk_context_pack.tools.row_stub import make_stub
-from adk_context_pack.tools.stores import choose_store
 from adk_context_pack.tools.stub_plan import Encoding, StubPlan
 from adk_context_pack.tools.wrap import wrap_run, wrap_tool
 

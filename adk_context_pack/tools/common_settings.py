@@ -7,7 +7,7 @@ from typing import Any
 
 from adk_context_pack.conversation.tokens import valid_counter
 from adk_context_pack.errors import SettingError
-from adk_context_pack.tools.stores import choose_store
+from adk_context_pack.stores.opening import choose_store
 
 
 def check_common(owner: Any, kind: type) -> None:

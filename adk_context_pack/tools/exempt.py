@@ -7,9 +7,9 @@ from typing import Any
 
 from google.genai import types
 
-from adk_context_pack.tools.handles import is_result_key
+from adk_context_pack.stores.handles import is_result_key
+from adk_context_pack.stores.opening import READ_BACK_TOOLS
 from adk_context_pack.tools.row_stub import HANDLE, LIMITS
-from adk_context_pack.tools.stores import READ_BACK_TOOLS
 
 # ADK itself reads what these return.
 _CONTROL_TOOLS = frozenset({"finish_task", "transfer_to_agent", "set_model_response", "load_artifacts"})

@@ -9,10 +9,9 @@ from typing import Any
 
 from google.genai import types
 
-from adk_context_pack._addition import Addition
 from adk_context_pack.reports.cap_report import CapReport, give_report
-from adk_context_pack.tools.handles import HANDLE_LENGTH, is_result_key
-from adk_context_pack.tools.pointers import EXPIRED, is_pointer
+from adk_context_pack.stores.append_guard import Addition
+from adk_context_pack.stores.handles import EXPIRED, HANDLE_LENGTH, is_pointer, is_result_key
 from adk_context_pack.tools.row_stub import HANDLE
 
 logger = logging.getLogger("adk_context_pack")

@@ -11,20 +11,20 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.offered_tools import offered_tools
-from adk_context_pack._append_guard import guard
 from adk_context_pack.conversation.token_estimate import payload_text
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 from adk_context_pack.errors import SettingError, positive
 from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report, stays_whole
+from adk_context_pack.stores.append_guard import guard
+from adk_context_pack.stores.handles import HANDLE_LENGTH, state_key
+from adk_context_pack.stores.opening import choose_store
+from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.common_settings import check_common
 from adk_context_pack.tools.exempt import is_exempt, is_stub
-from adk_context_pack.tools.handles import HANDLE_LENGTH, state_key
 from adk_context_pack.tools.kept_result import KeptResult
 from adk_context_pack.tools.offload_settings import OffloadSettings
 from adk_context_pack.tools.payload_plan import Branch, as_plain, plan, replaced
 from adk_context_pack.tools.payload_preview import text_preview
-from adk_context_pack.tools.payload_store import PayloadStore, Place
-from adk_context_pack.tools.stores import choose_store
 from adk_context_pack.tools.wrap import wrap_tool
 
 PREVIEW = "_preview"

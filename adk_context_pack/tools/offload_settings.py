@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
-from adk_context_pack.tools.payload_store import PayloadStore, Place
+from adk_context_pack.stores.payload_store import PayloadStore, Place
 
 if TYPE_CHECKING:
     from adk_context_pack.tools.offload_payload import OffloadPayload

@@ -11,11 +11,11 @@ from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack.errors import ContextPackError, QueryError, positive
 from adk_context_pack.sql.database import RowDatabase
-from adk_context_pack.tools.byte_cache import ByteCache
-from adk_context_pack.tools.handles import find_result
+from adk_context_pack.stores.byte_cache import ByteCache
+from adk_context_pack.stores.handles import find_result
+from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tools.query_reply import answer_reply, error_reply
 from adk_context_pack.tools.stored_tables import load_tables
-from adk_context_pack.tools.stores import load_payload
 
 logger = logging.getLogger("adk_context_pack")
 

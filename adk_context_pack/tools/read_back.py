@@ -9,7 +9,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
-from adk_context_pack.tools.handles import stored_results
+from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.tools.query_rows import QueryRows
 from adk_context_pack.tools.read_payload import ReadPayload
 from adk_context_pack.tools.search_history import search_history

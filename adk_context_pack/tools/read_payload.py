@@ -14,10 +14,10 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.conversation.token_estimate import payload_text
 from adk_context_pack.errors import ContextPackError, QueryError, positive
-from adk_context_pack.tools.byte_cache import ByteCache
-from adk_context_pack.tools.handles import find_result
+from adk_context_pack.stores.byte_cache import ByteCache
+from adk_context_pack.stores.handles import find_result
+from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tools.payload_text import matches_in, page_of
-from adk_context_pack.tools.stores import load_payload
 
 logger = logging.getLogger("adk_context_pack")
 

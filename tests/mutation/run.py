@@ -50,7 +50,7 @@ pytest_add_cli_args=-p
   tests/test_plugin.py
 track_dependencies=false
 """
-SMALLEST = "adk_context_pack.tools.stored_result*"
+SMALLEST = "adk_context_pack.stores.handles*"
 LOST = ("survived", "no tests", "suspicious")
 
 

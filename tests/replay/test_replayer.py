@@ -13,9 +13,9 @@ from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.replay.recorded_session import RecordedSession
 from adk_context_pack.replay.replayer import CAPS, Replayer
 from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.handles import HANDLE_LENGTH
-from adk_context_pack.tools.payload_store import PayloadStore
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.reported import reported_run
 from tests.support.run import run_agent

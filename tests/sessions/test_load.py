@@ -18,8 +18,8 @@ from adk_context_pack import CapRows, ContextPackPlugin
 from adk_context_pack.conversation import memos
 from adk_context_pack.reports import prefix_memory, report_log
 from adk_context_pack.reports.event_report import EventReport
-from adk_context_pack.tools.handles import stored_results
-from adk_context_pack.tools.stores import load_payload
+from adk_context_pack.stores.handles import stored_results
+from adk_context_pack.stores.opening import load_payload
 from tests.support.load_app import MARK, Load
 
 # The whole load takes a minute or two, so that CI asks for it on one release; elsewhere the same with less.

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from adk_context_pack.errors import SettingError
-from adk_context_pack.tools.byte_cache import ByteCache
+from adk_context_pack.stores.byte_cache import ByteCache
 
 
 def test_what_was_used_last_stays():

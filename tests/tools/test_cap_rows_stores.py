@@ -10,10 +10,10 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack.errors import SettingError
+from adk_context_pack.stores.opening import load_payload
+from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
-from adk_context_pack.tools.payload_store import PayloadStore
 from adk_context_pack.tools.query_rows import query_rows
-from adk_context_pack.tools.stores import load_payload
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 from tests.support.tables import transactions

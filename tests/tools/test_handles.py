@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack.errors import HandleError
-from adk_context_pack.tools.handles import (
+from adk_context_pack.stores.handles import (
     expiry_key,
     find_result,
     is_handle,

@@ -15,10 +15,10 @@ from google.genai import types
 from pydantic import BaseModel, Field
 
 from adk_context_pack.errors import SettingError
+from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.cap_rows import cap_rows
 from adk_context_pack.tools.offload_payload import PREVIEW, OffloadPayload, offload_payload
 from adk_context_pack.tools.payload_plan import plan
-from adk_context_pack.tools.payload_store import PayloadStore
 from adk_context_pack.tools.read_payload import read_payload
 from tests.support.in_tool import model_that_calls
 from tests.support.o200k import o200k
@@ -227,7 +227,7 @@ class BrokenArtifacts(InMemoryArtifactService):
 async def test_a_store_that_fails_leaves_the_original(how, caplog):
     """The model gets the whole text, the log and the report say why, and the log holds no payload."""
     reports = []
-    from adk_context_pack.tools.payload_store import PayloadStore  # noqa: PLC0415
+    from adk_context_pack.stores.payload_store import PayloadStore  # noqa: PLC0415
 
     store = PayloadStore(place="artifacts", timeout_s=0.05)
     with caplog.at_level(logging.WARNING, logger="adk_context_pack"):

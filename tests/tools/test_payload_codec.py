@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack.errors import StoreError
-from adk_context_pack.tools.payload_codec import decode, encode, survives_as_state
+from adk_context_pack.stores.codec import decode, encode, survives_as_state
 
 
 @dataclasses.dataclass

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from adk_context_pack.errors import HandleError, SettingError, StoreError
-from adk_context_pack.tools import handles, payload_store
-from adk_context_pack.tools.handles import stored_results
-from adk_context_pack.tools.payload_store import PayloadStore
-from adk_context_pack.tools.pointers import EXPIRED
-from adk_context_pack.tools.stores import choose_store, load_payload, resolve
+from adk_context_pack.stores import handles, payload_store
+from adk_context_pack.stores.handles import EXPIRED, stored_results
+from adk_context_pack.stores.opening import choose_store, load_payload, resolve
+from adk_context_pack.stores.payload_store import PayloadStore
 from tests.support.in_tool import in_tool, model_that_calls, run_in_tool
 from tests.support.run import SERVICES, run_agent, session_service
 from tests.support.scripted_model import results_in

@@ -15,9 +15,9 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
 from adk_context_pack.errors import SettingError
 from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools import query_rows as module
 from adk_context_pack.tools import stored_tables
-from adk_context_pack.tools.payload_store import PayloadStore
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from tests.support.in_tool import model_that_calls
 from tests.support.run import run_agent, session_service

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import QueryError, SettingError
+from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools import payload_text
 from adk_context_pack.tools import read_payload as module
-from adk_context_pack.tools.payload_store import PayloadStore
 from adk_context_pack.tools.payload_text import matches_in, page_of
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
 from tests.support.in_tool import model_that_calls

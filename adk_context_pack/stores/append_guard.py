@@ -10,17 +10,41 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
-from adk_context_pack._addition import Addition
 from adk_context_pack._adk.releases import outermost_invocation
 
 logger = logging.getLogger("adk_context_pack")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Addition:
+    """One state key with a value that is there for convenience, such as a rendered view.
+
+    Attributes:
+        key: the state key.
+    """
+
+    key: str
+
+    def keys_in(self, delta: Mapping[str, Any]) -> Collection[str]:
+        """The keys of a state delta that go with it."""
+        return [self.key] if self.key in delta else []
+
+    def taken_out_of(self, part: types.Part) -> types.Part:
+        """A part of the event's content as it would be without the addition; the same object where it says nothing."""
+        return part
+
+    def was_refused(self, error: Exception) -> None:
+        """The event was stored without it."""
+        logger.warning("the session service refused the state key %s (%s)", self.key, type(error).__name__)
+
 
 # Agents that run in parallel store a few events between one and a look at it.
 _NEWEST = 16

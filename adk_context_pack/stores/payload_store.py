@@ -13,19 +13,23 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import SettingError, StoreError, at_least, one_of, positive
-from adk_context_pack.tools.artifact_access import ArtifactAccess
-from adk_context_pack.tools.handles import (
+from adk_context_pack.stores.artifact_access import ArtifactAccess
+from adk_context_pack.stores.codec import Encoded, encode, survives_as_state
+from adk_context_pack.stores.handles import (
+    EXPIRED,
     Kind,
+    artifact_pointer,
     expiry_key,
     is_expired,
+    is_pointer,
     is_result_key,
+    key_pointer,
     made_at,
     new_handle,
     state_key,
     stored_results,
+    text_pointer,
 )
-from adk_context_pack.tools.payload_codec import Encoded, encode, survives_as_state
-from adk_context_pack.tools.pointers import EXPIRED, artifact_pointer, is_pointer, key_pointer, text_pointer
 
 Place = Literal["auto", "state", "artifacts"]
 logger = logging.getLogger("adk_context_pack")

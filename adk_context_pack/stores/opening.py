@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from adk_context_pack.errors import HandleError, StoreError
-from adk_context_pack.tools.artifact_access import ArtifactAccess
-from adk_context_pack.tools.handles import find_result
-from adk_context_pack.tools.payload_codec import decode
-from adk_context_pack.tools.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
-from adk_context_pack.tools.pointers import is_intact, is_pointer, names_our_artifact
+from adk_context_pack.stores.artifact_access import ArtifactAccess
+from adk_context_pack.stores.codec import decode
+from adk_context_pack.stores.handles import find_result, is_intact, is_pointer, names_our_artifact
+from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
 
 READ_BACK_TOOLS = frozenset({"query_rows", "read_payload", "search_history"})
 """Tools whose results are parts of stored ones already: they are never cut into a stub again."""
