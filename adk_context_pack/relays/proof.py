@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
@@ -9,6 +11,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END
+from adk_context_pack.errors import UnknownRelayFormatWarning
 
 PartKind = Literal["said", "thought", "call", "result", "native"]
 
@@ -114,3 +117,29 @@ def elide(text: str) -> str:
     if "<<<" not in text:
         return text
     return text.replace(QUOTE_BEGIN, QUOTE_ELIDED).replace(QUOTE_END, QUOTE_ELIDED)
+
+
+logger = logging.getLogger("adk_context_pack")
+_warned: set[str] = set()
+_MAX_WARNED = 100
+
+
+def warn_of_unknown_format(preamble: str) -> None:
+    """Says once for each process and preamble that relays of an unknown format are left as they are.
+
+    Both ways: the log is what production reads, the warning is what a test suite turns into an error.
+    """
+    key = preamble[:80]
+    if key in _warned or len(_warned) >= _MAX_WARNED:
+        return
+    _warned.add(key)
+    message = (
+        "a content that starts with 'For context' is in no relay format known to this release of adk_context_pack; "
+        "it is left as it is (a newer google-adk, or text of another callback)"
+    )
+    logger.warning(message)
+    try:
+        warnings.warn(message, UnknownRelayFormatWarning, stacklevel=2)
+    except UnknownRelayFormatWarning:
+        # A process that turns warnings into errors must not lose a run to one.
+        logger.debug("the warning was raised as an error")

@@ -18,8 +18,7 @@ from adk_context_pack._adk.live_events import live_events
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, is_foreign
 from adk_context_pack.conversation.contents import Texts, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.relays.proof import RelayedPart, prove, said_blocks
-from adk_context_pack.relays.unknown_format import warn_of_unknown_format
+from adk_context_pack.relays.proof import RelayedPart, prove, said_blocks, warn_of_unknown_format
 
 _PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
 _SUMMARIZER = "model"

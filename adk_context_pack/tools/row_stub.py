@@ -12,8 +12,7 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
-from adk_context_pack.tools.alarms import alarming_rows
-from adk_context_pack.tools.stub_plan import StubPlan
+from adk_context_pack.tools.stub_plan import StubPlan, alarming_rows
 from adk_context_pack.tools.table_text import facts_as_text, rows_as_csv
 
 LIMITS = "_row_limits"

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.views.state_view import View
 from adk_context_pack.views.template import PREFIX, Block, Piece, Span, my_slots, occurrences, placeholders
-from adk_context_pack.views.view import View
 
 logger = logging.getLogger("adk_context_pack")
 

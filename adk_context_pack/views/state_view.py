@@ -27,11 +27,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from adk_context_pack._adk.instruction import elide
 from adk_context_pack.errors import SettingError
 from adk_context_pack.views.compact_json import compact_json
 from adk_context_pack.views.select import Select, view_of
+from adk_context_pack.views.template import Slot
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -91,3 +94,30 @@ def _checked_key(owner: str, name: str, key: object) -> str:
     if not isinstance(key, str) or not key or key != key.strip() or key.endswith("?") or set(key) & {"{", "}"}:
         raise SettingError.of(owner, name, key, 'a state key such as "gaql_queries"')
     return key
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """What stands in the slots of one key.
+
+    Attributes:
+        key: the state key.
+        text: the view as JSON.
+        missing: the state has no such value.
+        output_key: the state key under which the view is stored, or None.
+        stale: what ADK filled in for `{output_key}` at this call.
+    """
+
+    key: str
+    text: str
+    missing: bool
+    output_key: str | None
+    stale: str
+
+    def of(self, slot: Slot) -> str:
+        """The text of one slot; like ADK's own `{name?}`, an optional one is empty where there is no value."""
+        return "" if self.missing and slot.optional else self.text
+
+    def elided(self) -> View:
+        """The view for an instruction between ADK's markers, which state must not be able to end."""
+        return replace(self, text=elide(self.text))

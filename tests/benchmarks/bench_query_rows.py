@@ -12,7 +12,7 @@ from statistics import median
 from time import perf_counter
 
 from adk_context_pack.sql.database import RowDatabase
-from adk_context_pack.tools.stored_tables import load_tables
+from adk_context_pack.tools.query_rows import load_tables
 
 ROWS = 100_000
 REPEATS = 7

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack import ModelCall, SettingError, StripForContext, UnknownRelayFormatWarning
 from adk_context_pack.passes.strip_for_context import NOTE
-from adk_context_pack.relays import unknown_format as _relay_format
+from adk_context_pack.relays import proof as _relay_format
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack.tools.alarms import alarming_rows
+from adk_context_pack.tools.stub_plan import alarming_rows
 
 
 @pytest.mark.parametrize(

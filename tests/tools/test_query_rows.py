@@ -17,7 +17,7 @@ from adk_context_pack.errors import SettingError
 from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools import query_rows as module
-from adk_context_pack.tools import stored_tables
+from adk_context_pack.tools import query_rows as stored_tables
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from tests.support.in_tool import model_that_calls
 from tests.support.run import run_agent, session_service
