@@ -32,10 +32,8 @@ from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.html_page import write_html
-from adk_context_pack.reports.pass_report import PassReport
-from adk_context_pack.reports.prefix_report import PrefixReport
-from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.report_totals import ReportTotals
+from adk_context_pack.reports.pass_report import PassReport, PrefixReport
+from adk_context_pack.reports.report_log import ReportLog, ReportTotals
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts, table_facts

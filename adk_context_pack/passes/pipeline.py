@@ -16,7 +16,7 @@ from adk_context_pack.passes.context_pass import ContextPass, adopt, logger
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
 from adk_context_pack.reports.outlets import annotate, log_line
-from adk_context_pack.reports.prefix_memory import PrefixMemory
+from adk_context_pack.reports.prefix import PrefixMemory
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.telemetry import Telemetry
 

@@ -3,11 +3,62 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from adk_context_pack.errors import RecordingError
-from adk_context_pack.replay.session_rows import Found, read_session, session_keys
+from adk_context_pack.replay.stored_event import RecordedSession, event_of_row, from_json
+
+Select = Callable[[str, Mapping[str, Any]], Iterable[Mapping[str, Any]]]
+"""From an SQL text with `:name` parameters, and their values, to rows."""
+
+Found = RecordedSession | RecordingError
+
+_SESSIONS = "SELECT app_name, user_id, id FROM sessions ORDER BY app_name, user_id, id"
+_STATE = "SELECT state FROM sessions WHERE app_name = :app_name AND user_id = :user_id AND id = :id"
+_EVENTS = (
+    "SELECT * FROM events WHERE app_name = :app_name AND user_id = :user_id AND session_id = :id ORDER BY timestamp"
+)
+_APP_STATE = "SELECT state FROM app_states WHERE app_name = :app_name"
+_USER_STATE = "SELECT state FROM user_states WHERE app_name = :app_name AND user_id = :user_id"
+
+
+def session_keys(select: Select) -> list[dict[str, str]]:
+    """The keys of all sessions of a database."""
+    return [dict(row) for row in select(_SESSIONS, {})]
+
+
+def read_session(select: Select, key: Mapping[str, str], source: str) -> Found:
+    """One session of a database, or why it cannot be read; the next one may be fine."""
+    try:
+        events = [event_of_row(row) for row in select(_EVENTS, key)]
+        state = _merged(select, key)
+    except RecordingError as error:
+        return RecordingError(f"{source}: session {key['id']}: {error}")
+    return RecordedSession(
+        id=key["id"], app_name=key["app_name"], user_id=key["user_id"], state=state, events=events, source=source
+    )
+
+
+def _merged(select: Select, key: Mapping[str, str]) -> dict[str, Any]:
+    # As ADK merges them: what belongs to the app and to the user is stored apart, without its prefix.
+    app = {name: key[name] for name in ("app_name",)}
+    user = {name: key[name] for name in ("app_name", "user_id")}
+    merged = _state(select(_STATE, key))
+    merged |= {f"app:{name}": value for name, value in _state(select(_APP_STATE, app)).items()}
+    merged |= {f"user:{name}": value for name, value in _state(select(_USER_STATE, user)).items()}
+    return merged
+
+
+def _state(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    for row in rows:
+        state = from_json(row["state"])
+        return dict(state) if isinstance(state, Mapping) else {}
+    return {}
 
 
 class DatabaseRecording:
@@ -87,3 +138,65 @@ class _AsyncReader:
     def close(self) -> None:
         self._loop.run_until_complete(self._engine.dispose())
         self._loop.close()
+
+
+MAGIC = b"SQLite format 3\0"
+
+
+class SqliteRecording:
+    """A SQLite file with ADK sessions, opened for reading only.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __iter__(self) -> Iterator[Found]:
+        """Each session in turn.
+
+        Raises:
+            RecordingError: the file is no database of ADK's, or is damaged.
+        """
+        try:
+            with closing(self._open()) as connection:
+                select = _Select(connection)
+                _check(select)
+                for key in session_keys(select):
+                    yield read_session(select, key, str(self._path))
+        except sqlite3.Error as error:
+            raise RecordingError(f"{self._path}: {error}") from None
+
+    def count(self) -> int | None:
+        """How many sessions there are; None where that cannot be told."""
+        try:
+            with closing(self._open()) as connection:
+                return int(connection.execute("SELECT COUNT(*) FROM sessions").fetchone()[0])
+        except sqlite3.Error:
+            return None
+
+    def _open(self) -> sqlite3.Connection:
+        # Even a reader writes beside a database (`-shm`) unless it is told that nobody else changes it. A log that is
+        # not yet written back (`-wal`) would be overlooked that way, so then the reader only promises not to write.
+        log = self._path.with_name(self._path.name + "-wal")
+        mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+        connection = sqlite3.connect(f"file:{quote(str(self._path.resolve()))}?{mode}", uri=True)
+        connection.row_factory = sqlite3.Row
+        return connection
+
+
+class _Select:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __call__(self, sql: str, values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        for row in self._connection.execute(sql, values):
+            yield dict(row)
+
+
+def _check(select: _Select) -> None:
+    tables = {row["name"] for row in select("SELECT name FROM sqlite_master WHERE type = 'table'", {})}
+    missing = {"sessions", "events", "app_states", "user_states"} - tables
+    if missing:
+        raise sqlite3.DatabaseError(f"this is no database of an ADK session service (no table {min(missing)})")

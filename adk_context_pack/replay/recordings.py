@@ -8,10 +8,8 @@ from typing import Protocol
 from urllib.parse import unquote
 
 from adk_context_pack.errors import RecordingError
-from adk_context_pack.replay.database_recording import DatabaseRecording
+from adk_context_pack.replay.database_recording import MAGIC, DatabaseRecording, Found, SqliteRecording
 from adk_context_pack.replay.json_recording import JsonRecording
-from adk_context_pack.replay.session_rows import Found
-from adk_context_pack.replay.sqlite_recording import MAGIC, SqliteRecording
 
 
 class Recording(Protocol):

@@ -16,13 +16,12 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import run_pass
-from adk_context_pack.replay.capped_events import CappedEvents
-from adk_context_pack.replay.recorded_session import RecordedSession
-from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.replay.stored_event import RecordedSession
+from adk_context_pack.replay.tool_caps import CappedEvents, ToolCaps
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
-from adk_context_pack.reports.prefix_memory import PrefixMemory
-from adk_context_pack.reports.prefix_report import PrefixReport
+from adk_context_pack.reports.pass_report import PrefixReport
+from adk_context_pack.reports.prefix import PrefixMemory
 
 CAPS = "tool_caps"
 """The name under which capped tool results stand among the passes."""

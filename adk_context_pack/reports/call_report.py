@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adk_context_pack.reports.pass_report import PassReport
-from adk_context_pack.reports.prefix_report import PrefixReport
+from adk_context_pack.reports.pass_report import PassReport, PrefixReport
 from adk_context_pack.reports.request_view import RequestView
 from adk_context_pack.reports.text_table import report_table
 

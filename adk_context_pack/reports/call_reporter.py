@@ -12,7 +12,7 @@ from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.categories import Categories, spread
 from adk_context_pack.reports.pass_report import PassReport
-from adk_context_pack.reports.prefix_memory import PrefixMemory
+from adk_context_pack.reports.prefix import PrefixMemory
 from adk_context_pack.reports.request_view import view_of
 
 logger = logging.getLogger("adk_context_pack")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from adk_context_pack.reports.pass_report import PassReport
-from adk_context_pack.reports.prefix_report import PrefixReport
+from adk_context_pack.reports.pass_report import PassReport, PrefixReport
 
 
 class Reported(Protocol):

@@ -10,10 +10,9 @@ from google.adk.models.llm_request import LlmRequest
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import SettingError, names
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.testing.conversation import Conversation
+from adk_context_pack.testing.conversation import Conversation, OneRequest
 from adk_context_pack.testing.generate import generate
 from adk_context_pack.testing.laws import LAWS
-from adk_context_pack.testing.one_request import OneRequest
 
 Requests = Iterable[tuple[LlmRequest, ModelCall]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -117,3 +118,28 @@ def current_message(events: Sequence[Event]) -> types.Content | None:
 def _brief(event: Event) -> str:
     parts = (event.content.parts if event.content else None) or []
     return f"{event.author!r}: {[part.model_dump(exclude_none=True) for part in parts]!r:.300}"
+
+
+@dataclass(frozen=True)
+class OneRequest:
+    """Stands where a `Conversation` stands, for one request and its call, of which there is no growing.
+
+    Each check gets a request of its own, so that a pass that writes into one spoils no other.
+    """
+
+    given: LlmRequest
+    given_call: ModelCall
+
+    def built(self) -> tuple[LlmRequest, ModelCall]:
+        """A copy of the request, and its call."""
+        request = self.given.model_copy()
+        request.contents = copy.deepcopy(self.given.contents)
+        return request, self.call()
+
+    def call(self) -> ModelCall:
+        """The call, with nothing noted or remembered yet."""
+        return replace(self.given_call, memo={}, run_memo={}, session_memo={}, notes=[])
+
+    def __repr__(self) -> str:
+        parts = [part.model_dump(exclude_none=True) for c in self.given.contents or () for part in c.parts or ()]
+        return f"request for agent {self.given_call.agent_name!r}: {parts!r:.2000}"

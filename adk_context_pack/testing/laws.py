@@ -8,7 +8,7 @@ a fresh call, and `moments()` the conversation as it grew.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -17,9 +17,34 @@ from google.genai import types
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import payload_text
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.testing.account import account_goes_on, account_lines, blocks_wait
-from adk_context_pack.testing.picture import Picture, picture
-from adk_context_pack.testing.unpaired import unpaired
+from adk_context_pack.testing.picture import Picture, account_goes_on, account_lines, blocks_wait, picture
+
+
+def unpaired(contents: Sequence[types.Content]) -> Iterator[str]:
+    """What stands alone: by id where there is one, else by name within its group.
+
+    A group is a content with calls and the contents with results right after it. ADK takes its own ids out for Gemini,
+    which pairs by position.
+    """
+    waiting: Counter[str] = Counter()
+    nameless: Counter[str] = Counter()
+    for content in contents:
+        calls = [part.function_call for part in content.parts or () if part.function_call]
+        results = [part.function_response for part in content.parts or () if part.function_response]
+        if not results:
+            yield from (f"call of {name}" for name in nameless.elements())
+            nameless = Counter()
+        for result in results:
+            key, pool = (f"{result.id}", waiting) if result.id else (f"{result.name}", nameless)
+            if pool[key]:
+                pool[key] -= 1
+            else:
+                yield f"result of {result.name} {result.id}"
+        for call in calls:
+            (waiting if call.id else nameless)[f"{call.id or call.name}"] += 1
+    yield from (f"call {key}" for key in waiting.elements())
+    yield from (f"call of {name}" for name in nameless.elements())
+
 
 Apply = Callable[[LlmRequest, ModelCall], LlmRequest]
 Contents = Sequence[types.Content]

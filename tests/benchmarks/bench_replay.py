@@ -21,8 +21,8 @@ from google.adk.events.event import Event
 from adk_context_pack import default_passes
 from adk_context_pack._adk.requests import contents_for, is_model_call
 from adk_context_pack.replay.json_recording import JsonRecording
-from adk_context_pack.replay.recorded_session import RecordedSession
 from adk_context_pack.replay.replayer import Replayer
+from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import ToolCaps
 from tests.benchmarks import tau_replay
 from tests.benchmarks.workload import workload

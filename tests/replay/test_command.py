@@ -12,7 +12,7 @@ from adk_context_pack.__main__ import main
 from adk_context_pack._adk import requests as adk_requests
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.replay.progress import Progress
+from adk_context_pack.replay.command import Progress
 from tests.support.recordings import recording
 
 SESSIONS = Path(__file__).parents[2].parent / "shared" / "data" / "adk_sessions"
@@ -199,7 +199,7 @@ class Terminal(io.StringIO):
 def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
     """A bar appears once work takes long, is wiped off at the end, and never in a file."""
     clock = iter(range(100))
-    monkeypatch.setattr("adk_context_pack.replay.progress.monotonic", lambda: next(clock))
+    monkeypatch.setattr("adk_context_pack.replay.command.monotonic", lambda: next(clock))
     for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
         progress = Progress(stream)
         progress.total = 4
@@ -243,7 +243,7 @@ async def test_a_page_of_more_calls_than_it_holds_says_so(tmp_path, capsys, monk
 
 async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
     """The table shows the largest sessions and says how many there are beside them."""
-    monkeypatch.setattr("adk_context_pack.replay.replay_text._MAX_SESSIONS", 1)
+    monkeypatch.setattr("adk_context_pack.replay.sums._MAX_SESSIONS", 1)
     path = await recorded(tmp_path, "sqlite", name="large", turns=3)
     await recorded(tmp_path, "sqlite", name="small", turns=1)
     _, out, _ = run(capsys, path)

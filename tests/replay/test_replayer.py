@@ -10,8 +10,8 @@ from google.genai import types
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.replay.recorded_session import RecordedSession
 from adk_context_pack.replay.replayer import CAPS, Replayer
+from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore

@@ -7,7 +7,7 @@ import json
 
 from google.adk.events.event import Event
 
-from adk_context_pack.reports.event_report import EventReport
+from adk_context_pack.reports.outlets import EventReport
 
 REPORT = {"tokens_after": 7, "passes": [{"name": "A"}], "categories": {"other": 7}}
 

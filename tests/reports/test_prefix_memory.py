@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports import prefix_memory
-from adk_context_pack.reports.fingerprint import BLOCK
-from adk_context_pack.reports.prefix_memory import PrefixMemory
+from adk_context_pack.reports import prefix as prefix_memory
+from adk_context_pack.reports.prefix import BLOCK, PrefixMemory
 from tests.support.events import call_part, result_part
 
 KEY = ("session", "agent")

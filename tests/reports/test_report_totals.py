@@ -2,7 +2,7 @@
 
 import json
 
-from adk_context_pack.reports.report_totals import ReportTotals
+from adk_context_pack.reports.report_log import ReportTotals
 from tests.support.reported import reported_run
 
 

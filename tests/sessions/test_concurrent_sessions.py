@@ -9,7 +9,8 @@ import pytest
 
 from adk_context_pack import ContextPackPlugin, PayloadStore
 from adk_context_pack.conversation import memos
-from adk_context_pack.reports import prefix_memory, report_log
+from adk_context_pack.reports import prefix as prefix_memory
+from adk_context_pack.reports import report_log
 from tests.support.databases import kept_results
 from tests.support.load_app import MARK, ROWS, Load
 

@@ -16,8 +16,9 @@ from pydantic import BaseModel
 
 from adk_context_pack import CapRows, ContextPackPlugin
 from adk_context_pack.conversation import memos
-from adk_context_pack.reports import prefix_memory, report_log
-from adk_context_pack.reports.event_report import EventReport
+from adk_context_pack.reports import prefix as prefix_memory
+from adk_context_pack.reports import report_log
+from adk_context_pack.reports.outlets import EventReport
 from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.stores.opening import load_payload
 from tests.support.load_app import MARK, Load

@@ -3,7 +3,7 @@
 import pytest
 from google.genai import types
 
-from adk_context_pack.testing.account import account_goes_on, blocks_wait
+from adk_context_pack.testing.picture import account_goes_on, blocks_wait
 
 
 def content(*texts: str) -> types.Content:

@@ -7,9 +7,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.testing.conversation import Conversation
+from adk_context_pack.testing.conversation import Conversation, OneRequest
 from adk_context_pack.testing.laws import characters, heard, idle_is_identity, must_go_on
-from adk_context_pack.testing.one_request import OneRequest
 from tests.support.events import agent_said, user_said
 
 CALL = ModelCall(agent_name="a", user_content=types.Content(role="user", parts=[types.Part(text="hi")]))

@@ -3,7 +3,7 @@
 import pytest
 from google.genai import types
 
-from adk_context_pack.testing.unpaired import unpaired
+from adk_context_pack.testing.laws import unpaired
 
 
 def made(text: str) -> types.Content:
