@@ -13,7 +13,7 @@ from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.cells import EXACT, Cells, cells_of, without_surrogates
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
-from adk_context_pack.sql.names import quote, quote_dotted_names
+from adk_context_pack.sql.sql_names import quote, quote_dotted_names
 from adk_context_pack.tables.columns import Column
 from adk_context_pack.tables.numbers import plain
 

@@ -17,7 +17,7 @@ from .prompts import QUESTION
 
 _CAPTION = """\
 Tokens are those of the requests as the models received them (system instruction, tool declarations and contents),
-counted on both sides by the same estimator, adk_context_pack.conversation.tokens.TokenMeter; Gemini's own counts differ somewhat.
+counted on both sides by the same estimator (adk_context_pack.estimate_tokens); Gemini's own counts differ somewhat.
 What each technique saves was measured by two more runs for each: `alone` is the pipeline with nothing of the pack,
 less the same with this technique only; `in place` is the pipeline with all techniques but this one, less that with
 all of them. Techniques overlap, so neither column adds up to the whole; where the figure is negative, the technique

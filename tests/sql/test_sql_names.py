@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.sql.names import quote, quote_dotted_names
+from adk_context_pack.sql.sql_names import quote, quote_dotted_names
 
 NAMES = ["metrics.clicks", "metrics.video.views", "campaign.id", "data.rows"]
 
