@@ -1,4 +1,4 @@
-"""The options of `adk-context-pack replay`."""
+"""Declares the options of `adk-context-pack replay`."""
 
 from __future__ import annotations
 
@@ -22,39 +22,31 @@ def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="tell what the pack would save on recorded sessions",
         description=_DESCRIPTION,
     )
-    parser.add_argument(
-        "sessions",
-        nargs="+",
-        metavar="SESSION",
-        help=_SESSIONS,
-    )
-    parser.add_argument("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
-    parser.add_argument(
-        "--window",
-        type=int,
-        default=200_000,
-        metavar="N",
-        help="budget of the default passes in tokens (default 200000)",
-    )
-    parser.add_argument("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
-    parser.add_argument("--max-rows", type=int, default=100, metavar="N", help="rows of a tool result (default 100)")
-    parser.add_argument(
-        "--max-payload-tokens", type=int, default=2000, metavar="N", help="tokens of a tool result (default 2000)"
-    )
-    parser.add_argument("--no-caps", action="store_true", help="leave tool results as they were recorded")
-    parser.add_argument(
-        "--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)"
-    )
-    parser.add_argument(
-        "--price-cached", type=float, default=0.1, metavar="X", help="a million cached ones (default 0.1)"
-    )
-    parser.add_argument(
-        "--max-tokens",
-        action="append",
-        default=[],
-        metavar="AGENT=N",
-        help=_BUDGETS,
-    )
+    parser.add_argument("sessions", nargs="+", metavar="SESSION", help=_SESSIONS)
+    _add_pack(parser)
+    _add_prices(parser)
+    parser.add_argument("--max-tokens", action="append", default=[], metavar="AGENT=N", help=_BUDGETS)
     parser.add_argument("--json", action="store_true", help="print JSON for a machine")
-    parser.add_argument("--html", metavar="FILE", help="write the calls as a page; it holds what users and tools said")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write the calls as a page, which holds what users and tools said"
+    )
     parser.set_defaults(run=run_replay)
+
+
+def _add_pack(parser: argparse.ArgumentParser) -> None:
+    """Adds the settings of the pack that is tried on the sessions."""
+    add = parser.add_argument
+    add("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
+    window = "budget of the default passes in tokens (default 200000)"
+    add("--window", type=int, default=200_000, metavar="N", help=window)
+    add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
+    add("--max-rows", type=int, default=100, metavar="N", help="rows of a tool result (default 100)")
+    add("--max-payload-tokens", type=int, default=2000, metavar="N", help="tokens of a tool result (default 2000)")
+    add("--no-caps", action="store_true", help="leave tool results as they were recorded")
+
+
+def _add_prices(parser: argparse.ArgumentParser) -> None:
+    """Adds what a million tokens cost."""
+    add = parser.add_argument
+    add("--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)")
+    add("--price-cached", type=float, default=0.1, metavar="X", help="a million cached ones (default 0.1)")

@@ -6,7 +6,7 @@ import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 
 from adk_context_pack import CompactState, ContextPackPlugin, FitTokenBudget
-from tests.support.hostile import FORGERIES, PLACES, OddTool, turns_with
+from tests.attacks.hostile import FORGERIES, PLACES, OddTool, turns_with
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 

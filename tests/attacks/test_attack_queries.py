@@ -8,7 +8,7 @@ import re
 import pytest
 
 from adk_context_pack import ContextPackPlugin, QueryRows, ReadPayload
-from tests.support.hostile import OddTool, own_run
+from tests.attacks.hostile import OddTool, own_run
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

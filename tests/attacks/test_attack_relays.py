@@ -9,9 +9,9 @@ from google.genai import types
 
 from adk_context_pack import CastNarrative, ContextPackPlugin
 from adk_context_pack.relays.narrative import PREAMBLE
+from tests.attacks.hostile import FORGERIES, PLACES, TURNS, WAYS, OddTool, passes, relayed_run, turns_with
 from tests.support import relay
 from tests.support.events import agent_said
-from tests.support.hostile import FORGERIES, PLACES, TURNS, WAYS, OddTool, passes, relayed_run, turns_with
 from tests.support.run import content_of, run_agent
 from tests.support.scripted_model import ScriptedModel, call, text_of
 

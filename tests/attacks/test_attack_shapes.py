@@ -20,7 +20,7 @@ from adk_context_pack import (
     search_history,
 )
 from adk_context_pack.tables.table_facts import table_facts
-from tests.support.hostile import OddTool, own_run, relayed_run
+from tests.attacks.hostile import OddTool, own_run, relayed_run
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel
 

@@ -15,7 +15,7 @@ from adk_context_pack import (
     read_payload,
     search_history,
 )
-from tests.support.hostile import OddTool, own_run
+from tests.attacks.hostile import OddTool, own_run
 from tests.support.run import session_service
 
 pytestmark = pytest.mark.filterwarnings("ignore")

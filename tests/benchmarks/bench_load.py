@@ -31,7 +31,7 @@ from time import process_time
 from typing import Any
 
 from adk_context_pack import ContextPackPlugin
-from tests.support.load_app import Load
+from tests.sessions.load_app import Load
 
 GOAL = 0.9
 WITHOUT, WITH = "without the pack", "with the pack"

@@ -11,7 +11,7 @@ from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactServ
 from google.genai import types
 
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, PayloadStore, cap_rows, offload_payload
-from tests.support.outcome import ending
+from tests.faults.outcome import ending
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
 ROWS = [{"id": n, "secret": f"payload {n}"} for n in range(300)]

@@ -22,7 +22,7 @@ from adk_context_pack import (
     cap_rows,
     offload_payload,
 )
-from tests.support.outcome import ending
+from tests.faults.outcome import ending
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
 ROWS = [{"id": n, "city": f"city {n}"} for n in range(300)]

@@ -10,8 +10,8 @@ from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactServ
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack import CapRows, ContextPackPlugin, PayloadStore
+from tests.faults.outcome import ending
 from tests.support.databases import canonical, kept_results
-from tests.support.outcome import ending
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 

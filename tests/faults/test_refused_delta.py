@@ -23,8 +23,8 @@ from adk_context_pack import (
     cap_rows,
     offload_payload,
 )
+from tests.faults.outcome import ending
 from tests.support.databases import kept_results
-from tests.support.outcome import ending
 from tests.support.run import SESSION, USER, closed_at_the_end, run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 

@@ -8,8 +8,8 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack import CompactState, ContextPackPlugin, default_passes
+from tests.faults.outcome import ending
 from tests.support.databases import Database, kept_results
-from tests.support.outcome import ending
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 

@@ -17,7 +17,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.testing import laws as seven
 from adk_context_pack.testing.laws import heard, idle_is_identity, never_grows, paired, pure, settled
 from adk_context_pack.testing.picture import picture
-from tests.support.built_once import BuiltOnce
+from tests.laws.built_once import BuiltOnce
 from tests.support.conversation import Conversation
 from tests.support.provider_rules import new_problems
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.laws import laws
+from tests.laws.built_once import BuiltOnce
 from tests.laws.passes import PASSES, case, pairs_of
 from tests.support import breakers
 from tests.support.breakers import Bad
-from tests.support.built_once import BuiltOnce
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 from tests.support.laws_settings import LAWS_SEED

@@ -14,10 +14,10 @@ import pytest
 from google.adk.events.event import Event
 
 from adk_context_pack.conversation.model_call import ModelCall
-from tests.laws import laws
+from tests.laws import adk_sessions, laws
+from tests.laws.built_once import BuiltOnce
 from tests.laws.passes import CASES, ORDERS, PASSES, Case
-from tests.support import adk_sessions, relay, tau_bench
-from tests.support.built_once import BuiltOnce
+from tests.support import relay, tau_bench
 from tests.support.conversation import Conversation
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]

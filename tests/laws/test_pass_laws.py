@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import adk_context_pack
 from adk_context_pack.passes.context_pass import ContextPass
 from tests.laws import laws
+from tests.laws.built_once import BuiltOnce
 from tests.laws.passes import CASES, GROUPS, PAIRS, PASSES, Case
-from tests.support.built_once import BuiltOnce
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 from tests.support.events import agent_called, agent_said, event, tool_returned, user_said

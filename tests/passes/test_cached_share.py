@@ -11,7 +11,7 @@ from tests.support.scripted_model import call
 pytest.importorskip("google.adk.models.gemini_context_cache_manager", reason="this ADK has no cache manager")
 from google.adk.agents.context_cache_config import ContextCacheConfig
 
-from tests.support.cached_model import CachedModel
+from tests.passes.cached_model import CachedModel
 
 
 def fetch(page: int) -> dict:

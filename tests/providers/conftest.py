@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.strict_server import StrictServer
+from tests.providers.strict_server import StrictServer
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from google.adk.agents.run_config import RunConfig, StreamingMode
 
+from tests.providers.provider_clients import ATTACHED, PROVIDERS, connect
+from tests.providers.provider_scenarios import SCENARIOS
+from tests.providers.scenario import converse, maker
 from tests.support.all_passes import WAYS
-from tests.support.provider_clients import ATTACHED, PROVIDERS, connect
-from tests.support.provider_scenarios import SCENARIOS
-from tests.support.scenario import converse, maker
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

@@ -13,8 +13,8 @@ from samples.wolfy.offline import reading
 from samples.wolfy.offline.roles import answer
 from samples.wolfy.prompts import QUESTION
 from samples.wolfy.techniques import llm_agents
+from tests.providers.provider_clients import ATTACHED, connect, shows_dict_results
 from tests.support.all_passes import WAYS
-from tests.support.provider_clients import ATTACHED, connect, shows_dict_results
 from tests.support.run import run_agent
 
 pytestmark = [

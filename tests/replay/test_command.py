@@ -13,7 +13,7 @@ from adk_context_pack._adk import requests as adk_requests
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.replay.command import Progress
-from tests.support.recordings import recording
+from tests.replay.recordings import recording
 
 SESSIONS = Path(__file__).parents[2].parent / "shared" / "data" / "adk_sessions"
 PASSES = (StripForContext(),)

@@ -21,7 +21,7 @@ from adk_context_pack.reports import report_log
 from adk_context_pack.reports.outlets import EventReport
 from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.stores.opening import load_payload
-from tests.support.load_app import MARK, Load
+from tests.sessions.load_app import MARK, Load
 
 # The whole load takes a minute or two, so that CI asks for it on one release; elsewhere the same with less.
 SESSIONS, TURNS = (200, 20) if os.environ.get("WHOLE_LOAD") else (40, 6)

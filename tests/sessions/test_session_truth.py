@@ -22,8 +22,8 @@ from adk_context_pack import (
     KeepNewestResult,
     StripForContext,
 )
+from tests.sessions.paired_model import paired_model
 from tests.support.databases import canonical, without_ids
-from tests.support.paired_model import paired_model
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
 

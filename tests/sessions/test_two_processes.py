@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adk_context_pack import get_summarized_results
-from tests.support import shared_session
+from tests.sessions import shared_session
 from tests.support.in_tool import in_tool
 
 pytest.importorskip("google.adk.artifacts.file_artifact_service", reason="this ADK keeps no artifacts in files")
@@ -27,7 +27,7 @@ async def in_second_process(database, folder, sessions):
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "tests.support.shared_session",
+        "tests.sessions.shared_session",
         json.dumps(told),
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -10,7 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.exit_loop_tool import exit_loop
 
-from tests.support.scenario import PROSE, Scenario, fresh, list_ships, look_up, numbers
+from tests.providers.scenario import PROSE, Scenario, fresh, list_ships, look_up, numbers
 from tests.support.scripted_model import call, results_in, text_of
 
 

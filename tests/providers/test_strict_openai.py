@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.providers.strict_openai import StrictOpenAI
 from tests.support.scripted_model import results_in
-from tests.support.strict_openai import StrictOpenAI
 
 
 def calls(*ids, content=None):

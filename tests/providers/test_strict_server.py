@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from tests.support.strict_server import StrictServer
+from tests.providers.strict_server import StrictServer
 
 
 def post(url, body):

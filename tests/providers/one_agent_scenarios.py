@@ -9,7 +9,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
-from tests.support.scenario import PROSE, Scenario, fresh, list_ships, look_up, numbers
+from tests.providers.scenario import PROSE, Scenario, fresh, list_ships, look_up, numbers
 from tests.support.scripted_model import call, results_in, text_of
 
 STEPS = 60

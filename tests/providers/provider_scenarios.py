@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.support import many_agents_scenarios as many
-from tests.support import one_agent_scenarios as one
-from tests.support.scenario import Scenario
+from tests.providers import many_agents_scenarios as many
+from tests.providers import one_agent_scenarios as one
+from tests.providers.scenario import Scenario
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
     make.__name__: make

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.providers.strict_anthropic import StrictAnthropic
 from tests.support.scripted_model import results_in
-from tests.support.strict_anthropic import StrictAnthropic
 
 
 def user(*texts):

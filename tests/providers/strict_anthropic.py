@@ -15,7 +15,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from tests.support.strict_openai import result_of
+from tests.providers.strict_openai import result_of
 
 Json = dict[str, Any]
 

@@ -22,10 +22,10 @@ from typing import Any, Protocol, Self
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from tests.providers.strict_anthropic import StrictAnthropic
+from tests.providers.strict_gemini import StrictGemini
+from tests.providers.strict_openai import StrictOpenAI
 from tests.support.scripted_model import response_of
-from tests.support.strict_anthropic import StrictAnthropic
-from tests.support.strict_gemini import StrictGemini
-from tests.support.strict_openai import StrictOpenAI
 
 Json = dict[str, Any]
 

@@ -7,8 +7,8 @@ import base64
 import pytest
 from google.genai import types
 
+from tests.providers.strict_gemini import StrictGemini
 from tests.support.scripted_model import call, results_in
-from tests.support.strict_gemini import StrictGemini
 
 
 def user(*texts):

@@ -3,7 +3,7 @@
 The first turn stores: a table of sales and a log are kept out of the prompt, and their sums are computed. Every other
 turn reads them back by the handles that the model was shown.
 
-    python -m tests.support.shared_session '{"kind": …, "place": …, "folder": …, "sessions": […]}'
+    python -m tests.sessions.shared_session '{"kind": …, "place": …, "folder": …, "sessions": […]}'
 """
 
 from __future__ import annotations
