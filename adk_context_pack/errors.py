@@ -60,7 +60,7 @@ class ContextPackWarning(UserWarning):
 
 
 class UnknownRelayFormatWarning(ContextPackWarning):
-    """ADK relays other agents in a format that this release does not know; it is left alone."""
+    """ADK relays other agents in a format that this release does not know, so recognising them takes longer."""
 
 
 def positive(owner: object, name: str, value: object) -> int:

@@ -19,11 +19,10 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
+from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.errors import SettingError
 from adk_context_pack.pack_settings import DEFAULT_PAYLOADS, DEFAULT_ROWS, PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.history_need import history_leaves
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.telemetry import Telemetry
@@ -174,7 +173,8 @@ class ContextPackPlugin(BasePlugin):
         if self._stored_first is not False:
             self._wrap_tools(_reducer(settings), request)
         if settings.read_back and request.tools_dict:
-            offer_read_back(request, call.state, history=self._history_leaves(request, call, passes))
+            history = any(_leaves_history(entry, request, call) for entry in passes)
+            offer_read_back(request, call.state, history=history)
 
     def _wrap_tools(self, reducer: ResultReducer, request: LlmRequest) -> None:
         # Up to 1.22 ADK stores an event before a plugin sees it, so results must be smaller when tools return. Which
@@ -192,14 +192,6 @@ class ContextPackPlugin(BasePlugin):
         for name, tool in offered.items():
             offered[name] = wrap_run(tool, reduce)
 
-    def _history_leaves(self, request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]) -> bool:
-        try:
-            return history_leaves(request, call, passes, meter_of(call, self._counter))
-        except Exception:
-            # A counter of the user's own.
-            logger.exception("it could not be told whether history leaves a request")
-            return False
-
     def _passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
         # Settings live as long as the plugin, so that their ids are theirs; a budget is one for each model.
         key = id(settings), budget
@@ -214,6 +206,15 @@ class ContextPackPlugin(BasePlugin):
             self._stood_aside = True
             logger.info("live mode ignores changed requests; the context pack stands aside")
         return True
+
+
+def _leaves_history(entry: ContextPass, request: LlmRequest, call: ModelCall) -> bool:
+    try:
+        return entry.leaves_history(request, call)
+    except Exception:
+        # A pass or a token counter of the app's own.
+        logger.exception("pass %s could not say whether it leaves history out", entry.name)
+        return False
 
 
 def _checked(agents: Mapping[str, PackSettings | None] | None) -> dict[str, PackSettings | None]:

@@ -13,7 +13,7 @@ from adk_context_pack.conversation.clearing import ClearingEditor, is_note
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, outline_of
-from adk_context_pack.conversation.pairing import Pairing, Place, waiting_calls
+from adk_context_pack.conversation.pairing import Pairing, Place, part_at, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.errors import at_least, names
 from adk_context_pack.passes.context_pass import ContextPass
@@ -90,6 +90,22 @@ class ClearToolResults(ContextPass):
             return request
         call.note(f"cleared {editor.count} tool results, {editor.saved} tokens")
         return request.model_copy(update={"contents": editor.contents()})
+
+    def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
+        """Returns whether there are results old and large enough to be cleared at this call or a later one."""
+        contents = request.contents or []
+        meter = meter_of(call, self.counter)
+        if max(meter.sizes(contents), default=0) < self.min_tokens:
+            return False
+        outline = outline_of(call, contents)
+        _, there, before_turn = outline.next_step
+        old = max(0, min(there - self.keep_results, max(before_turn, there - self._kept_in_turn)))
+        results = (part_at(contents, place).function_response for place in list(outline.pairing.results)[:old])
+        return any(
+            result.name not in self.exclude_tools and meter.payload(result.response) >= self.min_tokens
+            for result in results
+            if result is not None
+        )
 
     def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor) -> int:
         """The tokens of a result that may go; 0 for one that stays whatever its age."""

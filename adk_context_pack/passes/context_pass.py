@@ -22,7 +22,8 @@ class ContextPass(ABC):
     """One rewriting of a request before it goes to the model.
 
     An instance is an entry for `before_model_callback=[…]`, alone, in any order with other callbacks, or within a
-    `ContextPipeline`. Subclass it, name it verb + object, and write `apply`.
+    `ContextPipeline`. Subclass it, name it verb + object, and write `apply`. A pass that leaves something out also
+    overrides `leaves_history`, so that the plugin offers `search_history` to the agent.
 
     Args:
         on_error: "skip" leaves the request as it was when the pass fails, logs the traceback and lets the agent go on;
@@ -37,19 +38,32 @@ class ContextPass(ABC):
 
     @property
     def name(self) -> str:
-        """The pass in snake case, as it stands in logs and reports."""
+        """The name of the pass in snake case, as logs and reports show it."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
 
     @abstractmethod
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """The request as the model should see it.
+        """Returns the request as the model should see it.
 
-        Pure: builds new objects where something changes, and returns `request` itself where nothing does.
+        It must be pure: it builds new objects where something changes, and returns `request` itself where nothing does.
 
         Args:
             request: what ADK, or the pass before, wants to send. Its parts share objects with the session.
             call: whose request it is, and the session behind it.
         """
+
+    def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:  # noqa: ARG002 - for subclasses
+        """Returns whether this pass removes history from the agent's requests, now or soon, that it may need again.
+
+        The plugin asks each pass before any of them runs, and offers `search_history` where one says yes. By default a
+        pass says no. The answer should not return to False while a session grows: a tool that appears or disappears
+        costs the cached prefix.
+
+        Args:
+            request: what ADK wants to send, before any pass.
+            call: whose request it is, and the session behind it.
+        """
+        return False
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """ADK's `before_model_callback`; changes `llm_request` at its top level only."""

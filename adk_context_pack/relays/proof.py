@@ -1,19 +1,28 @@
-"""The proof that a content is what ADK renders for one event: byte for byte, part by part, in either format."""
+"""Proves that a content is what ADK renders for one event: byte for byte, part by part.
+
+Both formats that ADK is known to write are rendered here. Where the installed ADK writes another one, its own renderer
+is asked instead. That renders every candidate a second time, but proves just as much.
+"""
 
 from __future__ import annotations
 
 import logging
 import warnings
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from google.adk.events.event import Event
 from google.genai import types
 
+from adk_context_pack._adk.relay_renderer import relay_renderer, render_relay
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END
 from adk_context_pack.errors import UnknownRelayFormatWarning
 
 PartKind = Literal["said", "thought", "call", "result", "native"]
+
+PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
+"""Part 0 of a relayed block in the formats that this package knows."""
 
 _Render = Callable[[str, str], str]
 _Mark = tuple[str, float]
@@ -32,10 +41,18 @@ class RelayedPart(NamedTuple):
 
 
 def prove(content: types.Content, event: Event) -> list[RelayedPart]:
-    """Every part after the preamble as a part of `event`, in order, or nothing.
+    """Returns every part after the preamble with the part of `event` that it shows, in order, or nothing.
 
     Some of the event's parts may be missing, since a pass before this one may have taken them away.
     """
+    preamble = (content.parts or [])[0].text
+    if preamble in PREAMBLES and (tied := _prove_known(content, event)):
+        return tied
+    unknown = unknown_preamble()
+    return _prove_by_adk(content, event) if unknown is not None and preamble == unknown else []
+
+
+def _prove_known(content: types.Content, event: Event) -> list[RelayedPart]:
     parts = content.parts or []
     render = _render_fenced if parts[0].text == FENCED_PREAMBLE else _render_plain
     sources = iter((event.content.parts if event.content else None) or ())
@@ -50,6 +67,57 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
         else:
             return []
     return tied
+
+
+def _prove_by_adk(content: types.Content, event: Event) -> list[RelayedPart]:
+    """The same as `prove`, by ADK's own renderer."""
+    preamble, *parts = content.parts or []
+    sources = iter((event.content.parts if event.content else None) or ())
+    tied: list[RelayedPart] = []
+    for part in parts:
+        for source in sources:
+            shown = render_relay(event, source)
+            if shown is not None and shown.parts == [preamble, part]:
+                tied.append(RelayedPart(_kind_of(source), part, source))
+                break
+        else:
+            return []
+    return tied
+
+
+def _kind_of(source: types.Part) -> PartKind:
+    if source.text is not None:
+        return "thought" if source.thought else "said"
+    if source.function_call is not None:
+        return "call"
+    return "result" if source.function_response is not None else "native"
+
+
+def unknown_preamble() -> str | None:
+    """Returns how the installed ADK begins its relays, where it writes a format that is not known here; else None."""
+    renderer = relay_renderer()
+    # The renderer is a part of the question, since tests put another one in its place.
+    return None if renderer is None else _unknown_preamble(renderer)
+
+
+@lru_cache(maxsize=8)
+def _unknown_preamble(_renderer: object) -> str | None:
+    sources = [
+        types.Part(text="text"),
+        types.Part(function_call=types.FunctionCall(name="tool", args={"b": 1, "a": "text"})),
+        types.Part(function_response=types.FunctionResponse(name="tool", response={"result": "text"})),
+    ]
+    event = Event(author="agent", content=types.Content(role="model", parts=sources))
+    for source in sources:
+        shown = render_relay(event, source)
+        if shown is not None and shown.parts and not _is_known(shown, event):
+            return shown.parts[0].text
+    return None
+
+
+def _is_known(shown: types.Content, event: Event) -> bool:
+    preamble = (shown.parts or [])[0].text
+    return preamble in PREAMBLES and len(_prove_known(shown, event)) == 1
 
 
 def _kind(part: types.Part, source: types.Part, head: str, render: _Render, mark: _Mark) -> PartKind | None:
@@ -122,21 +190,29 @@ def elide(text: str) -> str:
 logger = logging.getLogger("adk_context_pack")
 _warned: set[str] = set()
 _MAX_WARNED = 100
+_SLOW = (
+    "the installed google-adk relays other agents in a format that this release of adk_context_pack does not know; "
+    "ADK's own renderer is used to recognise them, which takes longer (a newer adk_context_pack may know the format)"
+)
+_LEFT = (
+    "a content that starts with 'For context' is not in a relay format known to this release of adk_context_pack; "
+    "it is left as it is (text of another callback, or a relay that another release of google-adk wrote)"
+)
 
 
 def warn_of_unknown_format(preamble: str) -> None:
-    """Says once for each process and preamble that relays of an unknown format are left as they are.
+    """Says once for each process and preamble that contents look like relays in an unknown format.
 
     Both ways: the log is what production reads, the warning is what a test suite turns into an error.
+
+    Args:
+        preamble: the first part of such a content.
     """
     key = preamble[:80]
     if key in _warned or len(_warned) >= _MAX_WARNED:
         return
     _warned.add(key)
-    message = (
-        "a content that starts with 'For context' is in no relay format known to this release of adk_context_pack; "
-        "it is left as it is (a newer google-adk, or text of another callback)"
-    )
+    message = _SLOW if preamble == unknown_preamble() else _LEFT
     logger.warning(message)
     try:
         warnings.warn(message, UnknownRelayFormatWarning, stacklevel=2)

@@ -2,7 +2,7 @@
 
 A block counts as relayed only if the session says so: each of its parts must be, byte for byte, what ADK renders for a
 part of one and the same foreign event. Whatever looks like a block and is tied to no event was typed by a user, written
-by a callback, or is a compaction summary, and is nobody's to remove.
+by a callback, or is a compaction summary, and must stay.
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk.live_events import live_events
-from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, is_foreign
+from adk_context_pack._adk.releases import is_foreign
 from adk_context_pack.conversation.contents import Texts, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.relays.proof import RelayedPart, prove, said_blocks, warn_of_unknown_format
+from adk_context_pack.relays.proof import (
+    PREAMBLES,
+    RelayedPart,
+    prove,
+    said_blocks,
+    unknown_preamble,
+    warn_of_unknown_format,
+)
 
-_PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
 _SUMMARIZER = "model"
 """The author that ADK gives its compaction summaries, which up to 2.6.3 it shows as a block of another agent."""
 
@@ -62,10 +68,10 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
         elif session.summaries and texts_of(content) in session.summaries:
             # An agent called `model` said the very same; nothing tells them apart, and a summary must stay.
             continue
-        elif text in _PREAMBLES:
-            known.append((index, content))
         else:
-            warn_of_unknown_format(text)
+            if text not in PREAMBLES or text == unknown_preamble():
+                warn_of_unknown_format(text)
+            known.append((index, content))
     blocks = _tie(known, session)
     shown = {id(block.event) for block in blocks} if doubtful else set()
     for texts, group in doubtful.items():
@@ -110,11 +116,12 @@ def summary_blocks(events: Sequence[Event]) -> set[Texts]:
 
 
 def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.Content, str]]:
+    unknown = unknown_preamble()
     for index, content in enumerate(contents):
         # A block has a part besides its preamble; a lone text may be a dynamic instruction.
         if content.role == "user" and content.parts and len(content.parts) > 1:
             text = content.parts[0].text
-            if text and text.startswith("For context"):
+            if text and (text.startswith("For context") or text == unknown):
                 yield index, content, text
 
 
@@ -182,11 +189,5 @@ def _is_typed(event: Event, texts: Texts) -> bool:
 
 def _typed_blocks(events: Sequence[Event]) -> set[Texts]:
     """What users typed that starts as a relay does."""
-    return {
-        texts_of(event.content)
-        for event in events
-        if event.author == "user"
-        and event.content
-        and event.content.parts
-        and (event.content.parts[0].text or "").startswith("For context")
-    }
+    typed = [event.content for event in events if event.author == "user" and event.content and event.content.parts]
+    return {texts_of(content) for _, content, _ in _candidates(typed)}
