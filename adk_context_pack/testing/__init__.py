@@ -10,6 +10,25 @@ from adk_context_pack.testing.check_pass import check_pass
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.generate import generate
 from adk_context_pack.testing.laws import LAWS
-from adk_context_pack.testing.scripted_model import ScriptedModel, call, results_in, text_in
+from adk_context_pack.testing.recorded_request import RecordedRequest, text_of
+from adk_context_pack.testing.scripted_model import (
+    ScriptedModel,
+    call,
+    response_of,
+    results_in,
+    text_in,
+)
 
-__all__ = ["LAWS", "Conversation", "ScriptedModel", "call", "check_pass", "generate", "results_in", "text_in"]
+__all__ = [
+    "LAWS",
+    "Conversation",
+    "RecordedRequest",
+    "ScriptedModel",
+    "call",
+    "check_pass",
+    "generate",
+    "response_of",
+    "results_in",
+    "text_in",
+    "text_of",
+]

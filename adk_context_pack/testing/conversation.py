@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -48,27 +48,45 @@ class Conversation:
     keep_ids: bool = False
     branch: str | None = None
 
-    def request(self) -> LlmRequest:
-        """The request that ADK builds at this moment.
+    def upto(self, count: int) -> Self:
+        """Returns the conversation as it was after its first `count` events."""
+        return replace(self, events=self.events[:count])
+
+    def contents(self) -> list[types.Content]:
+        """Returns the contents that ADK builds at this moment.
 
         Raises:
-            ValueError: ADK refuses these events; older releases do where a result has no call.
+            ValueError: ADK refuses these events. Older releases do so where a result has no call.
         """
         more: dict[str, Any] = (
             {"preserve_function_call_ids": self.keep_ids} if "preserve_function_call_ids" in _SETTINGS else {}
         )
+        return _build(self.branch, list(self.events), self.agent, **more)
+
+    def request(self) -> LlmRequest:
+        """Returns the request that ADK builds at this moment.
+
+        Raises:
+            ValueError: ADK refuses these events. Older releases do so where a result has no call.
+        """
         config = types.GenerateContentConfig(system_instruction=self.instruction)
         request = LlmRequest(model="a-model", config=config)
-        # Set, not passed in: pydantic would copy the list.
-        request.contents = _build(self.branch, list(self.events), self.agent, **more)
+        # Set after construction, since pydantic would copy the list.
+        request.contents = self.contents()
         return request
 
+    def agent_settings(self) -> dict[str, Any]:
+        """Returns what the agent is built with, beside its name."""
+        return {"instruction": self.instruction}
+
     def call(self) -> ModelCall:
-        """The model call of this moment, with a context of ADK's own."""
-        session = Session(id="session", app_name="app", user_id="user", state=self.state, events=list(self.events))
+        """Returns the model call of this moment, with a context of ADK's own."""
+        session = Session(
+            id="session", app_name="app", user_id="user", state=dict(self.state), events=list(self.events)
+        )
         invocation = InvocationContext(
             invocation_id=self.events[-1].invocation_id if self.events else "",
-            agent=LlmAgent(name=self.agent, instruction=self.instruction),
+            agent=LlmAgent(name=self.agent, **self.agent_settings()),
             session=session,
             session_service=_SERVICE,
             branch=self.branch,
@@ -80,23 +98,24 @@ class Conversation:
         """Request and call of this moment."""
         return self.request(), self.call()
 
-    def moments(self) -> Iterator[Conversation]:
-        """The conversation after its first event, its second, and so on, where a model may be called."""
-        return self._where(range(1, len(self.events) + 1))
+    def moments(self) -> Iterator[Self]:
+        """Yields the conversation after its first event, its second, and so on, where a model may be called."""
+        return self._callable_at(range(1, len(self.events) + 1))
 
-    def backwards(self) -> Iterator[Conversation]:
-        """The same, the last moment first."""
-        return self._where(range(len(self.events), 0, -1))
+    def backwards(self) -> Iterator[Self]:
+        """Yields the same moments, the last one first."""
+        return self._callable_at(range(len(self.events), 0, -1))
 
-    def _where(self, counts: Iterable[int]) -> Iterator[Conversation]:
-        for count in counts:
-            now = replace(self, events=self.events[:count])
-            if now.events[-1].get_function_calls():
-                # No model is called before the results are there.
-                continue
-            with suppress(ValueError):
-                now.request()
-                yield now
+    def may_call(self) -> bool:
+        """Returns whether ADK may call the model now: not before the results of the last calls."""
+        return not self.events[-1].get_function_calls()
+
+    def _callable_at(self, counts: Iterable[int]) -> Iterator[Self]:
+        for now in map(self.upto, counts):
+            if now.may_call():
+                with suppress(ValueError):
+                    now.contents()
+                    yield now
 
     def user_content(self) -> types.Content | None:
         """The user's current message: the newest that is no result posted back."""

@@ -1,10 +1,11 @@
-"""Sessions as ADK apps leave them behind, made up from a seed."""
+"""Makes up sessions as ADK apps leave them behind, from a seed."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
@@ -12,6 +13,7 @@ from google.genai import types
 
 from adk_context_pack.testing.conversation import Conversation
 
+T = TypeVar("T")
 _AGENTS = ("writer", "researcher", "агент", "loop_2")
 _TOOLS = ("look_up", "get-issue", "ns.tool", "run_query")
 _TEXTS = (
@@ -27,7 +29,7 @@ _TEXTS = (
 
 
 def generate(count: int = 200, *, seed: int = 0, state: dict[str, Any] | None = None) -> Iterator[Conversation]:
-    """Conversations of several agents: texts, thoughts, calls alone and in parallel, results in and out of order.
+    """Yields conversations of agents that speak, think, hand over and call tools, alone and in parallel.
 
     Args:
         count: how many.
@@ -36,91 +38,130 @@ def generate(count: int = 200, *, seed: int = 0, state: dict[str, Any] | None = 
     """
     for number in range(count):
         # Seeded and repeatable; nothing here is a secret.
-        made = _Teller(random.Random(f"{seed}-{number}")).conversation(state or {})  # noqa: S311
+        made = _SeededTeller(random.Random(f"{seed}-{number}")).conversation(state or {})  # noqa: S311
         if made is not None:
             yield made
 
 
-class _Teller:
-    """Tells one session, event by event."""
+class Teller(ABC):
+    """Adds to a session, event by event, what one thing that happens in ADK leaves behind.
+
+    Subclass it to draw from another source of chance, or to add other things that may happen.
+
+    Args:
+        agents: the names of the session's agents.
+
+    Attributes:
+        events: the events so far, oldest first.
+        turn: the number of the current turn, from 1 on.
+    """
+
+    def __init__(self, agents: Sequence[str]) -> None:
+        self.agents = agents
+        self.events: list[Event] = []
+        self.turn = self.calls = 0
+
+    @abstractmethod
+    def pick(self, options: Sequence[T]) -> T:
+        """Returns one of `options`."""
+
+    @abstractmethod
+    def a_text(self) -> str:
+        """Returns something that a user, an agent or a tool may say."""
+
+    def an_agent(self) -> str:
+        """Returns the name of one of the agents."""
+        return self.pick(self.agents)
+
+    def new_id(self, prefix: str) -> str | None:
+        """Returns a call id that was not used before."""
+        self.calls += 1
+        return f"{prefix}{self.calls}"
+
+    def transfers(self) -> None:
+        """Lets one agent hand over to another."""
+        author, target, call_id = self.an_agent(), self.an_agent(), self.new_id("adk-")
+        name = "transfer_to_agent"
+        asked = types.FunctionCall(name=name, id=call_id, args={"agent_name": target})
+        done = types.FunctionResponse(name=name, id=call_id, response={"result": None})
+        self.add(author, types.Part(function_call=asked))
+        actions = EventActions(transfer_to_agent=target)
+        self.add(author, types.Part(function_response=done), role="user", actions=actions)
+
+    def changes_state(self) -> None:
+        """Adds an event that changes state alone."""
+        self.keep(Event(author=self.an_agent(), actions=EventActions(state_delta={"seen": len(self.events)})))
+
+    def add(self, author: str, *parts: types.Part, role: str = "model", **settings: Any) -> None:
+        """Adds an event with content."""
+        self.keep(Event(author=author, content=types.Content(role=role, parts=list(parts)), **settings))
+
+    def keep(self, event: Event) -> None:
+        """Adds an event, with a time and ids that are counted rather than taken from a clock."""
+        event.id, event.timestamp = f"event-{len(self.events)}", self.now()
+        event.invocation_id = event.invocation_id or f"turn-{self.turn}"
+        self.events.append(event)
+
+    def now(self) -> float:
+        """Returns the time of the next event, in seconds."""
+        return 1000.0 + len(self.events)
+
+
+class _SeededTeller(Teller):
+    """Draws from a seeded source of chance."""
 
     def __init__(self, rnd: random.Random) -> None:
+        super().__init__(rnd.sample(_AGENTS, 2))
         self._rnd = rnd
-        self._events: list[Event] = []
-        self._agents = rnd.sample(_AGENTS, 2)
-        self._turn = self._calls = 0
 
     def conversation(self, state: dict[str, Any]) -> Conversation | None:
-        steps: list[Callable[[], None]] = [self._says, self._calls_tools, self._calls_tools, self._thinks]
-        steps += [self._transfers, self._changes_state]
+        """Returns a whole session, or None where this ADK release builds no request from it."""
+        steps: list[Callable[[], None]] = [self.says, self.calls_tools, self.calls_tools, self.thinks]
+        steps += [self.transfers, self.changes_state]
         for _ in range(self._rnd.randint(1, 3)):
-            self._turn += 1
-            self._add("user", types.Part(text=self._text()), role="user")
+            self.turn += 1
+            self.add("user", types.Part(text=self.a_text()), role="user")
             for _ in range(self._rnd.randint(1, 5)):
-                self._rnd.choice(steps)()
+                self.pick(steps)()
         made = Conversation(
-            agent=self._agents[0], events=tuple(self._events), state=state, keep_ids=self._rnd.random() < 1 / 2
+            agent=self.agents[0], events=tuple(self.events), state=state, keep_ids=self._rnd.random() < 1 / 2
         )
-        # Releases differ in what they refuse; the longest part that this one takes is the conversation.
+        # Releases differ in what they refuse. The longest part that this one takes is the conversation.
         return next(made.backwards(), None)
 
-    def _says(self) -> None:
-        self._add(self._agent(), types.Part(text=self._text()))
+    def pick(self, options: Sequence[T]) -> T:
+        return self._rnd.choice(options)
 
-    def _thinks(self) -> None:
-        thought = types.Part(text=self._text(), thought=True, thought_signature=b"signature")
-        self._add(self._agent(), thought, types.Part(text=self._text()))
+    def a_text(self) -> str:
+        return self.pick(_TEXTS)
 
-    def _calls_tools(self) -> None:
-        author, prefix = self._agent(), self._rnd.choice(("adk-", "call_"))
-        calls = [(self._rnd.choice(_TOOLS), self._new_id(prefix)) for _ in range(self._rnd.choice((1, 1, 2, 3)))]
-        asked = [types.FunctionCall(name=name, id=call_id, args={"query": self._text()}) for name, call_id in calls]
+    def says(self) -> None:
+        self.add(self.an_agent(), types.Part(text=self.a_text()))
+
+    def thinks(self) -> None:
+        thought = types.Part(text=self.a_text(), thought=True, thought_signature=b"signature")
+        self.add(self.an_agent(), thought, types.Part(text=self.a_text()))
+
+    def calls_tools(self) -> None:
+        author, prefix = self.an_agent(), self.pick(("adk-", "call_"))
+        calls = [(self.pick(_TOOLS), self.new_id(prefix)) for _ in range(self.pick((1, 1, 2, 3)))]
+        asked = [types.FunctionCall(name=name, id=call_id, args={"query": self.a_text()}) for name, call_id in calls]
         parts = [types.Part(function_call=call) for call in asked]
         if self._rnd.random() < 1 / 2:
             # Gemini signs the first call of a step only.
             parts[0].thought_signature = b"signature"
-        self._add(author, *parts)
-        answers = [types.FunctionResponse(name=n, id=call_id, response=self._result()) for n, call_id in calls]
+        self.add(author, *parts)
+        answers = [types.FunctionResponse(name=n, id=call_id, response=self.a_result()) for n, call_id in calls]
         self._rnd.shuffle(answers)
-        self._add(author, *(types.Part(function_response=answer) for answer in answers), role="user")
+        self.add(author, *(types.Part(function_response=answer) for answer in answers), role="user")
 
-    def _transfers(self) -> None:
-        author, target, call_id = self._agent(), self._agent(), self._new_id("adk-")
-        name = "transfer_to_agent"
-        asked = types.FunctionCall(name=name, id=call_id, args={"agent_name": target})
-        done = types.FunctionResponse(name=name, id=call_id, response={"result": None})
-        self._add(author, types.Part(function_call=asked))
-        actions = EventActions(transfer_to_agent=target)
-        self._add(author, types.Part(function_response=done), role="user", actions=actions)
-
-    def _changes_state(self) -> None:
-        self._keep(Event(author=self._agent(), actions=EventActions(state_delta={"seen": self._turn})))
-
-    def _result(self) -> dict[str, Any]:
-        rows = [{"id": n, "name": f"row {n}", "cost": n / 7} for n in range(self._rnd.choice((0, 3, 60)))]
-        return self._rnd.choice(
+    def a_result(self) -> dict[str, Any]:
+        rows = [{"id": n, "name": f"row {n}", "cost": n / 7} for n in range(self.pick((0, 3, 60)))]
+        return self.pick(
             [
                 {"rows": rows},
                 {"error": "quota exceeded"},
-                {"result": self._text()},
+                {"result": self.a_text()},
                 {"status": "ok", "nested": {"a": rows}},
             ]
         )
-
-    def _text(self) -> str:
-        return self._rnd.choice(_TEXTS)
-
-    def _agent(self) -> str:
-        return self._rnd.choice(self._agents)
-
-    def _new_id(self, prefix: str) -> str:
-        self._calls += 1
-        return f"{prefix}{self._calls}"
-
-    def _add(self, author: str, *parts: types.Part, role: str = "model", **settings: Any) -> None:
-        self._keep(Event(author=author, content=types.Content(role=role, parts=list(parts)), **settings))
-
-    def _keep(self, event: Event) -> None:
-        number = len(self._events)
-        event.id, event.timestamp, event.invocation_id = f"event-{number}", 1000.0 + number, f"turn-{self._turn}"
-        self._events.append(event)

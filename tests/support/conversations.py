@@ -10,7 +10,8 @@ drawn is deterministic under Hypothesis' seed: timestamps and event ids are coun
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeVar
 from zlib import crc32
 
 from google.adk.events.event import Event
@@ -18,11 +19,13 @@ from google.adk.events.event_actions import EventActions
 from google.genai import types
 from hypothesis import strategies as st
 
+from adk_context_pack.testing.generate import Teller
 from tests.support import payloads, relay
 from tests.support.adk_contents import OWN_SUMMARY, RELAYED_SUMMARY
 from tests.support.conversation import Conversation
 from tests.support.events import call_part, event, result_part, summary
 
+T = TypeVar("T")
 CONFIRMATION = "adk_request_confirmation"
 
 
@@ -72,14 +75,13 @@ _SETTINGS = st.fixed_dictionaries(
 )
 
 
-class _Teller:
-    """Tells a session event by event; each method adds what one thing that happens in ADK leaves behind."""
+class _Teller(Teller):
+    """The kit's teller with everything else that may happen, drawn by Hypothesis."""
 
     def __init__(self, draw: st.DrawFn, agents: list[str], *, orderly: bool) -> None:
-        self.draw, self.agents, self.orderly = draw, agents, orderly
-        self.events: list[Event] = []
+        super().__init__(agents)
+        self.draw, self.orderly = draw, orderly
         self.pending: list[tuple[str, str | None, str | None]] = []
-        self.turn = self.calls = 0
         steps = [self.says, self.says, self.calls_tools, self.calls_tools, self.calls_tools, self.transfers]
         steps += [self.waits, self.posts_back, self.asks_for_approval, self.is_compacted, self.changes_state]
         odd = [self.leaves_a_call, self.returns_unasked, self.is_empty, self.is_odd, self.is_rewound, self.is_branched]
@@ -147,13 +149,6 @@ class _Teller:
             self.add("user", result_part(CONFIRMATION, {"confirmed": True}, asked), role="user")
             self.add(author, self.result(name, call_id), role="user")
 
-    def transfers(self) -> None:
-        author, call_id = self.an_agent(), self.new_id("adk-")
-        target = self.draw(st.sampled_from(self.agents))
-        self.add(author, call_part("transfer_to_agent", {"agent_name": target}, call_id))
-        actions = EventActions(transfer_to_agent=target)
-        self.add(author, result_part("transfer_to_agent", None, call_id), role="user", actions=actions)
-
     def is_compacted(self) -> None:
         """ADK's compaction summary of all that happened before the last events."""
         if len(self.events) > 2:
@@ -161,11 +156,6 @@ class _Teller:
             text = self.draw(payloads.texts()) or "The user asked for a report."
             made = summary(text, self.events[0].timestamp, last, timestamp=self.now())
             self.keep(made)
-
-    def changes_state(self) -> None:
-        self.keep(
-            self.stamped(Event(author=self.an_agent(), actions=EventActions(state_delta={"seen": len(self.events)})))
-        )
 
     def leaves_a_call(self) -> None:
         self.add_calls(self.an_agent(), self.some_calls())
@@ -180,19 +170,19 @@ class _Teller:
             types.Content(role="model", parts=[]),
             types.Content(parts=[_text("x")]),
         )
-        self.keep(self.stamped(Event(author=self.an_agent(), content=self.draw(st.sampled_from(shapes)))))
+        self.keep(Event(author=self.an_agent(), content=self.pick(shapes)))
         self.add(self.an_agent(), self.draw(payloads.invisible_parts()))
 
     def is_odd(self) -> None:
         """An event of an author that is no agent's name, or of none, which ADK nevertheless relays."""
         author = self.draw(st.sampled_from(payloads.ODD_AUTHORS))
         parts = [_text(self.draw(payloads.texts())), call_part(self.draw(payloads.tool_names()), {"a": 1}, "odd")]
-        made = self.stamped(event("", *parts[: self.draw(st.integers(1, 2))]))
+        made = event("", *parts[: self.draw(st.integers(1, 2))])
         self.keep(made.model_copy(update={"author": author}))
 
     def is_rewound(self) -> None:
         actions = EventActions(rewind_before_invocation_id=f"turn-{self.draw(st.integers(1, max(1, self.turn)))}")
-        self.keep(self.stamped(Event(author="user", actions=actions)))
+        self.keep(Event(author="user", actions=actions))
         # Nobody answers a rewind: the next thing that happens is a message of the user.
         self.user_turn()
 
@@ -232,21 +222,11 @@ class _Teller:
     def result(self, name: str | None, call_id: str | None) -> types.Part:
         return result_part(name, self.draw(payloads.payloads()), call_id)
 
-    def an_agent(self) -> str:
-        return self.draw(st.sampled_from(self.agents))
+    def pick(self, options: Sequence[T]) -> T:
+        return self.draw(st.sampled_from(options))
 
-    def add(self, author: str, *parts: types.Part, **settings: Any) -> None:
-        self.keep(self.stamped(event(author, *parts, **settings)))
-
-    def stamped(self, made: Event) -> Event:
-        made.timestamp, made.invocation_id = self.now(), f"turn-{self.turn}"
-        return made
-
-    def keep(self, made: Event) -> None:
-        self.events.append(made)
-
-    def now(self) -> float:
-        return 1000.0 + len(self.events)
+    def a_text(self) -> str:
+        return self.draw(payloads.texts())
 
 
 def _text(text: str) -> types.Part:
