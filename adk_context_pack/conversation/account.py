@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack.conversation.outcome import cut, outcome_of, to_json
-from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.outcome import cut, outcome_of
 from adk_context_pack.conversation.tokens import TokenMeter
 
 EntryKind = Literal["said", "called", "returned"]
@@ -37,9 +37,9 @@ class Entry(NamedTuple):
     def text(self) -> str:
         """The words, or arguments or result as compact JSON."""
         if (call := self.part.function_call) is not None:
-            return payload_text(call.args or {})
+            return json_text(call.args or {})
         if (result := self.part.function_response) is not None:
-            return payload_text(result.response or {})
+            return json_text(result.response or {})
         return self.part.text or ""
 
 
@@ -140,7 +140,7 @@ def _add(event: Event, lines: list[Line], calls: dict[str, int], limits: Limits)
             lines.append(Line("user" if event.author == "user" else "agent", f"{name} {_one_line(said)}"))
         elif (call := entry.part.function_call) is not None:
             calls[call.id or entry.tool] = len(lines)
-            args = cut(to_json(call.args or {}), limits.args)
+            args = cut(json_text(call.args or {}), limits.args)
             lines.append(Line("tool", f"{name} {_one_line(entry.tool)}({_one_line(args)})"))
         elif (result := entry.part.function_response) is not None:
             outcome = outcome_of(result.response, max_chars=limits.outcome, max_error_chars=limits.outcome)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from google.genai import types
 
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.known_contents import KnownContents
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.pairing import Place, part_at
-from adk_context_pack.conversation.token_estimate import payload_text
 from adk_context_pack.conversation.tokens import TokenMeter
 
 KEY = "left_out"
@@ -180,4 +180,4 @@ def _is_shorter_than(note: Mapping[str, str], payload: Any, size: int) -> bool:
 
 def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
     """Whether a note has no more characters than what it stands for."""
-    return len(payload_text(note)) <= len(payload_text(payload))
+    return len(json_text(note)) <= len(json_text(payload))

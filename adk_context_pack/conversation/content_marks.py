@@ -8,7 +8,7 @@ from typing import Any
 
 from google.genai import types
 
-from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack._json import json_text
 
 _SPARE = 256
 _SIMPLEST = 2
@@ -81,4 +81,4 @@ def payload_mark(value: Any) -> int:
         return hash(marshal.dumps(value, _SIMPLEST))
     except ValueError:
         # Values that are not JSON's own.
-        return hash(payload_text(value))
+        return hash(json_text(value))

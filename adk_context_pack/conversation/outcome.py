@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from json.encoder import encode_basestring as _quote
 from typing import Any
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+from adk_context_pack._json import json_text
+
 _ERROR_KEYS = ("error", "errors", "error_message", "errorMessage", "exception")
 _MESSAGE_KEYS = ("message", "reason", "detail", "details", "result", "content")
 _FAILED = frozenset({"error", "failed", "failure", "fail", "denied", "rejected", "exception"})
@@ -21,14 +21,6 @@ _HANDLE = "_handle"
 _KEYS = 8
 _SCALARS = {None: "null", True: "true", False: "false"}
 _ENTRIES = 20
-
-
-def to_json(value: Any) -> str:
-    """`value` as compact JSON, or as Python shows it where JSON cannot hold it."""
-    try:
-        return _encode(value)
-    except (TypeError, ValueError, RecursionError):
-        return str(value)
 
 
 def cut(text: str, limit: int) -> str:
@@ -104,7 +96,7 @@ def _message(value: Any) -> str:
         return value
     if isinstance(value, Mapping) and isinstance(value.get("message"), str):
         return str(value["message"])
-    return to_json(value)
+    return json_text(value)
 
 
 def _shape(value: Any) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import marshal
-from collections.abc import Iterator
 from typing import Any
+
+from adk_context_pack._json import json_text
 
 # Fitted on o200k, on the high side: prose has 4 to 5 characters a token, dense JSON 2.4, CJK one to two. Letters and
 # spaces are cheap, digits and punctuation are what makes text dense, and a CJK character has three UTF-8 bytes. The
@@ -28,17 +28,6 @@ def estimate_tokens(text: str) -> int:
     return _bytes_to_tokens(text.encode("utf-8", "surrogatepass"))
 
 
-def payload_text(value: Any) -> str:
-    """`value` as the compact JSON in which a provider receives it, for counters that need the text.
-
-    What JSON cannot hold (odd keys, cycles, nesting beyond Python's limit) is given as its leaves, one after another.
-    """
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    except (TypeError, ValueError, RecursionError):
-        return ",".join(_leaves(value))
-
-
 def estimate_payload(value: Any) -> int:
     """An estimate of the tokens in call arguments or a tool's response (any JSON-like value)."""
     return _bytes_to_tokens(_payload_bytes(value))
@@ -51,20 +40,7 @@ def _payload_bytes(value: Any) -> bytes:
     try:
         return marshal.dumps(value, 1)
     except ValueError:
-        return payload_text(value).encode("utf-8", "surrogatepass")
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    stack, seen = [value], set()
-    while stack:
-        item = stack.pop()
-        if not isinstance(item, (dict, list, tuple)):
-            yield str(item)
-        elif id(item) not in seen:
-            seen.add(id(item))
-            stack.extend(item)
-            if isinstance(item, dict):
-                stack.extend(item.values())
+        return json_text(value).encode("utf-8", "surrogatepass")
 
 
 def _bytes_to_tokens(data: bytes) -> int:

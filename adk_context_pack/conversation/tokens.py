@@ -9,9 +9,10 @@ from weakref import ref
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens, payload_text
+from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
 from adk_context_pack.errors import SettingError
 
 Found = TypeVar("Found")
@@ -34,7 +35,7 @@ def _characters(part: types.Part) -> int:
     if used is None:
         return len(part.text or "")
     payload = used.response if isinstance(used, types.FunctionResponse) else used.args
-    return len(used.name or "") + len(payload_text(payload))
+    return len(used.name or "") + len(json_text(payload))
 
 
 def valid_counter(owner: object, counter: object) -> None:
@@ -208,4 +209,4 @@ def _nothing() -> None:
 
 
 def _counted(counter: Counter) -> Callable[[Any], int]:
-    return lambda value: counter(payload_text(value))
+    return lambda value: counter(json_text(value))

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from google.genai import types
 
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import text_part, user_content
-from adk_context_pack.conversation.outcome import cut, outcome_of, to_json
+from adk_context_pack.conversation.outcome import cut, outcome_of
 from adk_context_pack.relays.proof import RelayedPart, elide
 from adk_context_pack.relays.relayed_blocks import RelayedBlock
 
@@ -86,7 +87,7 @@ class Narrative:
             self._add(_Entry(quoted(f"[{name}] {part.kind}: {cut(source.text or '', self.limits.said)}")))
 
     def _tell_call(self, name: str, call: types.FunctionCall) -> None:
-        args = cut(to_json(call.args or {}), self.limits.args)
+        args = cut(json_text(call.args or {}), self.limits.args)
         self._open.setdefault(_key(call), []).append(len(self._entries))
         self._add(_Entry(quoted(f"[{name}] called {_tool(call.name)}{args}") + _PENDING))
 
@@ -123,14 +124,14 @@ def label(author: str | None) -> str:
     """An agent's name as it stands in brackets; ADK checks agents' names, but not an event's author."""
     if author and author.isidentifier():
         return author
-    text = elide(to_json(author))
+    text = elide(json_text(author))
     # JSON escapes only ASCII's line breaks, and a name with one of unicode's would begin a line of its own.
     return text if len(text.splitlines()) == 1 else elide(json.dumps(author))
 
 
 def _tool(name: str | None) -> str:
     text = name or "?"
-    return text if text.replace("-", "_").replace(".", "_").isidentifier() else elide(to_json(text))
+    return text if text.replace("-", "_").replace(".", "_").isidentifier() else elide(json_text(text))
 
 
 def _key(part: types.FunctionCall | types.FunctionResponse) -> str:

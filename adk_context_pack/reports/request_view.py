@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack._json import json_text
 
 _MAX_CHARACTERS = 200_000
 """Of one part; a browser shows no more of it either."""
@@ -85,10 +84,7 @@ def _declaration(function: Any) -> str:
 
 
 def _pretty(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=1, default=str)
-    except (TypeError, ValueError, RecursionError):
-        return payload_text(value)
+    return json_text(value, layout="indented")
 
 
 def _cut(text: str) -> str:

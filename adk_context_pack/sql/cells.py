@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import Column, as_number, as_record, column_kind, is_record
 from adk_context_pack.tables.numbers import Number, plain
 
@@ -140,7 +140,7 @@ def _nested(value: Any) -> Any:
     if is_record(type(value)):
         value = as_record(value)
     if isinstance(value, Mapping | list | tuple | set | frozenset):
-        return json.dumps(plain(dict(value) if isinstance(value, Mapping) else value), ensure_ascii=False, default=str)
+        return json_text(plain(dict(value) if isinstance(value, Mapping) else value), layout="spaced")
     if isinstance(value, Decimal):
         return float(value) if value.is_finite() and _fits_float(value) else str(value)
     return str(plain(value))

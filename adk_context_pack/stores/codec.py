@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import dataclasses
 import json
-from collections.abc import Mapping
-from datetime import date, time, timedelta
-from decimal import Decimal
-from enum import Enum
-from pathlib import PurePath
 from typing import Any, NamedTuple
-from uuid import UUID
 
-from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_json
 
+from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.errors import StoreError
 
 _ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
@@ -34,26 +26,18 @@ class Encoded(NamedTuple):
 
 
 def encode(value: Any) -> Encoded:
-    """`value` as compact JSON; NaN and infinities as the words that Python's `json` reads back.
-
-    Tuples and sets become lists, pydantic models and dataclasses objects, `Decimal`, dates and UUIDs their text, bytes
-    base64 text.
+    """Returns `value` as compact JSON in the spelling of `exact_json`.
 
     Raises:
         StoreError: the value holds something that has no JSON form, or is nested too deep for one.
     """
-    settled: list[type] = []
-
-    def settle(odd: Any) -> Any:
-        settled.append(type(odd))
-        return _plain(odd)
-
+    odd: list[type] = []
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=settle)
-        data = text.encode() if _is_utf8(text) else json.dumps(value, separators=(",", ":"), default=_plain).encode()
-    except (TypeError, ValueError, RecursionError) as error:
+        text = exact_json(value, on_odd=lambda found: odd.append(type(found)))
+    except Exception as error:
+        # A model or a sequence of the user's own may fail in any way, and its message may quote the result.
         raise StoreError(f"the result has no JSON form ({type(error).__name__})") from error
-    return Encoded(data, not settled)
+    return Encoded(without_surrogates(text).encode(), not odd)
 
 
 def decode(data: bytes | str) -> Any:
@@ -89,44 +73,8 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     return True
 
 
-def _is_utf8(text: str) -> bool:
-    # A lone surrogate: UTF-8 has no form for it, JSON's own escapes have.
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _has_plain_numbers(data: bytes) -> bool:
     # The marks may stand in texts as well.
     odd: list[str] = []
     json.loads(data, parse_constant=odd.append, parse_float=odd.append)
     return not any("+" in text or text in ("-0.0", "NaN", "Infinity", "-Infinity") for text in odd)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", by_alias=True)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, set | frozenset):
-        return list(value)
-    if isinstance(value, Enum):
-        return value.value
-    return _scalar(value)
-
-
-def _scalar(value: Any) -> Any:
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, Decimal | UUID | timedelta | PurePath):
-        return str(value)
-    if isinstance(value, bytes | bytearray):
-        return base64.b64encode(value).decode()
-    # numpy's numbers, without importing numpy.
-    if (item := getattr(value, "item", None)) is not None and not getattr(value, "ndim", 0):
-        return item()
-    raise TypeError(type(value).__name__)

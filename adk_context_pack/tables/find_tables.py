@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.shapes import fits, header_of, is_mcp, is_text, rows_of_blocks, with_rows
-from adk_context_pack.tables.text_tables import TextTable, read_text, to_json
+from adk_context_pack.tables.text_tables import TextTable, read_text
 
 _MAX_DEPTH = 12
 # Lists up to this long are looked into for tables within; a longer one is rows, and its length must cost nothing.
@@ -197,7 +198,7 @@ class _Walk:
         if not is_text(block):
             return block
         new = self._value(block["text"], keys)
-        return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else to_json(new)}
+        return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else json_text(new)}
 
 
 def _holds_rows(value: Sequence[Any]) -> bool:

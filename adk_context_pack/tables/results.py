@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.find_tables import Table, find_tables
-from adk_context_pack.tables.text_tables import read_text, to_json
+from adk_context_pack.tables.text_tables import read_text
 
 _ID_KEYS = ("query_id", "queryId", "id", "name")
 _ERROR_KEYS = ("error", "error_message", "errorMessage", "errors", "failure")
@@ -195,7 +196,7 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, Mapping) and isinstance(value.get("message"), str):
         value = value["message"]
-    text = value if isinstance(value, str) else to_json(value)
+    text = value if isinstance(value, str) else json_text(value)
     return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
 
 

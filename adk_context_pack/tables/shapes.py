@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import unique_names
-from adk_context_pack.tables.text_tables import read_text, to_json
+from adk_context_pack.tables.text_tables import read_text
 
 _MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 
@@ -34,7 +35,7 @@ def with_rows(blocks: Iterable[Any], shown: Any) -> Iterator[Any]:
             yield block
         elif not written:
             written = True
-            yield from ({**block, "text": row if isinstance(row, str) else to_json(row)} for row in rows)
+            yield from ({**block, "text": row if isinstance(row, str) else json_text(row)} for row in rows)
 
 
 def is_mcp(value: Mapping[Any, Any]) -> bool:

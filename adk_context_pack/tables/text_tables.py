@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
+from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.numbers import number_of, plain
 
@@ -39,11 +40,11 @@ class TextTable:
     def write(self, value: Any) -> Any:
         """`value` in the form of the text; what is no list of rows goes out as it is."""
         if self.form == "json":
-            return to_json(value)
+            return json_text(value)
         if not isinstance(value, (list, tuple)):
             return value
         if self.form == "lines":
-            return "\n".join(map(to_json, value))
+            return "\n".join(map(json_text, value))
         return to_csv(value, list(self.value[0]), delimiter=self.delimiter, newline=self.newline)
 
 
@@ -53,15 +54,6 @@ def read_text(text: str) -> TextTable | None:
     if (start, end) in {("[", "]"), ("{", "}")}:
         return _read_json(text)
     return _read_csv(text) if "\n" in text else None
-
-
-def to_json(value: Any) -> str:
-    """Compact JSON; what JSON cannot hold stands as text."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_default)
-    except (TypeError, ValueError):
-        # Keys that are no texts, or an object that holds itself.
-        return json.dumps(str(value), ensure_ascii=False)
 
 
 def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",", newline: str = "\n") -> str:
@@ -81,11 +73,6 @@ class _Lines:
 
     def __init__(self, lines: list[str]) -> None:
         self.write = lines.append
-
-
-def _default(value: Any) -> Any:
-    record = as_record(value)
-    return dict(record) if record else plain(value)
 
 
 def _read_json(text: str) -> TextTable | None:

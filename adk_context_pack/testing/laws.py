@@ -14,8 +14,8 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.token_estimate import payload_text
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.testing.picture import Picture, account_goes_on, account_lines, blocks_wait, picture
 
@@ -168,9 +168,9 @@ def _part_characters(part: types.Part) -> int:
     if part.text is not None:
         return len(part.text)
     if (called := part.function_call) is not None:
-        return len(called.name or "") + len(payload_text(called.args))
+        return len(called.name or "") + len(json_text(called.args))
     if (returned := part.function_response) is not None:
-        return len(returned.name or "") + len(payload_text(returned.response))
+        return len(returned.name or "") + len(json_text(returned.response))
     return len(repr(part.model_dump(exclude_none=True)))
 
 

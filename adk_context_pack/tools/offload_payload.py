@@ -11,7 +11,7 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.offered_tools import offered_tools
-from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 from adk_context_pack.errors import SettingError, positive
 from adk_context_pack.reports.cap_report import CapReport, cap_report, give_report, stays_whole
@@ -166,7 +166,7 @@ class OffloadPayload:
         return smaller if gains else result
 
     def _stub(self, branch: Branch, meter: TokenMeter, *, can_read: bool) -> str | None:
-        text = branch.value if isinstance(branch.value, str) else payload_text(branch.value)
+        text = branch.value if isinstance(branch.value, str) else json_text(branch.value)
         how = f"; read_payload(handle='{_NO_HANDLE}') reads and searches it" if can_read else f" as {_NO_HANDLE}"
         kind = "text" if isinstance(branch.value, str) else "JSON"
         mark = f"[{kind} of {len(text)} characters, shown in part. The whole is kept{how}]"

@@ -10,6 +10,8 @@ from typing import Any
 from google.genai import types
 from pydantic import BaseModel
 
+from adk_context_pack._json import settled
+
 Path = tuple[Any, ...]
 _MAX_DEPTH = 5
 _MAX_OPENED = 100
@@ -76,11 +78,8 @@ def as_plain(result: Any) -> Any:
     """A pydantic model or dataclass as a dict, so that its fields can be looked at; anything else as it is."""
     if isinstance(result, types.Part):
         return result
-    if isinstance(result, BaseModel):
-        return result.model_dump(mode="json", by_alias=True)
-    if dataclasses.is_dataclass(result) and not isinstance(result, type):
-        return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-    return result
+    is_record = isinstance(result, BaseModel) or dataclasses.is_dataclass(result)
+    return settled(result) if is_record and not isinstance(result, type) else result
 
 
 def holds_media(value: Any) -> bool:

@@ -9,7 +9,8 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 
 # By how bad they are: within the budget the first kinds come first. Plain words as logs write them, since searching
@@ -47,7 +48,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     parsed = _parsed(text)
     if parsed is not None:
         share = int(max_tokens * (1 - _TROUBLE_SHARE))
-        shape = payload_text(json_shape(parsed, max_tokens=share, counter=counter))
+        shape = json_text(json_shape(parsed, max_tokens=share, counter=counter))
         return _safe(
             "\n".join([f"JSON of this shape: {shape}", *_trouble(text, 0, len(text), int(budget * _TROUBLE_SHARE))])
         )
@@ -70,7 +71,7 @@ def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -
     shape: Any = None
     for depth, width, length in _SHAPES:
         shape = _shape(value, depth, width, length)
-        if count(payload_text(shape)) <= max_tokens:
+        if count(json_text(shape)) <= max_tokens:
             break
     return shape
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.sql.database import QueryAnswer
 
 _CHARACTERS_A_TOKEN = 2
@@ -22,7 +23,7 @@ def answer_reply(answer: QueryAnswer, *, notes: Sequence[str], max_tokens: int) 
         notes: what the model should know about the stored rows.
         max_tokens: the budget, as estimated.
     """
-    left = max_tokens - estimate_tokens(payload_text(answer.columns))
+    left = max_tokens - estimate_tokens(json_text(answer.columns))
     if left < max_tokens // 2:
         return {"error": f"The result has {len(answer.columns)} columns; name the ones that you need."}
     rows = _within(answer.rows, left)
@@ -65,7 +66,7 @@ def _names_within(names: Sequence[str], left: int) -> tuple[list[str], int]:
 def _within(rows: Sequence[list[Any]], left: int) -> list[list[Any]]:
     kept: list[list[Any]] = []
     for row in rows:
-        size = estimate_tokens(payload_text(row))
+        size = estimate_tokens(json_text(row))
         if size > left:
             # One row always comes, or a query for one long text would never be answered.
             return kept or [_shortened(row, left)]

@@ -12,7 +12,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack._json import json_text
 from adk_context_pack.errors import ContextPackError, QueryError, positive
 from adk_context_pack.stores.byte_cache import ByteCache
 from adk_context_pack.stores.handles import find_result
@@ -97,7 +97,7 @@ class ReadPayload(FunctionTool):
         if (known := _TEXTS.get(key)) is not None:
             return known
         value = await load_payload(context, result.handle)
-        text = value if isinstance(value, str) else payload_text(value)
+        text = value if isinstance(value, str) else json_text(value)
         return _TEXTS.get_or_make(key, lambda: (text, _BYTES_A_CHARACTER * len(text)))
 
 

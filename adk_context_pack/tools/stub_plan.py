@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 
@@ -32,7 +32,7 @@ class StubPlan:
         """Tokens of a value, by the counter as JSON with blanks in it, the longest form in which a provider gets it."""
         if self.counter is None:
             return TokenMeter().payload(value)
-        return self.counter(json.dumps(value, ensure_ascii=False, default=str))
+        return self.counter(json_text(value, layout="spaced"))
 
     def text_tokens(self, text: str) -> int:
         """Tokens of a text."""

@@ -31,8 +31,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adk_context_pack._adk.instruction import elide
+from adk_context_pack._json import view_json
 from adk_context_pack.errors import SettingError
-from adk_context_pack.views.compact_json import compact_json
 from adk_context_pack.views.select import Select, view_of
 from adk_context_pack.views.template import Slot
 
@@ -50,7 +50,7 @@ def render_view(value: Any, select: Select | None = None) -> str:
         SettingError: `select` is neither a function nor one of the forms above.
         Exception: whatever a function in `select` raises.
     """
-    return compact_json(view_of("render_view", select)(value))
+    return view_json(view_of("render_view", select)(value))
 
 
 class StateView:
@@ -82,12 +82,12 @@ class StateView:
         """
         try:
             value = state.get(self.key)
-            return "null" if value is None else compact_json(self._view(value))
+            return "null" if value is None else view_json(self._view(value))
         except Exception as exception:
             if strict:
                 raise
             logger.exception("the view of state key %s could not be made", self.key)
-            return compact_json({"error": f"no view of {self.key}: {type(exception).__name__}"})
+            return view_json({"error": f"no view of {self.key}: {type(exception).__name__}"})
 
 
 def _checked_key(owner: str, name: str, key: object) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import SettingError, estimate_tokens
-from adk_context_pack.conversation.token_estimate import payload_text
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import TokenMeter, valid_counter
 from tests.support.adk_contents import request_of
 
@@ -82,7 +82,7 @@ def test_what_json_cannot_hold_is_counted_by_its_leaves():
     deep = []
     for _ in range(5000):
         deep = [deep]
-    assert "loop" in payload_text(loop)
+    assert "loop" in json_text(loop)
     assert TokenMeter().payload(loop) > 0
     assert TokenMeter().payload({"deep": deep, (1, 2): object()}) > 0
 

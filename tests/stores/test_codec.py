@@ -95,9 +95,11 @@ def test_what_services_would_change_or_refuse_is_known(value, survives):
     assert survives_as_state(value, encode(value)) is survives
 
 
-@pytest.mark.parametrize("value", [object(), lambda: 1, {"a": iter([1])}, [10**5000], {(1, 2): 3}])
+@pytest.mark.parametrize(
+    "value", [object(), lambda: 1, {"a": iter([1])}, [10**5000], {1: 2, "1": 3, (1,): 4}, {object(): 1}]
+)
 def test_what_cannot_be_encoded_is_one_error(value):
-    """An object, a function, an iterator, an endless integer, a tuple as key: StoreError with no payload in it."""
+    """An object, a function, an iterator, an endless integer, an odd key: StoreError with no payload in it."""
     with pytest.raises(StoreError, match="no JSON form"):
         encode(value)
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.tools.payload_preview import json_shape, text_preview
 from tests.support.o200k import o200k
 from tests.support.payloads import NASTY_TEXTS
@@ -99,7 +100,7 @@ def test_a_shape_is_json_and_keeps_its_budget(value, budget):
     """The shape of any JSON is JSON again, and gives way in depth until it fits."""
     shape = json_shape(value, max_tokens=budget)
     assert json.loads(json.dumps(shape)) == shape
-    assert estimate_tokens(payload_text(shape)) <= budget
+    assert estimate_tokens(json_text(shape)) <= budget
 
 
 @pytest.mark.parametrize("text", ["", "short", *NASTY_TEXTS])

@@ -12,7 +12,8 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_text
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import SettingError
 from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.stores.payload_store import PayloadStore
@@ -66,7 +67,7 @@ async def test_a_cut_answer_says_so():
     assert by_rows["cut"].startswith("100 of 3000 rows")
     assert 0 < len(by_tokens["rows"]) < 90
     assert by_tokens["total_rows"] == 90
-    assert estimate_tokens(payload_text(by_tokens)) < 500
+    assert estimate_tokens(json_text(by_tokens)) < 500
 
 
 async def test_one_long_cell_is_clipped_and_can_be_read_on():
@@ -74,7 +75,7 @@ async def test_one_long_cell_is_clipped_and_can_be_read_on():
     text = "".join(f"word{i} " for i in range(20_000))
     first, rest = await ask([{"x": text}], "SELECT x FROM rows", "SELECT substr(x, -9) FROM rows")
     assert f"[{len(text)} characters" in first["rows"][0][0]
-    assert estimate_tokens(payload_text(first)) < 4200
+    assert estimate_tokens(json_text(first)) < 4200
     assert rest["rows"] == [[text[-9:]]]
 
 
@@ -92,7 +93,7 @@ async def test_a_list_of_columns_is_bounded():
     """Of thousands of columns an error names as many as its budget allows."""
     wide = [{f"a_rather_long_name_of_a_column_{i}": i for i in range(1500)}]
     error, all_columns = await ask(wide, "SELECT nope FROM rows", "SELECT * FROM rows")
-    assert estimate_tokens(payload_text(error)) < 2500
+    assert estimate_tokens(json_text(error)) < 2500
     assert "name the ones that you need" in all_columns["error"]
 
 
@@ -320,7 +321,7 @@ async def test_an_ambiguous_column_is_answered_with_the_tables():
 async def test_a_long_cell_fills_its_budget():
     """The one long cell of a row is clipped no shorter than it has to be."""
     (reply,) = await ask([{"x": "word " * 40_000}], "SELECT x FROM rows")
-    assert 1500 < estimate_tokens(payload_text(reply)) < 4200
+    assert 1500 < estimate_tokens(json_text(reply)) < 4200
 
 
 @pytest.mark.parametrize("value", [{"rows": []}, {"campaigns": [], "note": "none found"}])

@@ -1,0 +1,246 @@
+"""Writes any Python value as JSON: the one place that decides how a date, an enum or a model is spelled.
+
+Stores, counters, tools, views and reports write through here, so that a result reads the same wherever it was kept.
+Reading what was written and writing it again gives the same text.
+
+| value | in JSON |
+| --- | --- |
+| date, time, datetime | ISO 8601 text |
+| `Decimal`, `Fraction`, `UUID`, path, IP address, `timedelta`, pydantic's own types | its text |
+| enum | its value |
+| pydantic model, dataclass | object of its fields, by alias where there is one |
+| tuple, set | list, a set in sorted order |
+| bytes | base64 text (in `view_json` the size) |
+| exception | its message |
+| numbers and arrays of numpy and pandas | numbers and lists, a missing value is null |
+| NaN, infinity | the words that Python's `json` reads back (in `view_json` texts) |
+| key that is not a text | the text of the key |
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import fractions
+import ipaddress
+import json
+import math
+import pathlib
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel
+
+Layout = Literal["compact", "spaced", "indented"]
+
+_LAYOUTS: Final[Mapping[str, dict[str, Any]]] = {
+    "compact": {},
+    "spaced": {"separators": None},
+    "indented": {"separators": None, "indent": 1},
+}
+_IP = (ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network)
+_BY_TEXT = (decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath, dt.timedelta, *_IP)
+_BYTES = (bytes, bytearray, memoryview)
+_MAX_DEPTH = 100
+_MAX_INTEGER_BITS = 10_000
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+# The errors of `json.dumps`: an unknown type or key, a circle or a number it refuses, and great depth.
+_REFUSALS = (TypeError, ValueError, RecursionError)
+
+
+def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> str:
+    """Returns `value` as compact JSON that reads back as what it means.
+
+    Args:
+        value: any Python value. It is read and never changed.
+        on_odd: called with each value that JSON has no form for.
+
+    Raises:
+        TypeError: a value or a key has no form here, such as an object, a function or an iterator.
+        ValueError: the value contains itself, or an integer is longer than Python writes.
+        RecursionError: the value is nested deeper than Python follows.
+    """
+
+    def settle(odd: Any) -> Any:
+        if on_odd is not None:
+            on_odd(odd)
+        return settled(odd)
+
+    try:
+        return _dump(value, settle)
+    except TypeError:
+        # The walk costs many times what the C encoder does, and only odd keys need it.
+        walked = _Walk(settle, cut=False)(value)
+        if on_odd is not None:
+            on_odd(value)
+        return _dump(walked, settle)
+
+
+def json_text(value: Any, *, layout: Layout = "compact") -> str:
+    """Returns `value` as JSON for counters, previews and pages, and never fails.
+
+    Where `exact_json` gives a text, this is the same text. Anything else shows as `<TypeName>`, since a `repr` may hold
+    an address that differs from run to run. A value inside itself shows as `<circular>`.
+
+    Args:
+        value: any Python value. It is read and never changed.
+        layout: "compact" without blanks, "spaced" with a blank after commas and colons, "indented" over lines.
+    """
+    try:
+        return _dump(value, _shown, **_LAYOUTS[layout])
+    except _REFUSALS:
+        return _dump(_Walk(_shown)(value), _shown, **_LAYOUTS[layout])
+
+
+def view_json(value: Any) -> str:
+    """Returns `value` as compact JSON for a prompt, and never fails.
+
+    It is `json_text` with three differences: every client can encode it and every parser reads it (NaN and infinities
+    are texts, lone surrogates are escapes), and bytes show as their size, such as `<12 bytes>`.
+
+    Args:
+        value: any Python value. It is read and never changed.
+    """
+    try:
+        text = _dump(value, _viewed, allow_nan=False)
+    except _REFUSALS:
+        text = _dump(_Walk(_viewed, nan_is_text=True)(value), _viewed, allow_nan=False)
+    return without_surrogates(text)
+
+
+def without_surrogates(text: str) -> str:
+    """Returns JSON with lone surrogates as escapes, since UTF-8 has no form for them; the JSON says the same."""
+    return text if text.isascii() else _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def settled(value: Any) -> Any:
+    """Returns what JSON holds in the place of one value that it cannot. The members of containers stay as they are.
+
+    Raises:
+        TypeError: the value has no form in JSON.
+    """
+    if isinstance(value, dt.date | dt.time):
+        # pandas counts its missing moment among the moments, and it alone differs from itself.
+        return value.isoformat() if value == value else None  # noqa: PLR0124
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, _BY_TEXT):
+        return str(value)
+    if isinstance(value, _BYTES):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, AbstractSet):
+        return sorted(value, key=json_text)
+    if isinstance(value, Sequence):
+        return list(value)
+    return _object(value)
+
+
+def _object(value: Any) -> Any:
+    kind = type(value)
+    if isinstance(value, BaseModel):
+        return value.model_dump(by_alias=True, warnings=False)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, BaseException):
+        return str(value) or kind.__name__
+    if kind.__name__ == "NAType":
+        return None
+    # numpy gives moments in nanoseconds as bare integers, and has a text for each.
+    if kind.__name__ in ("datetime64", "timedelta64"):
+        return str(value) if value == value else None  # noqa: PLR0124
+    # The numbers and arrays of numpy, pandas and others, without importing any of them.
+    for name in ("tolist", "item"):
+        method = getattr(value, name, None)
+        if callable(method) and not isinstance(value, type):
+            return method()
+    # URLs, secrets and other types of pydantic.
+    if hasattr(kind, "__get_pydantic_core_schema__"):
+        return str(value)
+    raise TypeError(kind.__name__)
+
+
+def _shown(value: Any) -> Any:
+    try:
+        return settled(value)
+    except Exception:
+        # A model or a sequence of the user's own may fail in any way.
+        return f"<{type(value).__name__}>"
+
+
+def _viewed(value: Any) -> Any:
+    return f"<{len(value)} bytes>" if isinstance(value, _BYTES) else _shown(value)
+
+
+def _dump(value: Any, settle: Callable[[Any], Any], **options: Any) -> str:
+    return json.dumps(value, **{"ensure_ascii": False, "separators": (",", ":"), "default": settle, **options})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Walk:
+    """Turns a value into what `_dump` takes; with `cut`, circles, depth and huge integers become words."""
+
+    settle: Callable[[Any], Any]
+    cut: bool = True
+    nan_is_text: bool = False
+
+    def __call__(self, value: Any, above: tuple[int, ...] = ()) -> Any:
+        if value is None or isinstance(value, str | bool):
+            return value
+        if isinstance(value, int | float):
+            return self._number(value)
+        if id(value) in above:
+            if self.cut:
+                return "<circular>"
+            raise ValueError("Circular reference detected")
+        if self.cut and len(above) >= _MAX_DEPTH:
+            return _leaves_of(value)
+        inner = (*above, id(value))
+        if isinstance(value, Mapping):
+            items = {self._key(key): self(item, inner) for key, item in value.items()}
+            if len(items) < len(value) and not self.cut:
+                raise ValueError("two keys have the same text")
+            return items
+        if isinstance(value, list | tuple):
+            return [self(item, inner) for item in value]
+        if isinstance(value, AbstractSet):
+            return sorted((self(item, inner) for item in value), key=json_text)
+        return self(self.settle(value), inner)
+
+    def _number(self, value: float) -> Any:
+        if isinstance(value, enum.Enum):
+            return self._number(value.value)
+        if isinstance(value, int):
+            huge = self.cut and value.bit_length() >= _MAX_INTEGER_BITS
+            return f"<integer of {value.bit_length()} bits>" if huge else value
+        if not self.nan_is_text or math.isfinite(value):
+            return value
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+    def _key(self, key: Any) -> str:
+        if isinstance(key, str):
+            return key
+        if key is None or isinstance(key, bool | int | float):
+            return json.dumps(self._number(key) if isinstance(key, int | float) else key).strip('"')
+        standin = list(key) if isinstance(key, tuple) else self.settle(key)
+        return standin if isinstance(standin, str) else json_text(standin)
+
+
+def _leaves_of(value: Any) -> str:
+    """Returns the leaves of what lies too deep as one text, so that a counter misses nothing."""
+    stack, seen, leaves = [value], set(), []
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, dict | list | tuple):
+            leaves.append(item if isinstance(item, str) else json_text(item))
+        elif id(item) not in seen:
+            seen.add(id(item))
+            stack.extend([*item, *item.values()] if isinstance(item, dict) else item)
+    return f"<nested too deeply: {','.join(leaves)}>" if leaves else "<nested too deeply>"
