@@ -1,0 +1,194 @@
+"""Ranks passages of texts for a query, in an index that grows by appending."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from adk_context_pack.search.passages import passages
+from adk_context_pack.search.phrases import Phrase, split_query
+from adk_context_pack.search.terms import content_terms, terms
+
+_SATURATION, _LENGTH_SHARE = 1.2, 0.75
+_NEIGHBOUR_SHARE = 0.3
+_TERM_BYTES, _POSTING_BYTES, _PASSAGE_BYTES = 300, 6, 40
+
+Keep = Callable[[int], bool]
+"""Tells by the number of a text whether the text may be found."""
+
+
+class Hit(NamedTuple):
+    """One passage that a query found.
+
+    Attributes:
+        text: the number of the text, as `add` returned it.
+        passage: the number of the passage, for `RankedIndex.span` and `excerpts`.
+        score: how well it fits; comparable within one query alone.
+    """
+
+    text: int
+    passage: int
+    score: float
+
+
+class RankedIndex:
+    """Holds texts, cut into passages, and ranks the passages with BM25.
+
+    The score is that of S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
+    Foundations and Trends in Information Retrieval 3(4), 2009, section 3, with k1 = 1.2 and b = 0.75. The inverse
+    document frequency is `ln(1 + (N - n + 0.5) / (n + 0.5))`, which is never negative. A passage also gets a share of
+    the scores of the passages right before and after it.
+
+    Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
+    given all of them at once.
+
+    Args:
+        passage_size: how many characters a passage has at most.
+
+    Attributes:
+        texts: the texts, in the order in which they were added.
+    """
+
+    def __init__(self, *, passage_size: int = 240) -> None:
+        self._size = passage_size
+        self.texts: list[str] = []
+        self._text_of = array("I")
+        self._first: list[int] = []
+        self._spans: list[tuple[int, int]] = []
+        self._lengths = array("I")
+        self._total = 0
+        self._places: dict[str, array[int]] = {}
+        self._counts: dict[str, array[int]] = {}
+        self._norms: list[float] = []
+        self._characters = self._postings = 0
+
+    def add(self, text: str, *, title: str = "") -> int:
+        """Adds a text and returns its number.
+
+        Args:
+            text: the text.
+            title: a name under which each passage of the text is found as well.
+        """
+        number = len(self.texts)
+        self.texts.append(text)
+        self._first.append(len(self._spans))
+        self._characters += len(text)
+        named = terms(title)
+        for start, end in passages(text, self._size) if text else [(0, 0)]:
+            self._add_passage(number, (start, end), Counter(named + terms(text[start:end])))
+        return number
+
+    def _add_passage(self, text: int, span: tuple[int, int], counts: Counter[str]) -> None:
+        place = len(self._spans)
+        self._text_of.append(text)
+        self._spans.append(span)
+        length = counts.total()
+        self._lengths.append(length)
+        self._total += length
+        self._postings += len(counts)
+        for term, count in counts.items():
+            if term not in self._places:
+                self._places[term], self._counts[term] = array("I"), array("H")
+            self._places[term].append(place)
+            self._counts[term].append(min(count, 65_535))
+
+    def __len__(self) -> int:
+        """The number of passages."""
+        return len(self._spans)
+
+    @property
+    def bytes(self) -> int:
+        """About what the index holds in memory."""
+        terms_, passages_ = len(self._places) * _TERM_BYTES, len(self._spans) * _PASSAGE_BYTES
+        return self._characters + terms_ + passages_ + self._postings * _POSTING_BYTES
+
+    def span(self, passage: int) -> tuple[int, int, int]:
+        """Returns the number of a passage's text, and where in it the passage starts and ends."""
+        return self._text_of[passage], *self._spans[passage]
+
+    def search(self, query: str, *, keep: Keep | None = None, limit: int = 50) -> list[Hit]:
+        """Returns the passages that fit `query`, best first, and the newer first among equals.
+
+        Args:
+            query: words, or a question. What is in double quotes must occur exactly, but for case and white space. A
+                query none of whose words is indexed is looked for as it is written.
+            keep: tells by a text's number whether it counts; None for all.
+            limit: how many hits are returned at most.
+        """
+        words, phrases = split_query(query)
+        scores = self._scores(content_terms(words))
+        if phrases or (words and not scores):
+            scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
+        elif keep is not None:
+            text_of, kept = self._text_of, _Kept(keep)
+            scores = {place: score for place, score in scores.items() if kept[text_of[place]]}
+        best = _best(scores, scores, 4 * limit)
+        around = {near for place in best for near in (place - 1, place, place + 1) if near in scores}
+        smooth = {place: self._with_neighbours(place, scores) for place in around}
+        return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, smooth, limit)]
+
+    def _with_neighbours(self, place: int, scores: Mapping[int, float]) -> float:
+        return scores[place] + _NEIGHBOUR_SHARE * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
+
+    def _exact(self, phrases: Collection[str], keep: Keep | None) -> set[int]:
+        """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
+        wanted = [Phrase(phrase) for phrase in phrases]
+        # Texts that hold a phrase word for word hold its terms. Where none does, it may begin or end within a word.
+        for numbers in (self._texts_with(phrases), range(len(self.texts))):
+            found: set[int] = set()
+            for number in numbers:
+                places = [list(phrase.places(self.texts[number])) for phrase in wanted]
+                if all(places) and (keep is None or keep(number)):
+                    found.update(self._passage_at(number, place) for group in places for place in group)
+            if found:
+                return found
+        return set()
+
+    def _texts_with(self, phrases: Collection[str]) -> set[int]:
+        """Returns the texts that hold the rarest of the phrases' terms that are indexed at all."""
+        indexed = (self._places[term] for phrase in phrases for term in terms(phrase) if term in self._places)
+        return {self._text_of[place] for place in min(indexed, key=len, default=())}
+
+    def _passage_at(self, text: int, offset: int) -> int:
+        first = self._first[text]
+        stop = self._first[text + 1] if text + 1 < len(self._first) else len(self._spans)
+        return bisect_right(self._spans, (offset, len(self.texts[text])), first, stop) - 1
+
+    def _scores(self, wanted: Iterable[str]) -> dict[int, float]:
+        norms, scores, number = self._current_norms(), dict[int, float](), len(self._spans)
+        for term in wanted:
+            if (places := self._places.get(term)) is None:
+                continue
+            weight = math.log(1 + (number - len(places) + 0.5) / (len(places) + 0.5)) * (_SATURATION + 1)
+            for place, count in zip(places, self._counts[term], strict=True):
+                scores[place] = scores.get(place, 0.0) + weight * count / (count + norms[place])
+        return scores
+
+    def _current_norms(self) -> list[float]:
+        # The mean length changes with each passage, so the norms wait for the first search after it.
+        if len(self._norms) != len(self._lengths):
+            mean = self._total / len(self._lengths) or 1.0
+            base, share = _SATURATION * (1 - _LENGTH_SHARE), _SATURATION * _LENGTH_SHARE / mean
+            self._norms = [base + share * length for length in self._lengths]
+        return self._norms
+
+
+class _Kept(dict[int, bool]):
+    """Asks `keep` once for each text."""
+
+    def __init__(self, keep: Keep) -> None:
+        super().__init__()
+        self._keep = keep
+
+    def __missing__(self, text: int) -> bool:
+        self[text] = kept = self._keep(text)
+        return kept
+
+
+def _best(places: Iterable[int], scores: Mapping[int, float], limit: int) -> list[int]:
+    return heapq.nlargest(limit, places, key=lambda place: (scores[place], place))

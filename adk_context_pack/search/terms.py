@@ -1,0 +1,109 @@
+"""Splits a text into the terms by which it is indexed and found."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+
+import regex  # type: ignore[import-untyped]
+
+from adk_context_pack.search.stem import stem
+
+# One word may hold joints, so that identifiers, e-mail addresses, paths, dates and amounts stay one term.
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:[._@/:+#'-][A-Za-z0-9]+|,[0-9]{3}(?![0-9])|_+[A-Za-z0-9]+)*")
+_UNIT = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}]*"
+_WORD = regex.compile(rf"{_UNIT}(?:[._@/:+#'\u2019-]{_UNIT}|,[0-9]{{3}}(?![0-9])|_+{_UNIT})*")
+_PIECE = regex.compile(_UNIT)
+_CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
+# Scripts that are written without spaces, or that join particles to words.
+_UNSPACED_SCRIPTS = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_UNSPACED = regex.compile(f"[{_UNSPACED_SCRIPTS}]")
+_RUN = regex.compile(f"[{_UNSPACED_SCRIPTS}]+|[^{_UNSPACED_SCRIPTS}]+")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_LONGEST_CACHED, _LONGEST_CAMEL, _LONGEST_WHOLE = 64, 40, 200
+
+_COMMON = """
+a about also am an and any are as at be been being but by can could did do does for from had has have he her him his how
+i if in into is it its just me my of on or our out please she should so some than that the their them then there these
+they this those to too up us was we were what when where which who whom whose why will with would you your
+"""
+STOP_WORDS = frozenset(map(stem, _COMMON.split()))
+"""Words that a question has in any case. They count only in a query that has nothing else."""
+
+
+def terms(text: str) -> list[str]:
+    """Returns the terms of `text`, in order, repeated as often as they occur.
+
+    Words are folded (case, width, accents) and stemmed as English. Identifiers and numbers are terms as a whole
+    and in parts: `ORD-4711` gives `ord-4711`, `ord` and `4711`. The same holds for camelCase, snake_case, e-mail
+    addresses, paths, dates and amounts. Chinese, Japanese, Korean and scripts without spaces give single characters and
+    pairs of neighbours.
+
+    Args:
+        text: any text. The time is linear in its length.
+    """
+    found: list[str] = []
+    plain = text.isascii()
+    for word in _ASCII_WORD.findall(text) if plain else _WORD.findall(unicodedata.normalize("NFKC", text)):
+        found += _cached(word) if len(word) <= _LONGEST_CACHED else _of_word(word)
+    return found
+
+
+def content_terms(query: str) -> list[str]:
+    """Returns the distinct terms of `query` that say what it is about, or all of them where none does.
+
+    Args:
+        query: what is searched for.
+    """
+    distinct = list(dict.fromkeys(terms(query)))
+    return [term for term in distinct if term not in STOP_WORDS] or distinct
+
+
+def _of_word(word: str) -> tuple[str, ...]:
+    if word.isascii() and word.isalpha() and (word.isupper() or word[1:].islower()):
+        return (stem(word.lower()),)
+    if not word.isascii() and _UNSPACED.search(word):
+        return tuple(_of_runs(word))
+    return tuple(dict.fromkeys(_whole_and_parts(word)))
+
+
+_cached = lru_cache(maxsize=1 << 16)(_of_word)
+
+
+def _of_runs(word: str) -> Iterator[str]:
+    for run in _RUN.findall(word):
+        if _UNSPACED.match(run):
+            yield from run
+            yield from map("".join, pairwise(run))
+        else:
+            for piece in _WORD.findall(run):
+                yield from _whole_and_parts(piece)
+
+
+def _whole_and_parts(word: str) -> Iterator[str]:
+    word = _without_apostrophe(word)
+    folded = _fold(word)
+    pieces = _PIECE.findall(word)
+    if len(pieces) == 1 and folded.isalpha():
+        yield stem(folded)
+    elif len(word) <= _LONGEST_WHOLE:
+        yield folded.replace(",", "")
+    for piece in pieces:
+        parts = _CAMEL.findall(piece) if len(piece) <= _LONGEST_CAMEL else [piece]
+        yield from (stem(_fold(part)) for part in parts)
+        if len(pieces) > 1 and len(parts) > 1:
+            yield stem(_fold(piece))
+
+
+def _without_apostrophe(word: str) -> str:
+    plain = word.replace("\u2019", "'")
+    return plain.removesuffix("'s").removesuffix("'S").replace("'", "")
+
+
+def _fold(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word.casefold())))

@@ -1,0 +1,134 @@
+"""The ranked index: BM25 over passages, grown by appending."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack.search.ranked_index import RankedIndex
+from adk_context_pack.search.terms import content_terms, terms
+
+WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta", "ORD-4711", "4711", "東京", "red", "reds"])
+TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), max_size=8)
+
+
+def index_of(texts, **settings):
+    index = RankedIndex(**settings)
+    for text in texts:
+        index.add(text)
+    return index
+
+
+def found(index, query, **settings):
+    return [hit.text for hit in index.search(query, **settings)]
+
+
+@given(TEXTS, TEXTS, st.lists(WORDS, min_size=1, max_size=4).map(" ".join))
+def test_an_index_that_grew_equals_one_made_at_once(first, then, query):
+    """Searching in between, and adding later, changes neither hits nor scores."""
+    grown = index_of(first, passage_size=20)
+    grown.search(query)
+    for text in then:
+        grown.add(text)
+    at_once = index_of(first + then, passage_size=20)
+    assert grown.search(query) == at_once.search(query)
+    assert (len(grown), grown.bytes, grown.texts) == (len(at_once), at_once.bytes, at_once.texts)
+
+
+@given(TEXTS, st.lists(WORDS, min_size=1, max_size=4).map(" ".join))
+def test_scores_are_those_of_the_formula(texts, query):
+    """Each text of one passage has the sum of the formula's terms, and 0.3 of what its neighbours have."""
+    index = index_of(texts)
+    documents = [terms(text) for text in texts]
+    mean = sum(map(len, documents)) / max(1, len(documents))
+
+    def score(document):
+        total = 0.0
+        for term in content_terms(query):
+            holding = sum(term in other for other in documents)
+            count = document.count(term)
+            idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
+            if count:
+                total += idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * len(document) / mean))
+        return total
+
+    plain = [0.0, *map(score, documents), 0.0]
+    wanted = {n: plain[n + 1] + 0.3 * (plain[n] + plain[n + 2]) for n in range(len(documents)) if plain[n + 1]}
+    assert {hit.text: hit.score for hit in index.search(query)} == pytest.approx(wanted)
+
+
+def test_rare_words_and_short_passages_weigh_more():
+    """The passage with the rare word is first, then the short one with the common word."""
+    index = index_of(["common words here and there, long and long", "other", "common", "other", "common rare"])
+    assert found(index, "What is common and rare?") == [4, 2, 0]
+
+
+def test_the_newer_is_first_among_equals():
+    """Passages with one score are given newest first."""
+    assert found(index_of(["red", "x", "red", "x", "red"]), "red")[0] == 4
+    assert found(index_of(["red", "x", "y", "red"]), "red") == [3, 0]
+
+
+def test_finds_by_parts_of_identifiers():
+    """The number alone finds the order, and so does the whole identifier."""
+    index = index_of(["ORD-4711 left", "ORD-9999 left", "getUserName failed"])
+    assert found(index, "4711") == [0]
+    assert found(index, "ord-9999")[0] == 1
+    assert found(index, "user name") == [2]
+
+
+def test_finds_chinese_and_japanese_by_pairs():
+    """A word within a sentence without spaces is found, and a single character too."""
+    index = index_of(["昨日東京に行きました", "大阪は雨です"])
+    assert found(index, "東京") == [0]
+    assert found(index, "雨") == [1]
+
+
+def test_a_phrase_must_occur_exactly():
+    """Words in quotes count only in this order, in each text that has all phrases; the best is still first."""
+    index = index_of(["the red big cat", "a big red cat", "Big\nRed cats, big red dogs and dogs", "big"])
+    assert sorted(found(index, '"big red" dogs')) == [1, 2]
+    assert found(index, '"big red" dogs')[0] == 2
+    assert found(index, '"big red" "dogs and"') == [2]
+    assert found(index, '"g re"') == [2, 1]
+    assert found(index, '"no such"') == []
+
+
+def test_a_phrase_is_placed_in_its_passage():
+    """The hit is the passage in which the phrase begins."""
+    index = index_of(["filler one. " * 5 + "needle in hay. " + "filler two. " * 5], passage_size=30)
+    (hit,) = index.search('"needle in"')
+    text, start, end = index.span(hit.passage)
+    assert "needle in" in index.texts[text][start:end]
+
+
+def test_words_that_are_not_indexed_are_looked_for_as_written():
+    """A part of a word, or signs alone, are found where no word fits."""
+    index = index_of(["confirmation: XJ-29Q8", "a => b"])
+    assert found(index, "J-29Q") == [0]
+    assert found(index, "=>") == [1]
+    assert found(index, "zzz") == []
+    assert found(index, " ") == []
+
+
+def test_filters_and_limits_are_kept():
+    """Only texts that the caller keeps are found, for words and phrases, and no more than asked for."""
+    index = index_of([f"needle {number}" for number in range(20)])
+    assert sorted(found(index, "needle", keep=lambda text: text % 5 == 0)) == [0, 5, 10, 15]
+    assert found(index, '"needle 7"', keep=lambda text: text != 7) == []
+    assert len(found(index, "needle", limit=3)) == 3
+
+
+def test_a_title_finds_every_passage():
+    """What a text is called finds it, though the text does not say it."""
+    index = RankedIndex()
+    index.add("Oslo, 120 euros", title="find_flights")
+    index.add("Oslo, 3 stars", title="find_hotels")
+    assert found(index, "flights to Oslo")[0] == 0
+
+
+def test_an_empty_index_and_an_empty_text_find_nothing():
+    """Neither is an error."""
+    assert found(RankedIndex(), "x") == []
+    assert found(index_of([""]), "x") == []
