@@ -1,6 +1,6 @@
-"""The wall's part for instructions: how ADK fills in a template, and how it labels an instruction among the contents.
+"""Knows how ADK fills in an instruction template, and how it labels an instruction among the contents.
 
-What is private in ADK is probed by attribute; each release is met by what it does.
+Private names of ADK are probed by attribute, never by version number.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from google.adk.utils import instructions_utils
 from google.genai import types
 
 BRACES: re.Pattern[str] = getattr(instructions_utils, "_TEMPLATE_VAR_PATTERN", re.compile(r"{+[^{}]*}+"))
-"""What ADK takes for a brace expression; from 2.9.0 on not where `$`, `{` or a backslash stands before it."""
+"""ADK's pattern of a brace expression. From 2.9.0 on, it excludes those after `$`, `{` or a backslash."""
 
 _label = getattr(adk_instructions, "_label_dynamic_instruction", None)
 _HOLE = "\0"
@@ -24,17 +24,17 @@ LABEL_BEGIN, LABEL_END = _label(_HOLE).split(_HOLE) if _label else ("", "")
 
 
 def elide(text: str) -> str:
-    """`text` with ADK's own instruction markers taken out, as ADK does before it labels an instruction."""
+    """Removes ADK's own instruction markers from `text`, as ADK does before it labels an instruction."""
     if _label is None or "<<<" not in text:
         return text
     return str(_label(text))[len(LABEL_BEGIN) : -len(LABEL_END)]
 
 
 def inject(template: str, context: CallbackContext) -> str | None:
-    """`template` with state filled in by ADK's own code; None where that cannot be done here and now.
+    """Fills state into `template` with ADK's own code. Returns None if that would have to wait.
 
-    ADK's function is a coroutine that waits for nothing unless the template names an artifact of a slow service, so
-    one step runs it to its end. A callback that ADK calls synchronously must not wait.
+    ADK's function is a coroutine that only waits if the template names an artifact of a slow service, so one step runs
+    it to its end. A callback that ADK calls synchronously must not wait.
     """
     if "{" not in template:
         return template
@@ -52,21 +52,21 @@ def inject(template: str, context: CallbackContext) -> str | None:
 
 
 def agent_of(context: CallbackContext | None) -> Any:
-    """The agent whose request is being made, or None."""
+    """Returns the agent whose request is being made, or None."""
     return getattr(getattr(context, "_invocation_context", None), "agent", None)
 
 
 def global_instructions(context: CallbackContext, agent: Any) -> Iterator[Any]:
-    """The instructions that stand before the agent's own, in the order in which they stand, as they were declared."""
+    """Yields the instructions that ADK puts before the agent's own, in order, as the app declared them."""
     manager = getattr(getattr(context, "_invocation_context", None), "plugin_manager", None)
-    # Each plugin puts its text in front, so the last one stands first.
+    # Each plugin puts its text in front, so the last one comes first.
     for plugin in reversed(getattr(manager, "plugins", None) or ()):
         yield getattr(plugin, "global_instruction", None)
     yield getattr(getattr(agent, "root_agent", None), "global_instruction", None)
 
 
 def static_texts(agent: Any) -> Iterator[str]:
-    """The texts of an agent's `static_instruction`."""
+    """Yields the texts of an agent's `static_instruction`."""
     static = getattr(agent, "static_instruction", None)
     if isinstance(static, types.Content):
         static = static.parts
@@ -77,5 +77,5 @@ def static_texts(agent: Any) -> Iterator[str]:
 
 
 def identity_of(agent: Any) -> str:
-    """The line that ADK puts after the agent's instruction, where it puts one."""
+    """Returns the line that ADK may put after the agent's instruction."""
     return f'You are an agent. Your internal name is "{getattr(agent, "name", "")}".'

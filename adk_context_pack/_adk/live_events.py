@@ -8,9 +8,9 @@ from google.adk.events.event import Event
 
 
 def live_events(events: Sequence[Event]) -> Sequence[Event]:
-    """`events` without those that a rewind has annulled, oldest first, as ADK's own content builder sees them.
+    """Returns `events` without those that a rewind has annulled, oldest first, as ADK's content builder sees them.
 
-    Without a rewind these are the events themselves.
+    Without a rewind, it returns `events` itself.
     """
     if not any(map(_rewound, events)):
         return events
@@ -30,6 +30,6 @@ def live_events(events: Sequence[Event]) -> Sequence[Event]:
 
 
 def _rewound(event: Event) -> str | None:
-    """The id of the invocation before which the session goes on, for the event of a rewind."""
+    """Returns the id of the invocation before which the session goes on, if `event` is a rewind."""
     # The attribute came with the releases that can rewind.
     return getattr(event.actions, "rewind_before_invocation_id", None)

@@ -1,7 +1,7 @@
-"""The wall: what differs between ADK releases, and what ADK keeps private but writes into every request.
+"""Holds what differs between ADK releases, and what ADK keeps private but writes into every request.
 
-Nothing here asks for a version number; a feature is probed by its attribute, so a release in between, or one to come,
-is met by what it does.
+Nothing here asks for a version number. Each feature is probed by its attribute, so that releases in between and future
+ones are handled by what they do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PLAIN_PREAMBLE = "For context:"
 QUOTE_BEGIN = "<<<BEGIN_QUOTED_AGENT_CONTENT>>>"
 QUOTE_END = "<<<END_QUOTED_AGENT_CONTENT>>>"
 QUOTE_ELIDED = "<<<ELIDED_MARKER>>>"
-"""ADK's fence from 2.8.0 on (google/adk/flows/llm_flows/_fencing.py); older releases have none."""
+"""ADK's fence from 2.8.0 on (google/adk/flows/llm_flows/_fencing.py). Older releases have none."""
 
 FENCED_PREAMBLE = (
     "For context: below is a transcript of what another agent did, quoted"
@@ -31,34 +31,34 @@ FENCED_PREAMBLE = (
 
 
 def is_foreign(event: Event, agent_name: str) -> bool:
-    """Whether ADK may show `event` to the agent as somebody else's.
+    """Tells whether ADK may relay `event` to the agent as another author's.
 
-    A user-authored function response counts: from 2.0.0 a submitted result of another agent's long-running call is
-    relayed under the label `[user]`.
+    A user-authored function response counts. From 2.0.0 on, ADK relays a submitted result of another agent's
+    long-running call under the label `[user]`.
     """
     if event.author == "user":
         return bool(event.content and any(part.function_response for part in event.content.parts or ()))
-    # In live sessions ADK relays the agent's own events as well; the attribute came with 2.x.
+    # In live sessions ADK relays the agent's own events as well. The attribute came with 2.x.
     return event.author != agent_name or bool(getattr(event, "live_session_id", None))
 
 
 def is_isolated(context: CallbackContext | None) -> bool:
-    """Whether the agent runs on a task of its own (2.x), whose input ADK puts first, and no user message with it."""
+    """Tells whether the agent runs an isolated task (2.x). ADK then puts the input first, without user message."""
     invocation = getattr(context, "_invocation_context", None)
     return getattr(invocation, "isolation_scope", None) is not None
 
 
 def is_live(context: object) -> bool:
-    """Whether the run is a live one, in which ADK ignores a changed request."""
+    """Tells whether the run is live. In a live run ADK ignores a changed request."""
     invocation = getattr(context, "_invocation_context", context)
     return getattr(invocation, "live_request_queue", None) is not None
 
 
 def outermost_invocation(context: Any) -> Any:
-    """ADK's invocation context behind any context; within an `AgentTool`, that of the agent that called it.
+    """Returns the invocation context behind any context. Within an `AgentTool`, this is that of the calling agent.
 
-    A child agent has services of its own that end with the call: its session is in memory, its artifacts are those of
-    its parent. What is kept in it is in the end kept by the parent's services.
+    A child agent has an in-memory session that ends with the call, and it forwards artifacts to its parent. Data that
+    must last is therefore kept with the parent's services.
     """
     invocation = getattr(context, "_invocation_context", context)
     # ADK's ForwardingArtifactService exists in a child even if the parent has no service to forward to.

@@ -18,7 +18,7 @@ _SETTINGS = frozenset(inspect.signature(_build).parameters)
 
 
 def is_model_call(event: Event) -> bool:
-    """Whether an event is what a model answered."""
+    """Tells whether an event is a model's answer."""
     content = event.content
     if event.author == "user" or event.partial or content is None or content.role != "model" or not content.parts:
         return False
@@ -27,10 +27,10 @@ def is_model_call(event: Event) -> bool:
 
 
 def contents_for(event: Event, before: Sequence[Event]) -> list[types.Content]:
-    """The contents that ADK builds for the agent behind `event` from the events before it.
+    """Builds the contents for the agent behind `event` from the events before it, with ADK's own code.
 
     Raises:
-        ValueError: ADK refuses these events; older releases do where a result has no call.
+        ValueError: ADK refuses these events. Older releases do so where a result has no call.
     """
     more: dict[str, Any] = {}
     if "isolation_scope" in _SETTINGS:
@@ -39,7 +39,7 @@ def contents_for(event: Event, before: Sequence[Event]) -> list[types.Content]:
 
 
 def request_of(event: Event, contents: list[types.Content]) -> LlmRequest:
-    """A request with `contents`; a session holds neither instructions nor tool declarations."""
+    """Makes a request with `contents`. A session holds neither instructions nor tool declarations."""
     # A copy of an empty one, since there is nothing to validate, and pydantic would copy the list.
     model = getattr(event, "model_version", None) or ""
     return _EMPTY.model_copy(update={"model": model, "contents": contents})

@@ -16,7 +16,7 @@ from adk_context_pack.views.state_view import StateView
 
 
 class CompactStateStep(BaseAgent):
-    """Writes the compact JSON view of the state value `key` to state, under `output_key`, and says nothing.
+    """Writes the compact JSON view of the state value `key` to state, under `output_key`.
 
         SequentialAgent(sub_agents=[
             generator,
@@ -24,22 +24,21 @@ class CompactStateStep(BaseAgent):
             LlmAgent(name="reviewer", instruction="Review: {gaql_queries_compact}", ...),
         ])
 
-    The view is of the state as it stands when the step runs; put it right before the agents that read it. What their
-    own tools change later in the same turn is not in it: for that, give the agent a `CompactState` pass with the same
-    settings, which is exact at every model call.
+    The view shows the state at the moment when the step runs, so put the step right before the agents that read it.
+    Changes that their own tools make later in the same turn are not in it. If an agent needs those, give it a
+    `CompactState` pass with the same settings, which is exact at every model call.
 
-    The view is written by an event with a state delta, so that every session service stores it, and only where it
-    changed; otherwise the step adds nothing to the session. As a node of a 2.x `Workflow` its output is the view, as
-    text.
+    The step writes the view with a state delta, so that every session service stores it. If the view has not changed,
+    the step adds nothing to the session. As a node of a 2.x `Workflow`, its output is the view as text.
 
     Cost to the cache: as for every state value in an instruction, see `CompactState`.
 
     Args:
         name: the agent's name.
         key: the state key, `app:`, `user:` or `temp:` included.
-        select: what an agent needs of the value: a function of the whole value, field names, or fields for each value
-            of a deciding field; see `adk_context_pack.views.state_view`.
-        output_key: the state key of the view; by default the key with `_compact` after it.
+        select: the part of the value that an agent needs: a function of the whole value, field names, or fields for
+            each value of a deciding field. `adk_context_pack.views.state_view` describes all forms.
+        output_key: the state key of the view. By default, this is the key with `_compact` appended.
 
     Raises:
         SettingError: a key that no placeholder can name, or a `select` that is neither function nor data of that form.

@@ -18,25 +18,24 @@ from adk_context_pack.passes.context_pass import logger
 class HistorySummarizer(BaseEventsSummarizer):
     """Compacts events into an attributed account, for `EventsCompactionConfig(summarizer=HistorySummarizer(), …)`.
 
-    One line for each entry, in order: the user's requests word for word, what agents said (shortened with a mark),
-    each tool with its arguments and what came of it. Thoughts and credentials are left out. An earlier account is
-    taken in entry by entry, another summarizer's summary as it stands. Nothing is translated or rephrased.
+    The account has one line for each entry, in order: the user's requests word for word, the agents' texts (shortened
+    with a mark), and each tool call with its arguments and outcome. Thoughts and credentials are left out. An earlier
+    account is taken over entry by entry, and another summarizer's summary unchanged. Nothing is rephrased.
 
-    Compaction shrinks what the next request is built from; the events themselves stay in the session, where
-    `search_history` finds them. It ends at the last finished turn among the events that ADK offers; only a single
-    turn that is longer than all of them is compacted from its beginning.
+    Compaction shrinks what ADK builds the next request from. The events themselves stay in the session, where
+    `search_history` finds them. Compaction ends at the last finished turn among the events that ADK offers. Only a
+    single turn that is longer than all of them is compacted from its beginning.
 
     A pass that trims requests (`FitTokenBudget`, `ClearToolResults`) keeps the last prompt small, and ADK's
-    `token_threshold` looks at nothing else: with such a pass, set `compaction_interval`, or a threshold below the
-    budget.
+    `token_threshold` reads nothing else. With such a pass, set `compaction_interval`, or a threshold below the budget.
 
     Args:
-        max_tokens: the longest account. If it would be longer, results of tools go first, then what agents said, then
-            what the user said, the oldest first, and the account says how many entries are missing.
-        max_said_chars: the longest text of what an agent said.
-        max_args_chars: the longest rendering of a call's arguments.
-        max_outcome_chars: the longest description of a result, or of an error.
-        counter: a tokenizer of one's own, from text to tokens; without one, tokens are estimated.
+        max_tokens: the longest account. If it would be longer, tool results are dropped first, then agents' texts, then
+            the user's texts, the oldest first. The account then says how many entries are missing.
+        max_said_chars: the longest text of an agent, in characters.
+        max_args_chars: the longest rendering of a call's arguments, in characters.
+        max_outcome_chars: the longest description of a result or an error, in characters.
+        counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -61,11 +60,11 @@ class HistorySummarizer(BaseEventsSummarizer):
         self._counter = counter
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        """The compaction of `events` as ADK stores it, or None where there is nothing to gain."""
+        """Returns the compaction of `events` as ADK stores it, or None if nothing would be gained."""
         try:
             return self._summarize(finished(events))
         except Exception:
-            # ADK goes on with the whole history; some releases would end the run.
+            # ADK goes on with the whole history. Raised to ADK, the error would end the run on some releases.
             logger.exception("the events could not be summarised; they stay as they are")
             return None
 
@@ -86,9 +85,9 @@ class HistorySummarizer(BaseEventsSummarizer):
 
 
 def finished(events: Sequence[Event]) -> Sequence[Event]:
-    """`events` up to the end of the last finished turn; all of them where that would leave nothing new.
+    """Returns `events` up to the end of the last finished turn, or all of them if that would leave nothing new.
 
-    A turn ends with words of an agent that ask for no tool; what follows belongs to the next one.
+    A turn ends with an agent's text that calls no tool. Everything after it belongs to the next turn.
     """
     for stop in range(len(events), 1, -1):
         last = events[stop - 1]

@@ -1,4 +1,4 @@
-"""A test kit for passes of one's own: the seven laws, over generated conversations and over your own.
+"""A test kit for your own passes: the laws, over generated conversations and over your own sessions.
 
     def test_my_pass_keeps_the_laws():
         check_pass(MyPass())

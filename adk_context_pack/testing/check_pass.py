@@ -27,21 +27,21 @@ def check_pass(  # noqa: PLR0913 - what to try it on, each with a default
     state: dict[str, Any] | None = None,
     except_for: Collection[str] = (),
 ) -> None:
-    """Tries the laws of `LAWS` on a pass; returns where all of them hold.
+    """Tries the laws of `LAWS` on a pass, and returns if all of them hold.
 
     Args:
         pass_: a pass, or a function from request and call to request.
-        conversations: what to try it on beside the generated ones: sessions of your own.
-        requests: requests of your own with their calls, where there is no session to build them from. "steady", which
-            needs a session that grows, is not tried on these.
-        examples: how many generated conversations; 0 for your own only.
-        seed: that of the generated ones; the same seed gives the same conversations.
+        conversations: your own sessions, tried beside the generated ones.
+        requests: your own requests with their calls, if there is no session to build them from. The law "steady" needs
+            a session that grows, so it is not tried on these.
+        examples: the number of generated conversations. 0 tries your own only.
+        seed: the seed of the generated conversations. The same seed gives the same conversations.
         state: the state of the generated sessions, for a pass that reads it.
-        except_for: laws that the pass is declared to be an exception of: "steady" for one that cuts history at stated
-            points, "never_grows" for one that fills something in.
+        except_for: laws that the pass may break: "steady" for a pass that cuts history at stated points, "never_grows"
+            for one that fills something in.
 
     Raises:
-        AssertionError: a law is broken, or the pass raises; the message names the law, says what it found, and shows
+        AssertionError: a law is broken, or the pass raises. The message names the law, says what it found, and shows
             the conversation.
         SettingError: `except_for` names no law, or `pass_` cannot be called.
     """

@@ -29,15 +29,15 @@ _SERVICE = InMemorySessionService()
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """Events of a session, and the agent whose request ADK builds from them.
+    """The events of a session, and the agent whose request ADK builds from them.
 
     Args:
-        agent: whose request it is.
-        events: the session's events, oldest first; those of a recorded session will do (`session.events`).
+        agent: the name of the agent that calls its model.
+        events: the session's events, oldest first, such as `session.events` of a recorded session.
         state: the session's state.
-        instruction: the agent's instruction, as it stands in the request.
-        keep_ids: whether ADK's own call ids stay, as with models that pair by id; by default they are taken out, as
-            for Gemini. Releases without the setting take them out.
+        instruction: the agent's instruction, as the request has it.
+        keep_ids: whether ADK's own call ids stay, as for models that pair calls and results by id. By default they are
+            taken out, as for Gemini. Releases without the setting always take them out.
         branch: the agent's branch, within a `ParallelAgent`.
     """
 
@@ -118,7 +118,7 @@ class Conversation:
                     yield now
 
     def user_content(self) -> types.Content | None:
-        """The user's current message: the newest that is no result posted back."""
+        """Returns the user's current message: the newest one that is not a tool result."""
         return current_message(self.events)
 
     def __repr__(self) -> str:
@@ -127,7 +127,7 @@ class Conversation:
 
 
 def current_message(events: Sequence[Event]) -> types.Content | None:
-    """The newest message of the user among `events`, oldest first, that is no result posted back."""
+    """Returns the newest message of the user that is not a tool result. `events` are given oldest first."""
     for candidate in reversed(events):
         if candidate.author == "user" and candidate.content and not candidate.get_function_responses():
             return candidate.content
@@ -141,22 +141,22 @@ def _brief(event: Event) -> str:
 
 @dataclass(frozen=True)
 class OneRequest:
-    """Stands where a `Conversation` stands, for one request and its call, of which there is no growing.
+    """One request and its call, in the place of a `Conversation` that grows.
 
-    Each check gets a request of its own, so that a pass that writes into one spoils no other.
+    Each check gets its own copy of the request, so that a pass that writes into one does not spoil another.
     """
 
     given: LlmRequest
     given_call: ModelCall
 
     def built(self) -> tuple[LlmRequest, ModelCall]:
-        """A copy of the request, and its call."""
+        """Returns a copy of the request, and its call."""
         request = self.given.model_copy()
         request.contents = copy.deepcopy(self.given.contents)
         return request, self.call()
 
     def call(self) -> ModelCall:
-        """The call, with nothing noted or remembered yet."""
+        """Returns the call without notes and caches."""
         return replace(self.given_call, memo={}, run_memo={}, session_memo={}, notes=[])
 
     def __repr__(self) -> str:

@@ -37,7 +37,7 @@ def generate(count: int = 200, *, seed: int = 0, state: dict[str, Any] | None = 
         state: the state of each session, for passes that read it.
     """
     for number in range(count):
-        # Seeded and repeatable; nothing here is a secret.
+        # A seeded source of chance is repeatable, and nothing here is a secret.
         made = _SeededTeller(random.Random(f"{seed}-{number}")).conversation(state or {})  # noqa: S311
         if made is not None:
             yield made

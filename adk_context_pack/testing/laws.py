@@ -1,8 +1,8 @@
-"""The seven laws of a pass; each a check that raises AssertionError.
+"""Defines the laws of a pass. Each is a check that raises AssertionError.
 
-A check gets a function from request and call to request, and a conversation. It builds everything anew, so checks can
-be run in any order on the same conversation. What a conversation is to them: `built()` gives request and call, `call()`
-a fresh call, and `moments()` the conversation as it grew.
+A check gets a function from request and call to request, and a conversation. It builds its own requests, so checks can
+run in any order on the same conversation. It uses `built()` for a request and its call, `call()` for a fresh call, and
+`moments()` for the conversation as it grew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adk_context_pack.testing.picture import Picture, account_goes_on, account_l
 
 
 def unpaired(contents: Sequence[types.Content]) -> Iterator[str]:
-    """What stands alone: by id where there is one, else by name within its group.
+    """Finds calls without result and results without call, by id or, without one, by name within the group.
 
     A group is a content with calls and the contents with results right after it. ADK takes its own ids out for Gemini,
     which pairs by position.
@@ -67,7 +67,7 @@ def pure(apply: Apply, conversation: Any) -> None:
 
 
 def idle_is_identity(apply: Apply, conversation: Any) -> None:
-    """Where the result says the same as what came in, it is the very same contents and config."""
+    """Requires that a result equal to the input is the very same contents and config."""
     request, call = conversation.built()
     result = apply(request, call)
     if picture(result.contents) == picture(request.contents):
@@ -77,7 +77,7 @@ def idle_is_identity(apply: Apply, conversation: Any) -> None:
 
 
 def settled(apply: Apply, conversation: Any) -> None:
-    """A second time changes nothing, within the same call or in a fresh one."""
+    """Requires that a second time changes nothing, within the same call or in a fresh one."""
     request, call = conversation.built()
     once = apply(request, call)
     for again in (call, conversation.call()):
@@ -87,7 +87,7 @@ def settled(apply: Apply, conversation: Any) -> None:
 
 
 def never_grows(apply: Apply, conversation: Any) -> None:
-    """Neither characters nor tokens get more; a message of the user that would be missing may be put in."""
+    """Requires that characters and tokens do not increase, except by a user message that would be missing."""
     request, call = conversation.built()
     result = apply(request, call)
     if result.contents is request.contents:
@@ -110,7 +110,7 @@ def paired(apply: Apply, conversation: Any) -> None:
 
 
 def heard(apply: Apply, conversation: Any) -> None:
-    """The user's current message stays as it was, and the request is neither empty nor newly ends in a model turn."""
+    """Requires the user's current message, unchanged, in a request that is not empty and ends in no new model turn."""
     request, call = conversation.built()
     result = apply(request, call)
     if not request.contents:
@@ -124,10 +124,9 @@ def heard(apply: Apply, conversation: Any) -> None:
 
 
 def steady(apply: Apply, conversation: Any) -> None:
-    """As the session grows by one event, what was already sent stays a prefix wherever ADK's own contents do.
+    """Requires that what was already sent stays a prefix as the session grows, if it does in ADK's own contents.
 
-    The last content may go on if it is an account within a fence: further lines, and results of calls that waited; see
-    `must_go_on`.
+    The last content may continue if it is an account within a fence, as `must_go_on` describes.
     """
     earlier: tuple[list[Picture], LlmRequest] | None = None
     for now in conversation.moments():
@@ -140,9 +139,10 @@ def steady(apply: Apply, conversation: Any) -> None:
 
 
 def must_go_on(old: Contents, new: Contents) -> None:
-    """`old` is a prefix of `new`, save that its last content may be an account that goes on in `new`.
+    """Requires that `old` is a prefix of `new`, with two exceptions.
 
-    And save that blocks which wait for a result, and were too small to be retold alone, may become an account.
+    Its last content may be an account that continues in `new`. Blocks that wait for a result, and were too small to be
+    retold alone, may become an account.
     """
     for index, content in enumerate(old):
         _must(index < len(new), f"content {index} of the {len(old)} that were sent is gone")

@@ -1,4 +1,4 @@
-"""Deep pictures of contents, events and state, for comparing before and after; exact where `==` is not."""
+"""Takes deep pictures of contents, events and state, for comparisons that are exact where `==` is not."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Picture = tuple[Any, ...]
 
 
 def picture(value: Any, *, identity: bool = False) -> Picture:
-    """`value` as nested tuples that are equal exactly where the values are the same, types, order and nan included.
+    """Returns `value` as nested tuples that are equal only if the values are the same, types, order and nan included.
 
     Args:
-        value: anything; pydantic models, mappings, lists, tuples and sets are looked into, the rest is taken by `repr`.
-        identity: whether every object that could be written into counts as itself, so that a swapped copy is noticed.
+        value: any value. Pydantic models, mappings, lists, tuples and sets are looked into. Others are taken by `repr`.
+        identity: compares mutable objects by identity, so that a swapped copy is noticed.
     """
     inner: Picture
     if isinstance(value, str | bytes | bool | int | None.__class__):
@@ -43,7 +43,7 @@ PENDING = " -> no result yet"
 
 
 def account_goes_on(old: types.Content, new: types.Content) -> bool:
-    """Whether `new` is the account `old` with lines added at its end, or with results where calls waited for them."""
+    """Tells whether `new` is the account `old` with more lines at its end, or with results that calls waited for."""
     said, says = account_lines(old), account_lines(new)
     if said is None or says is None or len(says) < len(said):
         return False
@@ -54,7 +54,7 @@ def account_goes_on(old: types.Content, new: types.Content) -> bool:
 
 
 def account_lines(content: types.Content) -> list[str] | None:
-    """The actions of a fenced account, one string each with its further lines; None for any other content."""
+    """Returns the actions of a fenced account, one string each with its lines, or None for any other content."""
     parts = content.parts or []
     if not parts or not (parts[-1].text or "").endswith(QUOTE_END):
         return None
@@ -63,7 +63,7 @@ def account_lines(content: types.Content) -> list[str] | None:
 
 
 def blocks_wait(contents: Sequence[types.Content]) -> bool:
-    """Whether `contents` are relayed blocks, the first with a call whose result none of them has."""
+    """Tells whether `contents` are relayed blocks, the first with a call whose result is in none of them."""
     texts = ["\n".join(part.text or "" for part in content.parts or ()) for content in contents]
     called = re.findall(r"\] called tool `(.*?)` with parameters:", texts[0], re.DOTALL)
     returned = re.findall(r"\] `(.*?)` tool returned result:", "\n".join(texts), re.DOTALL)

@@ -1,9 +1,9 @@
 """Fills one view into the instructions of a request, and into nothing else.
 
-The exact way: ADK's own code fills the template in once more, cut at the slots, and the result is found in the
-request where ADK put it; so text that came in through `{some_state}` is known to be no slot. Where it is not there
-(the state or the instruction changed in between, or an instruction is a function), `_loose` reads what can still be
-read for certain.
+The exact way: ADK's own code fills in the template once more, cut at the slots, and the result is found in the request
+where ADK put it. Text that came from `{some_state}` is therefore never taken for a slot. If the result is not there
+because state or instruction changed in between, or because an instruction is a function, `_loose` reads what can still
+be read for certain.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Declared:
     """One instruction as the app declared it.
 
     Attributes:
-        pieces: the template cut at its slots; None for a function, whose text is known only from the request.
-        follower: what ADK writes after it, where that is known.
-        literal: ADK fills nothing into it.
+        pieces: the template cut at its slots, or None for a function, whose text is known only from the request.
+        follower: the text that ADK writes after it, if that is known.
+        literal: whether ADK leaves it as it is.
     """
 
     pieces: tuple[Piece, ...] | None
@@ -48,19 +48,19 @@ class Declared:
 
     @property
     def may_have_slots(self) -> bool:
-        """Whether there is something to fill in, as far as it can be known beforehand."""
+        """True unless the template is known to have no slot."""
         return self.pieces is None or bool(my_slots(self.pieces))
 
 
 def declare(source: Any, view: View, follower: str = "") -> Declared | None:
-    """What the app declared as one instruction, or None for nothing."""
+    """Returns one instruction as the app declared it, or None if there is none."""
     if isinstance(source, str):
         return Declared(parse(source, view.key, view.output_key), follower) if source else None
     return Declared(None, follower) if callable(source) else None
 
 
 def declare_system(context: CallbackContext, agent: Any, view: View) -> list[Declared]:
-    """The instructions that ADK puts into the system instruction, in their order."""
+    """Returns the instructions that ADK puts into the system instruction, in order."""
     found = [declare(source, view) for source in global_instructions(context, agent)]
     if getattr(agent, "static_instruction", None):
         found += [Declared((text,), literal=True) for text in static_texts(agent)]
@@ -72,12 +72,12 @@ def declare_system(context: CallbackContext, agent: Any, view: View) -> list[Dec
 def fill_system(
     texts: Sequence[str], entries: Sequence[Declared], view: View, call: ModelCall, identity: str
 ) -> list[str]:
-    """The texts of a system instruction with the view in their slots.
+    """Returns the texts of a system instruction with the view in their slots.
 
     Args:
-        texts: the system instruction; one text, unless a callback has made parts of it.
-        entries: what the app declared, in order; tools and planners add their own texts after it.
-        view: what to fill in.
+        texts: the system instruction. It is one text, unless a callback has split it into parts.
+        entries: the instructions that the app declared, in order. Tools and planners add their own texts after them.
+        view: the view to fill in.
         call: the model call.
         identity: the line that ADK puts after the last instruction.
     """
@@ -113,7 +113,7 @@ def _region(text: str, blocks: Mapping[int, Block], identity: str) -> Region:
 
 
 def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall, *, any_view: bool) -> str | None:
-    """The instruction that ADK put among the contents, with the view in its slots; None if `text` is not it."""
+    """Fills the view into the instruction that ADK put among the contents. Returns None if `text` is not it."""
     pieces = _as_sent(entry, call)
     if pieces is None or not is_labelled(text):
         return None
@@ -124,14 +124,14 @@ def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall, *, any
 
 
 def fill_dynamic_loosely(text: str, entry: Declared, view: View, call: ModelCall) -> str:
-    """Like `fill_dynamic`, for an instruction whose exact text is not known."""
+    """Does the same as `fill_dynamic` for an instruction whose exact text is not known."""
     region = Region(text, len(LABEL_BEGIN), len(text) - len(LABEL_END), ())
     (spans,) = loose_spans([region], entry.pieces, view, call)
     return _filled(text, spans, view.elided())
 
 
 def is_labelled(text: str) -> bool:
-    """Whether a text stands within what ADK writes around a dynamic instruction; true where it writes nothing."""
+    """Tells whether a text has ADK's markers of a dynamic instruction. Releases without markers match any text."""
     return text.startswith(LABEL_BEGIN) and text.endswith(LABEL_END)
 
 
@@ -158,7 +158,7 @@ def _filled(text: str, spans: Iterable[Span], view: View) -> str:
 
 
 def with_dynamic(request: LlmRequest, agent: Any, view: View, call: ModelCall) -> list[types.Content]:
-    """The request's contents with the view in the agent's dynamic instruction; the same list where nothing changes."""
+    """Fills the view into the agent's dynamic instruction. Returns the same list if nothing changes."""
     entry = declare(agent.instruction, view) if getattr(agent, "static_instruction", None) else None
     if entry is None or not entry.may_have_slots:
         return request.contents
@@ -182,14 +182,14 @@ def _exact(request: LlmRequest, entry: Declared, view: View, call: ModelCall) ->
 def _loose(request: LlmRequest, entry: Declared, view: View, call: ModelCall) -> tuple[int, str] | None:
     for index in _standing(request):
         text = _lone_text(request.contents[index])
-        # The first one is ADK's even where a user has written the same; a lone one may be the user's.
+        # If the user wrote the same text, the first copy is still ADK's. A single copy may be the user's.
         if text and is_labelled(text) and (not _is_users(text, call) or _is_repeated(text, request)):
             return index, fill_dynamic_loosely(text, entry, view, call)
     return None
 
 
 def _standing(request: LlmRequest) -> Iterator[int]:
-    """Where ADK can have put the instruction, the likeliest place first."""
+    """Yields the places where ADK can have put the instruction, the likeliest first."""
     contents = request.contents
     front = min(getattr(request, "_static_instruction_prefix_end_index", None) or 0, len(contents))
     start = len(contents)
@@ -200,7 +200,7 @@ def _standing(request: LlmRequest) -> Iterator[int]:
 
 
 def _elsewhere(request: LlmRequest, call: ModelCall) -> Iterator[int]:
-    """Every other place, newest first: a callback may have moved contents; what a user wrote is none of them."""
+    """Yields all other places, newest first, since a callback may have moved contents. Skips what a user wrote."""
     for index in range(len(request.contents) - 1, -1, -1):
         content = request.contents[index]
         if _is_plain_user(content) and not _is_users(_lone_text(content), call):

@@ -1,9 +1,9 @@
 """Reads the slots of an instruction whose exact text is not known.
 
-State or instruction were changed after ADK had filled the template in, or the instruction is a function. Of a template,
-the plain text around each slot must stand in the instruction exactly as often as in the template, else the slots are
-left alone with a line in the log. Of a function, each placeholder is a slot that did not come in with a text from the
-state or the user's message. (Such a text that is the bare placeholder and nothing else cannot be told apart there.)
+State or instruction changed after ADK had filled in the template, or the instruction is a function. For a template, the
+plain text around each slot must occur in the instruction exactly as often as in the template. Otherwise the slots are
+left alone, with a line in the log. For a function, each placeholder is a slot unless it came with a text from state or
+from the user's message. (A state value that is the bare placeholder and nothing else cannot be told apart from one.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ logger = logging.getLogger("adk_context_pack")
 
 
 class Region(NamedTuple):
-    """The part of a text in which an instruction must stand, and what in it is known to be something else."""
+    """The part of a text that must hold an instruction, and the blocks in it that are known to be something else."""
 
     text: str
     start: int
@@ -32,12 +32,12 @@ class Region(NamedTuple):
     known: tuple[Block, ...]
 
     def places(self, part: str) -> list[int]:
-        """Where `part` stands within the region."""
+        """Finds `part` within the region."""
         found = occurrences(self.text, part, self.start)
         return [at for at in found if at + len(part) <= self.end and self.is_open(at, at + len(part))]
 
     def is_open(self, start: int, end: int) -> bool:
-        """Whether nothing between `start` and `end` is known to be something else."""
+        """Tells whether no known block lies between `start` and `end`."""
         return all(end <= block.start or start >= block.end for block in self.known)
 
 
@@ -75,7 +75,7 @@ def _in_function_text(region: Region, view: View, call: ModelCall) -> list[Span]
 
 
 def _forms(text: str) -> Iterator[str]:
-    """A text of the state as an instruction may show it: as it is, or within JSON."""
+    """Yields a text of the state as an instruction may show it: as it is, or within JSON."""
     bare = text.startswith("{") and text.endswith("}") and text.count("{") == 1
     if not bare:
         yield text
@@ -112,5 +112,5 @@ _MAX_DEPTH = 20
 
 @lru_cache(maxsize=256)
 def warn_once(text: str) -> None:
-    """Logs a line about how the app is built, once; it would come again at every call."""
+    """Logs a line about how the app is built. The cache keeps it from repeating at every call."""
     logger.warning(text)

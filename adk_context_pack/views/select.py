@@ -1,4 +1,4 @@
-"""A `select` checked and made a function from a state value to its view; its forms are told in `state_view`."""
+"""Compiles a `select` into a function from a state value to its view. `state_view` describes its forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Fields = Collection[str] | Mapping[str, str | Callable[[Any], Any]]
 """Field names, or new names for them."""
 
 Select = Callable[[Any], Any] | Fields | Mapping[str, Mapping[Any, Fields]]
-"""Which part of a state value an agent needs; see the module's text."""
+"""The part of a state value that an agent needs, in one of the forms that `state_view` describes."""
 
 _EXPECTED = (
     'a function of the value, field names such as ("id", "title"), new names such as {"rows": "row_count"}, '
@@ -29,10 +29,10 @@ _Pick = Callable[[Any], Any]
 
 
 def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
-    """`select` checked once and made a function from the state value to the view.
+    """Checks `select` once and compiles it into a function from the state value to the view.
 
     Args:
-        owner: whose setting it is, for the error.
+        owner: the object that has the setting, for the error.
         select: see `adk_context_pack.views.state_view`.
 
     Raises:
@@ -74,7 +74,7 @@ def _by_value(owner: object, select: Mapping[str, Any]) -> Callable[[Any], Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A deciding value as it can be looked up: an enum by its value, anything unhashable as no value at all."""
+    """Returns a deciding value as it can be looked up: an enum by its value, and None for anything unhashable."""
     if isinstance(value, enum.Enum):
         value = value.value
     return value if value is not _MISSING and isinstance(value, str | int | float | bool) else None
@@ -149,7 +149,7 @@ def _each(value: Any, pick: _Pick, roots: frozenset[str]) -> Any:
 
 
 def _is_by_id(value: Any, roots: frozenset[str]) -> bool:
-    """Whether a dict holds items by id, rather than being one item: it has none of the fields asked for."""
+    """Tells whether a dict holds items by id, because it has none of the requested fields itself."""
     if not isinstance(value, Mapping) or not value or not roots.isdisjoint(value):
         return False
     items = [item for item in value.values() if item is not None]

@@ -7,7 +7,7 @@ A `select` is one of:
 * field names, `("id", "title")`: these fields, in this order. A dot goes into a nested value (`"result.row_count"`).
 * new names, `{"id": "query_id", "rows": "result.row_count", "n": lambda item: len(item["rows"])}`: a field under
   another name, or a function of the item.
-* a deciding field, with fields for each of its values; a tuple of values shares its fields, `None` is for all others:
+* a deciding field, with fields for each of its values. A tuple of values shares its fields. `None` covers all others:
 
       {"status": {
           "success": ("id", "title", "status", "row_count"),
@@ -17,10 +17,9 @@ A `select` is one of:
 
   An item whose value is not listed is left out where there is no `None`.
 
-Fields are taken from a dict, a pydantic model or a dataclass; from each of them in a list (or tuple), and from each in
-a dict of them by id, which keeps its ids. A field that an item has not got is left out; an item that has no fields
-(a string in the list) stays as it is. Text that holds a JSON object or list, as an agent's `output_key` stores it,
-is read as such.
+Fields are taken from a dict, a pydantic model or a dataclass. A list or tuple of these is handled item by item, and so
+is a dict of them by id, which keeps its ids. A field that an item lacks is left out. An item without fields (a string
+in the list) is kept unchanged. Text that holds a JSON object or list, as an agent's `output_key` stores it, is parsed.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ logger = logging.getLogger("adk_context_pack")
 
 
 def render_view(value: Any, select: Select | None = None) -> str:
-    """The view of `value` as compact JSON.
+    """Renders the view of `value` as compact JSON.
 
     Args:
-        value: a state value; it is read, never changed.
-        select: what the agent needs of it.
+        value: a state value. It is never changed.
+        select: the part that the agent needs.
 
     Raises:
         SettingError: `select` is neither a function nor one of the forms above.
@@ -59,11 +58,11 @@ class StateView:
     Args:
         owner: whose settings these are, for the errors.
         key: the state key.
-        select: what is needed of the value; see the module's text.
+        select: the part of the value that is needed, in one of the module's forms.
         output_key: the state key that keeps the view, or None.
 
     Raises:
-        SettingError: a key that no placeholder can name, or a `select` that is of none of the forms.
+        SettingError: a key that no placeholder can name, or a `select` in none of the forms.
     """
 
     def __init__(self, *, owner: str, key: str, select: Select | None = None, output_key: str | None = None) -> None:
@@ -73,12 +72,12 @@ class StateView:
         self._view = view_of(owner, select)
 
     def render(self, state: Mapping[str, Any], *, strict: bool = False) -> str:
-        """The view as JSON text: `null`, without asking `select`, where the state has no such value or None.
+        """Renders the view as JSON text. A missing value and None give `null`, without calling `select`.
 
         Args:
-            state: a session's state; it is read, never changed.
-            strict: an exception of a function in `select` goes through. Otherwise it is logged, and the text is a JSON
-                object that says so, so that a model does not take a missing view for an empty value.
+            state: a session's state. It is never changed.
+            strict: raises an exception from a function in `select`. Otherwise the exception is logged, and the text is
+                a JSON object that says so. A model then does not take a missing view for an empty value.
         """
         try:
             value = state.get(self.key)
@@ -98,14 +97,14 @@ def _checked_key(owner: str, name: str, key: object) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class View:
-    """What stands in the slots of one key.
+    """The text for the slots of one key.
 
     Attributes:
         key: the state key.
         text: the view as JSON.
-        missing: the state has no such value.
+        missing: whether the state has no such value.
         output_key: the state key under which the view is stored, or None.
-        stale: what ADK filled in for `{output_key}` at this call.
+        stale: the text that ADK filled in for `{output_key}` at this call.
     """
 
     key: str
@@ -115,9 +114,9 @@ class View:
     stale: str
 
     def of(self, slot: Slot) -> str:
-        """The text of one slot; like ADK's own `{name?}`, an optional one is empty where there is no value."""
+        """Returns the text of one slot. As with ADK's `{name?}`, an optional slot without a value is empty."""
         return "" if self.missing and slot.optional else self.text
 
     def elided(self) -> View:
-        """The view for an instruction between ADK's markers, which state must not be able to end."""
+        """Returns the view for an instruction between ADK's markers, which state must not be able to close."""
         return replace(self, text=elide(self.text))

@@ -26,11 +26,11 @@ class Slot:
     """One placeholder of a template.
 
     Attributes:
-        text: the brace expression as it stands in the template.
-        optional: it ends in a question mark, so a missing value is no text at all.
-        mine: it belongs to the pass that asked; another pass fills in the others.
-        stored: ADK filled in a state value (of an `output_key`), so no brace expression is left.
-        before: the plain text between the brace expression before it and this one.
+        text: the brace expression as the template has it.
+        optional: whether it ends in a question mark, so that a missing value leaves no text.
+        mine: whether it belongs to the pass that asked. Another pass fills in the others.
+        stored: whether ADK filled in a state value (of an `output_key`), so that no brace expression is left.
+        before: the plain text between the previous brace expression and this one.
         after: the plain text up to the next brace expression.
     """
 
@@ -43,7 +43,7 @@ class Slot:
 
 
 class Span(NamedTuple):
-    """Where a slot stands in a text."""
+    """The range of a slot in a text."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ class Span(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Where a whole template stands in a text, with its slots."""
+    """The range of a whole template in a text, with its slots."""
 
     start: int
     end: int
@@ -63,7 +63,7 @@ Piece = str | Slot
 
 @lru_cache(maxsize=256)
 def parse(template: str, key: str, output_key: str | None) -> tuple[Piece, ...]:
-    """The template as plain text (with ADK's own variables still in it) and slots, in turn."""
+    """Splits a template into plain text, with ADK's own variables still in it, and slots."""
     pieces: list[Piece] = []
     done = 0
     found = [_Expression.of(match) for match in BRACES.finditer(template)]
@@ -94,7 +94,7 @@ class _Expression(NamedTuple):
 
     @classmethod
     def of(cls, match: re.Match[str]) -> _Expression:
-        # ADK takes all braces for the expression's own, so `{"rows": {name}}` loses one; here the odd one stays.
+        # ADK takes all braces for the expression's own, so `{"rows": {name}}` loses one. Here the extra one is kept.
         text = match.group()
         name = text.strip("{}").strip()
         lead, trail = len(text) - len(text.lstrip("{")), len(text) - len(text.rstrip("}"))
@@ -104,18 +104,18 @@ class _Expression(NamedTuple):
 
 
 def my_slots(pieces: tuple[Piece, ...]) -> list[Slot]:
-    """The slots that the pass fills in."""
+    """Returns the slots that the pass fills in."""
     return [piece for piece in pieces if isinstance(piece, Slot) and piece.mine]
 
 
 class Filling(NamedTuple):
-    """What a slot may hold in a text.
+    """The texts that a slot may hold.
 
     Attributes:
-        stale: what ADK filled in for an `output_key`.
+        stale: the text that ADK filled in for an `output_key`.
         fresh: the view, for a slot that has been filled in already.
-        missing: there is no value, so an optional slot that has been filled in is empty.
-        any_view: a slot of one's own may hold a view of another state of things.
+        missing: whether there is no value, so that an optional slot that has been filled in is empty.
+        any_view: whether a slot of the pass may hold any view, such as one of an earlier state.
     """
 
     stale: str
@@ -124,7 +124,7 @@ class Filling(NamedTuple):
     any_view: bool = False
 
     def ends(self, text: str, at: int, slot: Slot) -> Iterator[int]:
-        """Where a slot that begins at `at` may end, the likeliest first."""
+        """Yields the places where a slot that begins at `at` may end, the likeliest first."""
         for filled in (self.stale if slot.stored else slot.text, self.fresh if slot.mine else ""):
             if filled and text.startswith(filled, at):
                 yield at + len(filled)
@@ -142,17 +142,17 @@ class Filling(NamedTuple):
 def find_block(
     text: str, pieces: tuple[Piece, ...], filling: Filling, *, cursor: int = 0, follower: str = ""
 ) -> Block | None:
-    """Where the pieces stand in `text` one after the other, at or after `cursor`.
+    """Finds the pieces one after the other in `text`, at or after `cursor`.
 
-    A user's text may hold the whole instruction byte for byte, so of several places the one counts that is followed by
-    `follower`, then the one at `cursor`, then one that stands as a paragraph of its own.
+    A user's text may hold the whole instruction byte for byte. Of several places, the one that is followed by
+    `follower` wins, then the one at `cursor`, then one that is a paragraph by itself.
 
     Args:
         text: a system instruction.
         pieces: plain texts as ADK filled them in, and slots.
-        filling: what the slots may hold.
-        cursor: where the instruction before it ended.
-        follower: what ADK writes next.
+        filling: the texts that the slots may hold.
+        cursor: the end of the previous instruction.
+        follower: the text that ADK writes next.
     """
     best: tuple[tuple[bool, bool, bool], Block] | None = None
     for start in _starts(text, pieces, cursor):
@@ -175,7 +175,7 @@ def find_block(
 def match_at(
     text: str, start: int, pieces: tuple[Piece, ...], filling: Filling, *, end: int | None = None
 ) -> Block | None:
-    """The block that begins at `start`, and ends at `end` where that is given."""
+    """Returns the block that begins at `start`, and ends at `end` if that is given."""
     if not pieces:
         return Block(start, start, ()) if end is None or start == end else None
     piece, rest = pieces[0], pieces[1:]
@@ -208,7 +208,7 @@ def _starts(text: str, pieces: tuple[Piece, ...], cursor: int) -> Iterator[int]:
 
 
 def occurrences(text: str, part: str, start: int = 0) -> Iterator[int]:
-    """Where `part` stands in `text`, overlapping places included."""
+    """Finds all places of `part` in `text`, overlapping ones included."""
     found = text.find(part, start) if part else -1
     while found >= 0:
         yield found
@@ -216,7 +216,7 @@ def occurrences(text: str, part: str, start: int = 0) -> Iterator[int]:
 
 
 def placeholders(text: str, key: str, start: int, end: int) -> Iterator[Span]:
-    """The placeholders of `key` in a text that has no template."""
+    """Finds the placeholders of `key` in a text that has no template."""
     if PREFIX + key not in text:
         return
     for expression in map(_Expression.of, BRACES.finditer(text, start, end)):
