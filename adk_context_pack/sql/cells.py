@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from adk_context_pack._json import json_text
-from adk_context_pack.tables.columns import Column, as_number, as_record, column_kind, is_record
+from adk_context_pack.tables.column_kind import Reading, read_column
+from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.numbers import Number, plain
 
 EXACT = "TEXT COLLATE exact_number"
@@ -54,9 +55,10 @@ def cells_of(column: Column) -> Cells:
         return Cells("INTEGER", column.values)
     if types <= {int, float}:
         return _from_numbers(column.values, "")
-    kind = column_kind(column)
+    reading = read_column(column)
+    kind = reading.kind
     if kind == "number":
-        return _mixed_numbers(column)
+        return _mixed_numbers(column, reading)
     if types != {str}:
         return _texts([_cell(value) for value in column.values], "TEXT" if kind == "identifier" else "")
     # With TEXT, `id = 123` finds the text '123'.
@@ -76,12 +78,12 @@ def _texts(values: Sequence[Any], declared: str) -> Cells:
     return Cells(declared, values, longest)
 
 
-def _mixed_numbers(column: Column) -> Cells:
+def _mixed_numbers(column: Column, reading: Reading) -> Cells:
     cells: list[Any] = []
     texts = 0
     for value in column.values:
-        number = as_number(value)
-        if number is None and value is not None and value != "" and not isinstance(value, Decimal | float):
+        number = reading.number(value)
+        if number is None and not reading.is_empty(value):
             texts += 1
             cells.append(_cell(value))
         else:

@@ -7,7 +7,8 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from adk_context_pack.tables.columns import as_number
+from adk_context_pack.tables.column_kind import number_in
+from adk_context_pack.tables.numbers import Number, number_of
 
 _INT64 = range(-(2**63), 2**63)
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
@@ -91,3 +92,8 @@ def _as_cell(total: Decimal) -> Any:
 
 
 _EVEN = "ROUND_HALF_EVEN"
+
+
+def as_number(value: Any) -> Number | None:
+    """Returns a cell of SQLite as a number, exactly; None where it is none."""
+    return number_of(value) if isinstance(value, str) else number_in(value)

@@ -16,10 +16,11 @@ from operator import itemgetter
 from typing import Any
 
 from adk_context_pack.tables.column_facts import ColumnFacts, Outlier, counted_facts, find_outliers
-from adk_context_pack.tables.columns import Column, column_kind
-from adk_context_pack.tables.names import names_date, names_identifier
-from adk_context_pack.tables.numbers import Number, exact_mean, float_sum, number_of
-from adk_context_pack.tables.outliers import fences, sample_positions
+from adk_context_pack.tables.column_kind import Reading, read_counted
+from adk_context_pack.tables.names import names_date, names_identifier, names_moment, names_year
+from adk_context_pack.tables.number_text import is_missing_text, read_number
+from adk_context_pack.tables.numbers import Number, exact_mean, float_sum
+from adk_context_pack.tables.outliers import fences, may_have_outliers, sample_positions
 
 # Blocks of 512 rows of eight columns measured best of 64 to 4,096.
 _CELLS_IN_BLOCK = 4096
@@ -140,7 +141,7 @@ class _Numbers:
         low = min(value for value in self._lows if value is not None)
         high = max(value for value in self._highs if value is not None)
         total = float_sum(self._floats) if self._type is float else self._total
-        outliers, count = self._outliers(name, cells, max_outliers)
+        outliers, count, rule = self._outliers(name, cells, (low, high), max_outliers)
         return ColumnFacts(
             name=name,
             kind="number",
@@ -153,12 +154,17 @@ class _Numbers:
             max_row=cells.row_of(high, self._highs),
             outliers=outliers,
             outlier_count=count,
+            outlier_rule=rule,
         )
 
-    def _outliers(self, name: str, cells: _Cells, most: int) -> tuple[tuple[Outlier, ...], int]:
-        fence = fences(cells.sample())
+    def _outliers(
+        self, name: str, cells: _Cells, limits: tuple[Number, Number], most: int
+    ) -> tuple[tuple[Outlier, ...], int, str]:
+        if not may_have_outliers(cells.sample(), *limits):
+            return (), 0, ""
+        fence = fences(self._floats if self._type is float else [cell for cell in cells if cell is not None])
         if fence is None:
-            return (), 0
+            return (), 0, ""
         extremes = enumerate(zip(self._lows, self._highs, strict=True))
         beyond = [
             number
@@ -193,15 +199,18 @@ class _Counts:
     def facts(self, name: str, cells: _Cells, max_outliers: int) -> ColumnFacts | None:
         """The facts after the last block; None says that the column needs the thorough way."""
         counts = self._counts
-        types = frozenset(map(type, counts))
-        for missing in (None, ""):
-            counts.pop(missing, None)
-        if not counts or not types <= self._types:
+        types = set(map(type, counts))
+        if not types - {_NONE} or not types <= self._types:
             return None
-        kind = column_kind(Column(name, list(counts) if str in types else (), types))
-        if kind == "number":
+        reading = self._reading(name, types, cells)
+        if reading.kind == "number":
             return None
-        return counted_facts(name, kind, counts, cells, rows=len(cells.rows), max_outliers=max_outliers)
+        return counted_facts(name, reading, counts, cells, max_outliers=max_outliers)
+
+    def _reading(self, name: str, types: set[type], cells: _Cells) -> Reading:
+        if types <= {str, _NONE}:
+            return read_counted(name, self._counts, cells.sample())
+        return Reading(kind="boolean" if bool in types else "identifier")
 
 
 _Gatherer = _Numbers | _Counts
@@ -214,9 +223,10 @@ def _gatherer(name: str, first: Any, room: list[int]) -> _Gatherer | None:
         return _Counts({bool, _NONE}, room)
     if isinstance(first, str):
         # Numbers as texts are read one by one, which the thorough way does.
-        return None if number_of(first) is not None else _Counts({str, _NONE}, room)
-    # Integers under the name of a date may be years, which only the whole column can tell.
-    return None if names_date(name) else _Numbers()
+        is_number = is_missing_text(first) or first[:1] == "0" or read_number(first) is not None
+        return None if is_number else _Counts({str, _NONE}, room)
+    # Integers under the name of a moment may be years or epochs, which only the whole column can tell.
+    return None if names_date(name) or names_year(name) or names_moment(name) else _Numbers()
 
 
 def _gather(rows: Rows, keys: list[Any], gatherers: dict[Any, _Gatherer | None], block: int) -> None:

@@ -1,4 +1,4 @@
-"""Facts about one column, computed from all of its values."""
+"""Computes facts about one column from all of its values."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from adk_context_pack.tables.columns import Column, Kind, as_number, column_kind, date_range, is_missing
+from adk_context_pack.tables.column_kind import Reading, read_column
+from adk_context_pack.tables.columns import Column, Kind
 from adk_context_pack.tables.numbers import Number, exact_mean, exact_sum, plain
-from adk_context_pack.tables.outliers import Fences, fences, rare_values, sample_positions
+from adk_context_pack.tables.outliers import RARE_RULE, Fences, fences, may_have_outliers, rare_values, sample_positions
 
 _MAX_TEXT = 60
 _MAX_COMMON = 3
+_PERCENT = "%"
 
 
 @dataclass(frozen=True, slots=True)
 class Outlier:
-    """A cell that stands apart: its row's index, its column, its value, and how far it stands apart."""
+    """Points to a cell that stands apart: its row's index, its column, its value, and how far it stands apart."""
 
     row: int
     column: str
@@ -28,23 +30,28 @@ class Outlier:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnFacts:
-    """What all values of a column say together.
+    """Holds what all values of a column say together.
 
     Attributes:
         name: the column, nested ones dotted.
         kind: number, identifier, date, boolean, text or empty.
-        missing: rows without a value: no such key, None, NaN or an empty text.
+        missing: rows without a value: no such key, None, NaN or an empty text; among numbers and dates also a word for
+            it, such as `N/A`.
         total: the exact sum of a number column; see `numbers.exact_sum`.
-        minimum: the smallest number, or the earliest date.
-        maximum: the largest number, or the latest date.
+        minimum: the smallest number, or the earliest date as it was written.
+        maximum: the largest number, or the latest date as it was written.
         mean: the sum divided by the count of numbers, as the nearest float.
         min_row: index of the first row that holds the minimum of a number column.
         max_row: index of the first row that holds the maximum of a number column.
         not_numbers: values of a number column that are none (texts, booleans); they take no part in its figures.
+        example: the first of the values that are not numbers.
+        unit: what the numbers count, as written beside them: `$`, `EUR`, `%`, `km`. Percent are points: 12.5 is 12.5 %.
+        note: what a reader has to know of how the column was read; empty where there is nothing.
         distinct: how many different values a column of another kind has.
         commonest: its commonest values with their counts, the earlier one first where counts are equal.
         outliers: cells that stand apart, the farthest first.
         outlier_count: how many cells stand apart, also those beyond the listed ones.
+        outlier_rule: the rule by which they do; empty where there are none.
     """
 
     name: str
@@ -57,13 +64,17 @@ class ColumnFacts:
     min_row: int | None = None
     max_row: int | None = None
     not_numbers: int = 0
+    example: Any = None
+    unit: str = ""
+    note: str = ""
     distinct: int | None = None
     commonest: tuple[tuple[Any, int], ...] = ()
     outliers: tuple[Outlier, ...] = ()
     outlier_count: int = 0
+    outlier_rule: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """The facts as small JSON: figures as they are, long texts shortened, what does not apply left out."""
+        """Returns the facts as small JSON: figures as they are, long texts shortened, what does not apply left out."""
         if self.kind == "number":
             return self._number_dict()
         result: dict[str, Any] = {}
@@ -73,9 +84,11 @@ class ColumnFacts:
         # Where each value stands alone, no value is the commonest.
         if self.commonest and self.commonest[0][1] > 1:
             shown = self.commonest if (self.distinct or 0) <= _MAX_COMMON else self.commonest[:1]
-            result["commonest"] = {_short(value): count for value, count in shown}
+            result["commonest"] = dict(zip(_labels([value for value, _ in shown]), (n for _, n in shown), strict=True))
         if self.missing:
             result["missing"] = self.missing
+        if self.note:
+            result["note"] = self.note
         return result
 
     def _number_dict(self) -> dict[str, Any]:
@@ -89,101 +102,101 @@ class ColumnFacts:
             "max_row": self.max_row,
         }
         if self.not_numbers:
-            result["not_numbers"] = self.not_numbers
+            result |= {"not_numbers": self.not_numbers, "such_as": short_text(self.example)}
+        if self.unit:
+            result["unit"] = "% (points)" if self.unit == _PERCENT else self.unit
+        if self.note:
+            result["note"] = self.note
         return result
 
 
 def column_facts(column: Column, *, max_outliers: int) -> ColumnFacts:
-    """The facts of one column, whatever is in it; the fast way of `block_facts` gives the very same."""
-    kind = column_kind(column)
-    if kind == "number":
-        return _number_facts(column, max_outliers)
+    """Returns the facts of one column, whatever is in it; the fast way of `block_facts` gives the very same."""
+    reading = read_column(column)
+    if reading.kind == "number":
+        return _number_facts(column, reading, max_outliers)
     counts = _count_values(column.values)
-    for value in list(filter(is_missing, counts)):
-        del counts[value]
-    return counted_facts(column.name, kind, counts, column.values, rows=len(column.values), max_outliers=max_outliers)
+    return counted_facts(column.name, reading, counts, column.values, max_outliers=max_outliers)
 
 
-def counted_facts(  # noqa: PLR0913  one column as it is, and what to make of it
-    name: str, kind: Kind, counts: Counter[Any], values: Iterable[Any], *, rows: int, max_outliers: int
+def counted_facts(
+    name: str, reading: Reading, counts: Counter[Any], values: Iterable[Any], *, max_outliers: int
 ) -> ColumnFacts:
-    """The facts of a column that is not added up, from how often each value occurs.
+    """Returns the facts of a column that is not added up, from how often each value occurs.
 
     Args:
         name: the column.
-        kind: its kind.
-        counts: its values that are not missing, in order of appearance.
+        reading: what the column holds.
+        counts: all of its values, in order of appearance; those that are missing are taken out.
         values: all values again, looked at only where a rare one has to be found.
-        rows: how many rows there are.
         max_outliers: how many rare values are listed.
     """
+    rows = counts.total()
+    for value in list(filter(reading.is_empty, counts)):
+        del counts[value]
     present = counts.total()
-    low, high = date_range(counts) if kind == "date" and counts else (None, None)
-    rare = rare_values(counts, rows) if kind in {"text", "boolean"} else []
+    rare = rare_values(counts, rows) if reading.kind in {"text", "boolean"} else []
+    currencies = reading.texts.currencies
     return ColumnFacts(
         name=name,
-        kind=kind,
+        kind=reading.kind,
         missing=rows - present,
-        minimum=low,
-        maximum=high,
+        minimum=reading.earliest,
+        maximum=reading.latest,
+        note=f"amounts in {' and '.join(currencies)}, not added up" if currencies else "",
         distinct=len(counts),
         commonest=_commonest(counts, present),
         outliers=_rare_outliers(name, rare, values, max_outliers) if rare else (),
         outlier_count=sum(counts[value] for value in rare),
+        outlier_rule=RARE_RULE if rare else "",
     )
 
 
 def find_outliers(
     name: str, fence: Fences, cells: Iterable[tuple[int, Number]], most: int
-) -> tuple[tuple[Outlier, ...], int]:
-    """The cells outside of the fences, the `most` farthest of them, and how many there are."""
+) -> tuple[tuple[Outlier, ...], int, str]:
+    """Returns the cells outside of the fences: the `most` farthest of them, how many there are, and by which rule."""
     low, high = fence.low, fence.high
     found = [Outlier(row, name, value, fence.distance(value)) for row, value in cells if value < low or value > high]
     found.sort(key=lambda outlier: -outlier.distance)
-    return tuple(found[:most]), len(found)
+    return tuple(found[:most]), len(found), fence.rule if found else ""
 
 
-def _number_facts(column: Column, max_outliers: int) -> ColumnFacts:
-    cells = as_numbers(column)
-    numbers = [number for number in cells if number is not None]
+def _number_facts(column: Column, reading: Reading, max_outliers: int) -> ColumnFacts:
+    cells = reading.numbers(column.values)
+    numbers: list[Number] = [number for number in cells if number is not None] if None in cells else cells  # type: ignore[assignment]
     low, high = min(numbers), max(numbers)
-    missing = sum(map(is_missing, column.values)) if len(numbers) < len(cells) else 0
     total = exact_sum(numbers)
-    outliers, count = _number_outliers(column.name, cells, (low, high), max_outliers)
+    outliers, count, rule = _number_outliers(column.name, cells, numbers, (low, high), max_outliers)
     return ColumnFacts(
         name=column.name,
         kind="number",
-        missing=missing,
+        missing=reading.missing,
         total=total,
         minimum=low,
         maximum=high,
         mean=exact_mean(total, len(numbers)),
         min_row=cells.index(low),
         max_row=cells.index(high),
-        not_numbers=len(cells) - missing - len(numbers),
+        not_numbers=reading.left_out,
+        example=reading.example,
+        unit=reading.unit,
+        note=reading.texts.note,
         outliers=outliers,
         outlier_count=count,
+        outlier_rule=rule,
     )
 
 
-def as_numbers(column: Column) -> list[Number | None]:
-    """The number in each cell of a column, exactly; None where a cell holds none."""
-    if column.types == {int}:
-        return list(column.values)
-    if column.types <= {str, type(None)}:
-        # Texts repeat, and reading a number is dear.
-        read = {value: as_number(value) for value in set(column.values)}
-        return list(map(read.__getitem__, column.values))
-    return list(map(as_number, column.values))
-
-
 def _number_outliers(
-    name: str, cells: list[Number | None], extremes: tuple[Number, Number], most: int
-) -> tuple[tuple[Outlier, ...], int]:
-    picked = (cells[row] for row in sample_positions(len(cells)))
-    fence = fences([number for number in picked if number is not None])
+    name: str, cells: list[Number | None], numbers: list[Number], extremes: tuple[Number, Number], most: int
+) -> tuple[tuple[Outlier, ...], int, str]:
+    picked = list(map(numbers.__getitem__, sample_positions(len(numbers))))
+    if not may_have_outliers(picked, *extremes):
+        return (), 0, ""
+    fence = fences(numbers)
     if fence is None or (extremes[0] >= fence.low and extremes[1] <= fence.high):
-        return (), 0
+        return (), 0, ""
     return find_outliers(name, fence, ((row, cell) for row, cell in enumerate(cells) if cell is not None), most)
 
 
@@ -216,6 +229,16 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def _short(value: Any) -> str:
+def _labels(values: Sequence[Any]) -> list[str]:
+    """Values as keys: long ones shortened in the middle, where what is cut does not make two of them one."""
+    for spelled in (short_text, lambda value: str(plain(value)), repr):
+        labels = list(map(spelled, values))
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def short_text(value: Any) -> str:
+    """Returns a value as a text of at most 60 characters; resource names and URLs differ at their ends."""
     text = str(plain(value))
-    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT // 2]}…{text[1 - _MAX_TEXT // 2 :]}"

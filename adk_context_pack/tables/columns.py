@@ -1,33 +1,19 @@
-"""Rows as columns: nested rows flattened to dotted names, and what kind of values a column holds."""
+"""Turns rows into columns, with nested rows flattened to dotted names."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from datetime import date
 from decimal import Decimal
-from itertools import chain, islice
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Literal
 
-from adk_context_pack.tables.names import names_date, names_identifier
-from adk_context_pack.tables.numbers import Number, number_of
-
 Kind = Literal["number", "identifier", "date", "boolean", "text", "empty"]
 
-_DATE = re.compile(
-    r"[0-9]{4}([-/.])(0?[1-9]|1[0-2])\1(0?[1-9]|[12][0-9]|3[01])([T ].*)?"
-    r"|[0-9]{4}-(0[1-9]|1[0-2])|[0-9]{4}-?[QW][0-9]{1,2}"
-).fullmatch
-_MISSING = frozenset((None, ""))
 _NOTHING: Mapping[str, Any] = {}
-_SAMPLE = 64
-_MAX_DATE = 40
 _MAX_DEPTH = 16
-# Years, months of a year, YYYYMMDD, and epochs in seconds to microseconds, all as integers.
-_DATE_RANGES = ((0, 60), (1000, 3000), (10_000_101, 30_001_231), (10**8, 10**17))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +98,6 @@ def unique_names(names: Iterable[Any]) -> list[str]:
     return [free_name(text, taken) for text in texts]
 
 
-def is_date_text(text: str) -> bool:
-    """Whether a text is a date, with or without a time of day, in a notation that starts with the year."""
-    return len(text) <= _MAX_DATE and _DATE(text) is not None
-
-
-def date_range(values: Iterable[Any]) -> tuple[Any, Any]:
-    """The earliest and the latest of non-missing dates: texts that start with the year, date objects, integers."""
-    distinct = list(values)
-    if len(set(map(type, distinct))) == 1 and (not isinstance(distinct[0], str) or len(set(map(len, distinct))) == 1):
-        try:
-            return min(distinct), max(distinct)
-        except TypeError:
-            # Moments with a time zone and without one.
-            return min(distinct, key=_digits), max(distinct, key=_digits)
-    return min(distinct, key=_digits), max(distinct, key=_digits)
-
-
 def is_missing(value: Any) -> bool:
     """Whether a cell is empty: no key, None, an empty text, or not a number."""
     if value is None or (isinstance(value, str) and not value):
@@ -136,91 +105,6 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, float):
         return math.isnan(value)
     return isinstance(value, Decimal) and value.is_nan()
-
-
-def as_number(value: Any) -> Number | None:
-    """A cell as a number, exactly; None where it is none."""
-    if isinstance(value, str):
-        return number_of(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or is_missing(value):
-        return None
-    return value
-
-
-def column_kind(column: Column) -> Kind:
-    """What a column holds, from its name and its values.
-
-    A column is a number if most of its values are numbers; numeric texts count unless one has a leading zero, as in
-    a zip code. Names of identifiers (`id`, `campaignId`, `zip_code`) and of points in time with values to match
-    (`year`, `created_at`) keep numbers from being added up.
-    """
-    types = column.types - {type(None)}
-    if not types:
-        return "empty"
-    if names_identifier(column.name):
-        return "identifier"
-    if types == {bool}:
-        return "boolean"
-    if types <= {int, float}:
-        return _numeric_kind(column)
-    if types == {str}:
-        return _text_kind(column)
-    if all(issubclass(kind, date) for kind in types):
-        return "date"
-    return _mixed_kind(column)
-
-
-def _numeric_kind(column: Column) -> Kind:
-    if float in column.types and all(map(is_missing, column.values)):
-        return "empty"
-    if not names_date(column.name) or column.types - {int, type(None)}:
-        return "number"
-    low, high = min(present := [value for value in column.values if value is not None]), max(present)
-    return "date" if any(start <= low and high <= end for start, end in _DATE_RANGES) else "number"
-
-
-def _text_kind(column: Column) -> Kind:
-    sample = list(islice((value for value in column.values if value not in _MISSING), _SAMPLE))
-    if not sample:
-        return "empty"
-    # A text column shows itself in its first values, so that the rest need not be looked at.
-    if all(map(is_date_text, sample)):
-        return "date" if all(map(is_date_text, set(column.values) - _MISSING)) else _mixed_kind(column)
-    if all(number_of(value) is None for value in sample):
-        return "text"
-    distinct = set(column.values) - _MISSING
-    numbers = {value: number for value in distinct if (number := number_of(value)) is not None}
-    return _numbers_kind(column.name, numbers) if len(numbers) == len(distinct) else _mixed_kind(column)
-
-
-def _mixed_kind(column: Column) -> Kind:
-    present = [value for value in column.values if not is_missing(value)]
-    if not present:
-        return "empty"
-    found = [(value, number) for value in present if (number := as_number(value)) is not None]
-    if 2 * len(found) <= len(present):
-        return "text"
-    return _numbers_kind(column.name, dict(found))
-
-
-def _numbers_kind(name: str, numbers: Mapping[Any, Number]) -> Kind:
-    """The kind of a column most of whose values are numbers, by how they are written."""
-    if any(map(_has_leading_zero, numbers)):
-        return "identifier"
-    if names_date(name) and all(isinstance(number, int) for number in numbers.values()):
-        low, high = min(numbers.values()), max(numbers.values())
-        if any(start <= low and high <= end for start, end in _DATE_RANGES):
-            return "date"
-    return "number"
-
-
-def _has_leading_zero(value: Any) -> bool:
-    return isinstance(value, str) and len(value) > 1 and value[0] == "0" and value.isdigit()
-
-
-def _digits(moment: Any) -> tuple[int, ...]:
-    # "2022-02-01 2:20:51" sorts after "2022-02-01 10:00:00" as text, though not as a moment.
-    return tuple(map(int, re.findall(r"[0-9]+", str(moment))))
 
 
 def _fields(row: Any) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""A table's measures and dimensions: totals of some or all rows, key figures, cells in currency units."""
+"""Adds up a table's measures: totals of some or all rows, key figures, cells in currency units."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from adk_context_pack.tables.column_facts import as_numbers
-from adk_context_pack.tables.columns import column_kind, free_name, iter_columns
+from adk_context_pack.tables.column_facts import short_text
+from adk_context_pack.tables.column_kind import Reading, read_column
+from adk_context_pack.tables.columns import Column, free_name, is_missing, iter_columns
 from adk_context_pack.tables.kpis import MICROS, Kpi
-from adk_context_pack.tables.names import names_rate, snake_case
+from adk_context_pack.tables.names import names_currency, names_money, names_rate, snake_case
 from adk_context_pack.tables.numbers import Number, as_float, exact_sum, plain
 
 _SUFFIX = "_micros"
@@ -26,7 +27,10 @@ _PRICES = frozenset(
 
 
 class Measures:
-    """The columns of one table under one spelling, ready to be added up.
+    """Holds the columns of one table under one spelling, ready to be added up.
+
+    Amounts of several currencies are never added up. They differ where a column names the currency of each row
+    (`customer.currency_code`) and the rows in question name more than one, or where cells have different signs.
 
     Args:
         rows: as for `table_facts`; only read.
@@ -35,6 +39,8 @@ class Measures:
     Attributes:
         row_count: how many rows there are.
         names: the columns as a reader sees them: snake case, without `metrics.`, micros as currency (`cost`).
+        left_out: for each number column with cells that no total holds: how many are `missing`, how many are
+            `not_numbers` and one of those as `such_as`; the `currencies` of a column that holds several.
     """
 
     def __init__(self, rows: Sequence[Any], columns: Sequence[str] | None = None) -> None:
@@ -43,12 +49,14 @@ class Measures:
         self._numbers: dict[str, Sequence[Number | None]] = {}
         self._micros: dict[str, str] = {}
         self._found: dict[str, str | None] = {}
+        self._money: set[str] = set()
+        self._currency_of: Sequence[Any] | None = None
+        self.left_out: dict[str, dict[str, Any]] = {}
         taken: dict[str, int] = {}
         for column in iter_columns(rows, columns):
             name = free_name(snake_case(column.name), taken)
             self._cells[name] = column.values
-            if column_kind(column) == "number":
-                self._numbers[name] = as_numbers(column)
+            self._read(name, column)
             if name in {"id", _SUFFIX} or not (name.endswith(_SUFFIX) or _is_price(column.name)):
                 continue
             self._micros[name] = name.removesuffix(_SUFFIX)
@@ -56,8 +64,19 @@ class Measures:
         self._currency = {base: name for name, base in self._micros.items() if base == name or base not in self._cells}
         self.names = tuple(filter(None, map(self._shown, self._cells)))
 
+    def _read(self, name: str, column: Column) -> None:
+        reading = read_column(column)
+        if reading.kind == "number":
+            self._numbers[name] = reading.numbers(column.values)
+            if names_money(name) or reading.texts.is_money or _is_price(column.name) or name.endswith(_SUFFIX):
+                self._money.add(name)
+        elif self._currency_of is None and reading.kind == "text" and names_currency(column.name):
+            self._currency_of = column.values
+        if left_out := _left_out(reading):
+            self.left_out[name] = left_out
+
     def find(self, name: str) -> str | None:
-        """The column that is meant by `name`, in any spelling: `metrics.costMicros`, `cost_micros`, `cost`."""
+        """Returns the column that is meant by `name`, in any spelling: `metrics.costMicros`, `cost_micros`, `cost`."""
         if name not in self._found:
             self._found[name] = self._search(name)
         return self._found[name]
@@ -78,31 +97,42 @@ class Measures:
 
     @property
     def summed(self) -> list[str]:
-        """Number columns that may be added up: no ratios and no averages."""
+        """The number columns that may be added up: no ratios and no averages."""
         return [name for name in self._numbers if not names_rate(name)]
 
+    def currencies(self) -> dict[Any, list[int]]:
+        """Returns the rows of each currency where the rows name more than one; empty where they do not."""
+        found: dict[Any, list[int]] = {}
+        for row, cell in enumerate(self._currency_of or ()):
+            if not is_missing(cell):
+                found.setdefault(cell, []).append(row)
+        return found if len(found) > 1 else {}
+
     def totals(self, rows: Sequence[int] | None = None) -> dict[str, Any]:
-        """Exact totals of the number columns, over all rows or some; micros and currency units side by side."""
+        """Returns exact totals of the number columns, over all rows or some; micros and currency units side by side.
+
+        A total is None where no cell holds a number, and where it would add up several currencies.
+        """
         result: dict[str, Any] = {}
         for name in self.summed:
             total = self._sum(name, rows)
             result[name] = plain(total)
             base = self._micros.get(name)
             if base in self._currency:
-                result[base] = _units(total)
+                result[base] = None if total is None else _units(total)
         return result
 
     def kpis(self, kpis: Iterable[Kpi], rows: Sequence[int] | None = None) -> dict[str, float | None]:
-        """Key figures from the totals of all rows or some."""
+        """Returns key figures from the totals of all rows or some."""
         return {kpi.name: kpi.value(lambda name: self._total(name, rows)) for kpi in kpis}
 
     def row(self, index: int, kpis: Iterable[Kpi]) -> dict[str, Any]:
-        """One row with its key figures, micros as currency units."""
+        """Returns one row with its key figures, micros as currency units."""
         cells = {name: self._cell(name, index) for name in self.names}
         return cells | {kpi.name: kpi.value(lambda name: self._exact(name, index)) for kpi in kpis}
 
     def values(self, name: str, kpis: Iterable[Kpi] = ()) -> list[Any] | None:
-        """For each row the number in a column or the key figure of that name, to rank by; None where there is none."""
+        """Returns for each row the number in a column or the key figure of that name; None where there is none."""
         kpi = next((kpi for kpi in kpis if kpi.name.lower() == name.lower()), None)
         if kpi is not None:
             return [kpi.value(partial(self._exact, index=row)) for row in range(self.row_count)]
@@ -111,7 +141,7 @@ class Measures:
         return list(numbers) if numbers is not None else None
 
     def cells(self, name: str) -> list[Any] | None:
-        """A column as `row` shows it; None where there is none."""
+        """Returns a column as `row` shows it; None where there is none."""
         found = self.find(name)
         if found is None or found not in self.names:
             return None
@@ -141,12 +171,32 @@ class Measures:
         if source not in self._numbers:
             return None
         total = self._sum(source, rows)
-        return _fraction_units(total) if found in self._currency else total
+        return _fraction_units(total) if total is not None and found in self._currency else total
 
-    def _sum(self, name: str, rows: Sequence[int] | None) -> Number:
+    def _sum(self, name: str, rows: Sequence[int] | None) -> Number | None:
+        if name in self._money and self._is_mixed(rows):
+            return None
         numbers = self._numbers[name]
         picked = numbers if rows is None else map(numbers.__getitem__, rows)
-        return exact_sum([number for number in picked if number is not None])
+        present = [number for number in picked if number is not None]
+        return exact_sum(present) if present else None
+
+    def _is_mixed(self, rows: Sequence[int] | None) -> bool:
+        if self._currency_of is None:
+            return False
+        cells = self._currency_of if rows is None else map(self._currency_of.__getitem__, rows)
+        return len({cell for cell in cells if not is_missing(cell)}) > 1
+
+
+def _left_out(reading: Reading) -> dict[str, Any]:
+    if reading.texts.currencies:
+        return {"currencies": list(reading.texts.currencies)}
+    if reading.kind != "number":
+        return {}
+    found: dict[str, Any] = {"missing": reading.missing} if reading.missing else {}
+    if reading.left_out:
+        found |= {"not_numbers": reading.left_out, "such_as": short_text(reading.example)}
+    return found
 
 
 def _is_price(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which numbers of a column stand apart from the rest, by a rule that can be stated in one line."""
+"""Finds the numbers of a column that stand apart from the rest, by rules that can be stated in one line."""
 
 from __future__ import annotations
 
@@ -12,65 +12,102 @@ from typing import Any
 from adk_context_pack.tables.numbers import Number
 
 RULE = "further outside the middle half of the values than 3 times its width (Tukey's outer fence)"
-RARE_RULE = "a value that at most 0.5 % of the rows have, in a column of few values"
+RARE_RULE = "a value that at most 0.5 % of the rows have, in a column of at most 12 different values"
+_WIDER_RULE = (
+    "further outside the middle {} % of the values than 3 times its width, where all of the middle half is one value"
+)
+_EQUAL_RULE = "any other value than the one that the middle 95 % of the values are"
 
 _WIDTHS = 3
-# Fences need no more: the quartiles of so many rows lie within about two percent of the rows from the true ones.
-SAMPLE_ROWS = 2048
+_SAMPLE_ROWS = 2048
 MIN_ROWS = 8
 MIN_ROWS_FOR_RARE = 100
 MAX_DISTINCT_FOR_RARE = 12
-# Where half of the values are one and the same, the middle half has no width; then the wider middle decides.
-_MIDDLES = ((4, 1), (10, 1), (40, 1))
+# From the share of the values below the middle to the rule. Where the middle half is one value, a wider middle decides.
+_MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)))
+# The true quartiles lie outside of these shares of a random sample of 2,048 in less than one table in a billion.
+_SURELY_INSIDE = 0.32
 
 
 @dataclass(frozen=True, slots=True)
 class Fences:
-    """Beyond which numbers a column has outliers, and by what a distance is measured."""
+    """Beyond which numbers a column has outliers, by what a distance is measured, and by which rule."""
 
     low: float
     high: float
     width: float
+    rule: str = RULE
 
     def distance(self, value: Number) -> float:
-        """How far `value` is outside the fences, in widths of the middle; at most 0 within them."""
+        """Returns how far `value` is outside the fences, in widths of the middle; at most 0 within them."""
         number = _float(value)
         outside = self.low - number if number < self.low else number - self.high
         return outside / self.width if self.width else outside
 
 
 def fences(numbers: Sequence[Number]) -> Fences | None:
-    """Tukey's outer fences around a sample: the quartiles, less and plus 3 times the distance between them.
+    """Returns Tukey's outer fences: the quartiles, less and plus 3 times the distance between them.
 
-    Source: Tukey, "Exploratory Data Analysis", 1977, section 2D. Where half of the sample is one value, the middle
+    A quartile is the value a quarter of the way along the sorted values, rounded outwards to a value that is there.
+    Source: Tukey, "Exploratory Data Analysis", 1977, section 2D. Where half of the numbers are one value, the middle
     80 % or 95 % take the place of the middle half. None for fewer than 8 numbers, among which nothing stands apart.
+
+    Args:
+        numbers: all numbers of a column, in any order.
     """
-    ordered = sorted(filter(math.isfinite, map(_float, numbers)))
+    try:
+        ordered: Sequence[Number] = sorted(numbers)
+    except ArithmeticError:
+        ordered = sorted(filter(math.isfinite, map(_float, numbers)))
+    if ordered and not (_is_finite(ordered[0]) and _is_finite(ordered[-1])):
+        ordered = [number for number in ordered if _is_finite(number)]
     if len(ordered) < MIN_ROWS:
         return None
     last = len(ordered) - 1
-    low = high = 0.0
-    for share, cut in _MIDDLES:
-        low, high = ordered[last * cut // share], ordered[-1 - last * cut // share]
+    for cut, rule in _MIDDLES:
+        low, high = _float(ordered[last // cut]), _float(ordered[-1 - last // cut])
         if high > low:
-            break
-    width = high - low
-    return Fences(low - _WIDTHS * width, high + _WIDTHS * width, width)
+            width = high - low
+            return Fences(low - _WIDTHS * width, high + _WIDTHS * width, width, rule)
+    return Fences(low, high, 0.0, _EQUAL_RULE)
+
+
+def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bool:
+    """Tells whether a column can have outliers, from some random cells of it and its extremes.
+
+    False is certain but for chances below one in a billion: the middle third of the sample lies within the middle half
+    of the column, so that fences drawn from it are closer than the column's own.
+
+    Args:
+        sample: the cells at `sample_positions`, all of them for a small column.
+        low: the smallest number of the column.
+        high: the largest one.
+    """
+    ordered = sorted(filter(math.isfinite, map(_float, sample)))
+    if len(ordered) < _SAMPLE_ROWS // 2:
+        return True
+    first, last = ordered[int(_SURELY_INSIDE * len(ordered))], ordered[-1 - int(_SURELY_INSIDE * len(ordered))]
+    width = last - first
+    return width <= 0 or _float(low) < first - _WIDTHS * width or _float(high) > last + _WIDTHS * width
 
 
 @lru_cache(maxsize=8)
 def sample_positions(rows: int) -> Sequence[int]:
-    """The rows from which fences are drawn: all of a small table, else the same random ones at each call."""
-    if rows <= SAMPLE_ROWS:
+    """Returns the rows to look at first: all of a small table, else the same random ones at each call."""
+    if rows <= _SAMPLE_ROWS:
         return range(rows)
-    return sorted(random.Random(rows).choices(range(rows), k=SAMPLE_ROWS))  # noqa: S311  statistics, not secrets
+    return sorted(random.Random(rows).choices(range(rows), k=_SAMPLE_ROWS))  # noqa: S311  statistics, not secrets
 
 
 def rare_values(counts: Mapping[Any, int], rows: int) -> list[Any]:
-    """Values that stand apart by being rare among few: one `CHARGEBACK` in 500 rows of three other values."""
+    """Returns values that stand apart by being rare among few: one `CHARGEBACK` in 500 rows of three other values."""
     if rows < MIN_ROWS_FOR_RARE or not 1 < len(counts) <= MAX_DISTINCT_FOR_RARE:
         return []
     return [value for value, count in counts.items() if count * 200 <= rows]
+
+
+def _is_finite(value: Number) -> bool:
+    return value - value == 0 if isinstance(value, float) else not hasattr(value, "is_finite") or value.is_finite()
 
 
 def _float(value: Number) -> float:

@@ -1,4 +1,4 @@
-"""A table boiled down for a reader: totals, key figures, the best and the worst rows, groups."""
+"""Boils a table down for a reader: totals, key figures, the best and the worst rows, groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RANKED_BY = ("cost", "spend", "clicks", "impressions", "conversions", "revenue"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SummaryPlan:
-    """What a summary holds beside totals.
+    """Says what a summary holds beside totals.
 
     Attributes:
         kpis: the key figures.
@@ -37,7 +37,10 @@ class SummaryPlan:
 
 
 def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
-    """One result as small JSON: `status`, `row_count`, `totals`, `kpis`, `top`, `bottom`, `groups`, `enriched_rows`.
+    """Returns one result as small JSON, with `row_count`, `totals`, `kpis`, `top`, `bottom`, `groups`, `enriched_rows`.
+
+    `left_out` says for each column which cells no total holds. Where rows name several currencies, totals of money are
+    None, and `by_currency` has the totals and key figures of each.
 
     `status` is "ok", "failed" (the query did, see `error`) or "unreadable" (no rows were found). Where rows or groups
     were left out, `_row_limits` says how many are shown of how many; totals and key figures are of all rows.
@@ -58,6 +61,7 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
         "row_count": table.row_count,
         "totals": table.totals(),
         "kpis": table.kpis(plan.kpis),
+        **_reservations(table, plan),
         "ranked_by": ranked_by,
         "top": [table.row(row, plan.kpis) for row in top],
         "bottom": [table.row(row, plan.kpis) for row in bottom],
@@ -68,8 +72,20 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     return body | ({"_row_limits": limits} if limits else {})
 
 
+def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
+    """What a reader of the totals has to know."""
+    found: dict[str, Any] = {"left_out": table.left_out} if table.left_out else {}
+    if currencies := table.currencies():
+        found["by_currency"] = {
+            str(currency): {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}
+            for currency, rows in sorted(currencies.items(), key=lambda item: -len(item[1]))[: plan.max_groups]
+        }
+        found["note"] = "Amounts in several currencies are not added up: totals of money are by_currency only."
+    return found
+
+
 def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
-    """A summary as a writer may see it: no raw rows, and no micros but currency units."""
+    """Returns a summary as a writer may see it: no raw rows, and no micros but currency units."""
     return {
         key: _without_micros(value) for key, value in summary.items() if key not in {"enriched_rows", "_row_limits"}
     }

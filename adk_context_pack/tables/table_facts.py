@@ -11,7 +11,6 @@ from adk_context_pack.tables.block_facts import block_facts
 from adk_context_pack.tables.column_facts import ColumnFacts, Outlier, column_facts
 from adk_context_pack.tables.columns import as_records, expand, free_name, iter_keys
 from adk_context_pack.tables.numbers import plain
-from adk_context_pack.tables.outliers import RARE_RULE, RULE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,8 +65,7 @@ class TableFacts:
         return result
 
     def _rule(self) -> str:
-        found = {bool(cell.distance) for cell in self.outliers}
-        return "; or ".join(rule for rule, used in ((RULE, True in found), (RARE_RULE, False in found)) if used)
+        return "; or ".join(dict.fromkeys(column.outlier_rule for column in self.columns if column.outlier_rule))
 
 
 def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, max_outliers: int = 5) -> TableFacts:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from adk_context_pack.tables.column_facts import ColumnFacts
+from adk_context_pack.tables.column_facts import ColumnFacts, short_text
 from adk_context_pack.tables.columns import iter_columns
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.table_facts import TableFacts
@@ -39,7 +39,12 @@ def facts_as_text(facts: TableFacts, *, others: bool = True) -> dict[str, Any]:
     numbers = [column for column in facts.columns if column.kind == "number"]
     result: dict[str, Any] = {}
     if numbers:
-        result["numbers"] = _csv([_NUMBERS, *map(_number_line, numbers)])
+        # What limits a figure is told in every form of it, however short.
+        remarks = [_remark(column) for column in numbers]
+        lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, numbers)]
+        if any(remarks):
+            lines = [[*line, remark] for line, remark in zip(lines, ["remark", *remarks], strict=True)]
+        result["numbers"] = _csv(lines)
     rest = [column for column in facts.columns if column.kind != "number"]
     if rest:
         result["others"] = "\n".join(_other_line(c) for c in rest) if others else ", ".join(c.name for c in rest)
@@ -49,6 +54,13 @@ def facts_as_text(facts: TableFacts, *, others: bool = True) -> dict[str, Any]:
 def _number_line(column: ColumnFacts) -> list[Any]:
     low, high = plain(column.minimum), plain(column.maximum)
     return [column.name, plain(column.total), low, high, column.mean, column.missing, column.min_row, column.max_row]
+
+
+def _remark(column: ColumnFacts) -> str:
+    parts = [f"in {column.unit}"] if column.unit else []
+    if column.not_numbers:
+        parts.append(f"without {column.not_numbers} cells that are not numbers, such as {short_text(column.example)}")
+    return "; ".join([*parts, *filter(None, [column.note])])
 
 
 def _other_line(column: ColumnFacts) -> str:
@@ -61,6 +73,8 @@ def _other_line(column: ColumnFacts) -> str:
         parts.append(f"mostly {value} ({count})")
     if column.missing:
         parts.append(f"{column.missing} missing")
+    if column.note:
+        parts.append(column.note)
     return f"{column.name}: {', '.join(parts)}"
 
 

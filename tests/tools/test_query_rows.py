@@ -307,7 +307,7 @@ async def test_small_tables_weigh_as_much_as_they_take(monkeypatch):
 
 async def test_notes_on_the_rows_stand_in_each_answer():
     """What a reader of the rows should know, such as texts among numbers, comes with the answer."""
-    (reply,) = await ask([{"x": value} for value in ("1", "2", "3", "n/a")], "SELECT sum(x) FROM rows")
+    (reply,) = await ask([{"x": value} for value in ("1", "2", "3", "odd")], "SELECT sum(x) FROM rows")
     assert reply["notes"] == ["x also holds 1 values that are no numbers, kept as text"]
 
 

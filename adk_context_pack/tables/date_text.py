@@ -1,0 +1,166 @@
+"""Reads texts and other values as moments, so that a column of dates can be put in the order of time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+_MAX_LENGTH = 48
+_SECONDS_A_DAY = 86_400
+_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
+_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
+_TIME = (
+    r"(?:(?:[T ]|,\s)\s*(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
+    r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
+    r"(?:\s*(?P<half>[ap]\.?m\.?))?(?:\s*(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?)?"
+)
+_NOTATIONS = tuple(
+    re.compile(pattern + _TIME, re.IGNORECASE).fullmatch
+    for pattern in (
+        r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
+        rf"{_WEEKDAY}{_MONTH}\s+(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>[0-9]{{4}})",
+        rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?[-\s]+{_MONTH},?[-\s]+(?P<year>[0-9]{{4}})",
+    )
+)
+_SLASHES = re.compile(
+    r"(?P<one>[0-9]{1,2})(?P<mark>[-/.])(?P<two>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4})" + _TIME, re.IGNORECASE
+).fullmatch
+_PERIOD = re.compile(
+    r"(?P<year>[0-9]{4})-?(?:(?P<part>[QW])(?P<number>[0-9]{1,2})|(?<=-)(?P<month>0[1-9]|1[0-2]))"
+).fullmatch
+_ISO = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
+    r"(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+).fullmatch
+_ISO_DAY = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+_MONTHS_A_YEAR, _HOURS_A_HALF = 12, 12
+
+Moment = tuple[int, str]
+"""Seconds since the year 1, UTC, and the digits of the fraction of a second."""
+
+
+def date_range(values: Iterable[Any]) -> tuple[Any, Any] | None:
+    """Returns the earliest and the latest of some dates as they were written; None if they cannot be ordered.
+
+    A moment without a zone counts as UTC. Offsets and fractions of a second count. `03/04/2026` counts only among
+    dates that show whether the day or the month is first; with points between its parts, the day is first.
+
+    Args:
+        values: texts, date and datetime objects, or integers (years, `YYYYMMDD`, epochs), without missing ones.
+    """
+    distinct = list(dict.fromkeys(values))
+    texts = [value for value in distinct if isinstance(value, str)]
+    if len(texts) == len(distinct) and _sort_as_texts(texts):
+        return min(texts), max(texts)
+    moments = _moments(distinct)
+    if not moments or any(moment is None for moment in moments):
+        return None
+    places = range(len(distinct))
+    return distinct[min(places, key=moments.__getitem__)], distinct[max(places, key=moments.__getitem__)]
+
+
+def is_date_text(text: str) -> bool:
+    """Tells whether a text alone looks like a date; only its column can tell which one it is."""
+    return len(text) <= _MAX_LENGTH and (_SLASHES(text) is not None or _moment(text, day_first=True) is not None)
+
+
+def _sort_as_texts(texts: Sequence[str]) -> bool:
+    """Whether texts are ISO dates of one form and zone, which a comparison of texts puts in the order of time."""
+    if not texts or len(set(map(len, texts))) != 1 or (first := _ISO(texts[0])) is None:
+        return False
+    zone = re.escape(first["zone"] or "")
+    time = rf"{first['gap']}[0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]+)?)?{zone}" if first["gap"] else ""
+    joined = "\n".join([*texts, ""])
+    return re.fullmatch(rf"(?:{_ISO_DAY}{time}\n)*", joined) is not None and joined.count("\n") == len(texts)
+
+
+def _moments(values: Sequence[Any]) -> list[Any]:
+    if all(type(value) is int for value in values):
+        return list(values)
+    if all(isinstance(value, str) and value.isdecimal() for value in values):
+        return [int(value) for value in values]
+    day_first = _day_first([value for value in values if isinstance(value, str)])
+    return [
+        _of_object(v) if isinstance(v, date) else _moment(v, day_first=day_first) if isinstance(v, str) else None
+        for v in values
+    ]
+
+
+def _day_first(texts: Iterable[str]) -> bool | None:
+    """Whether the day stands before the month in `03/04/2026`; None where nothing shows it, or both are shown."""
+    ones, twos = False, False
+    for text in texts:
+        if len(text) <= _MAX_LENGTH and (found := _SLASHES(text)):
+            ones |= found["mark"] == "." or int(found["one"]) > _MONTHS_A_YEAR
+            twos |= int(found["two"]) > _MONTHS_A_YEAR
+    return ones if ones != twos else None
+
+
+def _moment(text: str, *, day_first: bool | None) -> Moment | None:
+    if len(text) > _MAX_LENGTH:
+        return None
+    for notation in _NOTATIONS:
+        if found := notation(text):
+            month = found["month"].lower()
+            return _at(found, int(month) if month.isdecimal() else _MONTHS[month], int(found["day"]))
+    if found := _SLASHES(text):
+        one, two = int(found["one"]), int(found["two"])
+        if day_first is None:
+            return _at(found, one, two) if one == two else None
+        return _at(found, two, one) if day_first else _at(found, one, two)
+    if found := _PERIOD(text.upper()):
+        return _period(found)
+    return None
+
+
+def _at(found: re.Match[str], month: int, day: int) -> Moment | None:
+    try:
+        days = date(int(found["year"]), month, day).toordinal()
+    except ValueError:
+        return None
+    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
+    if half := found["half"]:
+        if not 1 <= hour <= _HOURS_A_HALF:
+            return None
+        hour = hour % _HOURS_A_HALF + (_HOURS_A_HALF if half[0] in "pP" else 0)
+    if hour > 24 or minute > 59 or second > 60:  # noqa: PLR2004  24:00 ends a day, and a leap second is the 60th
+        return None
+    offset = _offset(found["zone"] or "")
+    return days * _SECONDS_A_DAY + hour * 3600 + minute * 60 + second - offset, found["fraction"] or ""
+
+
+def _offset(zone: str) -> int:
+    digits = zone[1:].replace(":", "") if zone[:1] in {"+", "-"} else ""
+    if not digits:
+        return 0
+    seconds = int(digits[:2]) * 3600 + int(digits[2:] or 0) * 60
+    return -seconds if zone[0] == "-" else seconds
+
+
+def _period(found: re.Match[str]) -> Moment | None:
+    year, number = int(found["year"]), int(found["number"] or 1)
+    if not year:
+        return None
+    if found["month"]:
+        days = date(year, int(found["month"]), 1).toordinal()
+    elif found["part"] == "Q":
+        if not 1 <= number <= 4:  # noqa: PLR2004  quarters of a year
+            return None
+        days = date(year, 3 * number - 2, 1).toordinal()
+    else:
+        days = date(year, 1, 1).toordinal() + 7 * number
+    return days * _SECONDS_A_DAY, ""
+
+
+def _of_object(value: date) -> Moment:
+    if not isinstance(value, datetime):
+        return value.toordinal() * _SECONDS_A_DAY, ""
+    aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+    offset = aware.utcoffset()
+    shift = round(offset.total_seconds()) if offset is not None else 0
+    seconds = value.hour * 3600 + value.minute * 60 + value.second - shift
+    return value.toordinal() * _SECONDS_A_DAY + seconds, f"{value.microsecond:06}".rstrip("0")

@@ -1,0 +1,173 @@
+"""Reads one text as a number in any notation that people use, without deciding between them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+Style = Literal["point", "comma"]
+"""The mark in front of the decimals: `1,250.5` has a point, `1.250,5` a comma."""
+
+# No formatted number is longer; plain digits may be.
+_MAX_LENGTH, _MAX_DIGITS = 64, 4000
+_CODES = (
+    "AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MXN MYR NGN "
+    "NOK NZD PEN PHP PKR PLN QAR RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR"
+)
+_CURRENCY = (
+    r"(?:(?:[A-Z]{1,3})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
+    rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei)"
+)
+_UNIT = r"(?:[%‰°]|[°µμ]?[^\W\d_]{1,12}(?:/[^\W\d_]{1,8})?[²³]?)"
+_SIGNS = r"[-+\u2212(\s]{0,12}"
+_SHAPE = re.compile(
+    rf"(?P<before>{_SIGNS})(?P<sign>{_CURRENCY})?(?P<between>{_SIGNS})"
+    r"(?P<body>[0-9.](?:[0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9])?\.?(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?)"
+    rf"\s*(?P<unit>{_CURRENCY}|{_UNIT})?(?P<after>[-\u2212)\s]*)"
+).fullmatch
+_IS_CURRENCY = re.compile(_CURRENCY).fullmatch
+# Times of day and ordinals look like a number with a unit.
+_NO_UNITS = frozenset({"am", "pm", "st", "nd", "rd", "th", "e"})
+_MISSING = frozenset(
+    ("", "-", "--", "---", "\u2013", "\u2014", "n/a", "#n/a", "na", "<na>", "nan", "nat", "null", "none", "nil", "\\n")
+)
+_LONGEST_MISSING = max(map(len, _MISSING))
+
+_WHOLE = re.compile(r"0|[1-9][0-9]*").fullmatch
+_POINT = re.compile(r"(?:0|[1-9][0-9]*)?\.[0-9]+|(?:0|[1-9][0-9]*)\.").fullmatch
+_SCIENTIFIC = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]{1,3}").fullmatch
+_COMMA = re.compile(r"(?:0|[1-9][0-9]*),[0-9]+").fullmatch
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
+_COMMA_GROUPS = re.compile(
+    r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?"
+).fullmatch
+_POINT_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?").fullmatch
+_SPACE_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:[ '\u2019\u00a0\u2009\u202f][0-9]{3})+(?P<rest>[.,][0-9]+)?").fullmatch
+_NO_DIGIT = re.compile(r"[^0-9.,]")
+# A plus and this many digits in a row are a telephone number.
+_PHONE_DIGITS = 7
+_IP_PARTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text that is a number in at least one notation.
+
+    Attributes:
+        text: the text.
+        point: the digits as Python reads them if a point marks the decimals; None where that is impossible.
+        comma: the same if a comma marks the decimals.
+        negative: whether a minus or brackets say that it is below zero.
+        bracket: whether brackets do.
+        unit: the currency, percent sign or unit beside the digits; empty where there is none.
+        is_currency: whether the unit is a currency.
+        is_plain: whether the text holds digits, a point, a minus, an exponent and nothing else.
+        is_weak: whether only an E between digits makes it other than an integer, as in the room number `12E5`.
+    """
+
+    text: str
+    point: str | None
+    comma: str | None
+    negative: bool
+    bracket: bool
+    unit: str
+    is_currency: bool
+    is_plain: bool
+    is_weak: bool
+
+    def value(self, style: Style) -> int | Decimal | None:
+        """Returns the number under one notation, exactly; None where it is none."""
+        digits = self.point if style == "point" else self.comma
+        if digits is None:
+            return None
+        number = int(digits) if digits.isdecimal() else Decimal(digits)
+        # A Decimal's own minus keeps the digits beyond the precision of the context, arithmetic would not.
+        return number if not self.negative else -number if isinstance(number, int) else number.copy_negate()
+
+
+def is_missing_text(text: str) -> bool:
+    """Tells whether a text among numbers or dates says that there is no value: `N/A`, `--`, `null` or blanks."""
+    return (len(text) <= _LONGEST_MISSING and text.lower() in _MISSING) or text.strip().lower() in _MISSING
+
+
+def read_number(text: str) -> Written | None:
+    """Returns the parts of a text that is a number in some notation; None for anything else.
+
+    Reads plain digits, thousands separators (comma, point, blank, apostrophe, and the Indian grouping), signs in front
+    and behind, accounting brackets, currency signs and ISO codes, percent signs, units, and blanks around all of it.
+    Digits with a leading zero and international telephone numbers are names.
+    """
+    whole = text
+    if len(text) > _MAX_LENGTH and len(text := text.strip()) > _MAX_LENGTH:
+        return _long_number(text)
+    if (found := _SHAPE(text)) is None:
+        return None
+    before, currency, between, body, unit, after = found.groups()
+    marks = "".join(f"{before}{between}{after}".split())
+    negative = _sign(marks, after)
+    if negative is None or (currency and unit and unit not in {"%", currency} and _IS_CURRENCY(unit) is None):
+        return None
+    unit = currency or unit or ""
+    if unit.lower() in _NO_UNITS or (currency and found["unit"]):
+        return None
+    point, comma = _readings(body)
+    if (point is None and comma is None) or ("+" in marks and len(body) >= _PHONE_DIGITS and body.isdecimal()):
+        return None
+    return Written(
+        text=whole,
+        point=point,
+        comma=comma,
+        negative=negative,
+        bracket="(" in marks,
+        unit=unit,
+        is_currency=bool(unit) and _IS_CURRENCY(unit) is not None,
+        is_plain=point == body
+        and whole == ("-" if negative else "") + body
+        and not body.startswith(".")
+        and body[-1] != ".",
+        is_weak=("e" in body or "E" in body) and not {".", "-", "+"} & set(body),
+    )
+
+
+def _long_number(text: str) -> Written | None:
+    if len(text) > _MAX_DIGITS or (_POINT(digits := text.removeprefix("-")) is None and _WHOLE(digits) is None):
+        return None
+    comma = None if "." in digits else digits
+    return Written(
+        text, digits, comma, text[0] == "-", bracket=False, unit="", is_currency=False, is_plain=True, is_weak=False
+    )
+
+
+def _sign(marks: str, after: str) -> bool | None:
+    """Whether the marks around the digits say "negative"; None where they are no sign."""
+    if marks in {"", "+"}:
+        return False if marks == "" or "+" not in after else None
+    return True if marks in {"-", "\u2212", "()"} else None
+
+
+def _readings(body: str) -> tuple[str | None, str | None]:
+    """The digits as read with a point and with a comma in front of the decimals."""
+    if _WHOLE(body):
+        return body, body
+    if _POINT(body):
+        return body, body.replace(".", "") if _THOUSANDS(body) else None
+    if _COMMA(body):
+        return body.replace(",", "") if _THOUSANDS(body) else None, body.replace(",", ".")
+    if _COMMA_GROUPS(body):
+        return body.replace(",", ""), None
+    if _POINT_GROUPS(body):
+        return None, None if _is_address(body) else body.replace(".", "").replace(",", ".")
+    if _SCIENTIFIC(body):
+        return body, None
+    if found := _SPACE_GROUPS(body):
+        digits = _NO_DIGIT.sub("", body)
+        rest = found["rest"] or ""
+        return None if "," in rest else digits, None if "." in rest else digits.replace(",", ".")
+    return None, None
+
+
+def _is_address(body: str) -> bool:
+    parts = body.split(".")
+    return len(parts) == _IP_PARTS and all(part.isdecimal() and int(part) < 256 for part in parts)  # noqa: PLR2004
