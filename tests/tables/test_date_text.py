@@ -1,0 +1,77 @@
+"""Dates are put in the order of time, in the notations that people use, and told as they were written."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack.tables.date_text import date_range, is_date_text
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        (["2024-03-01", "2023-12-31"], "2023-12-31", "2024-03-01"),
+        (["2022-02-01 2:20:51", "2022-02-01 10:00:00"], "2022-02-01 2:20:51", "2022-02-01 10:00:00"),
+        (["2024-01-01T00:30:00+02:00", "2023-12-31T23:00:00+00:00"], "2024-01-01T00:30:00+02:00",
+         "2023-12-31T23:00:00+00:00"),
+        (["2026-01-01T00:00:00.5Z", "2026-01-01T00:00:00.49Z"], "2026-01-01T00:00:00.49Z", "2026-01-01T00:00:00.5Z"),
+        (["Jan 3, 2026", "3 Dec 2025", "2 January 2026"], "3 Dec 2025", "Jan 3, 2026"),
+        (["03-Jan-2026", "Sat, 03 Jan 2025 10:15:00 GMT"], "Sat, 03 Jan 2025 10:15:00 GMT", "03-Jan-2026"),
+        (["03/04/2026", "13/01/2026"], "13/01/2026", "03/04/2026"),
+        (["03/04/2026", "01/13/2026"], "01/13/2026", "03/04/2026"),
+        (["31.12.2025", "01.02.2026"], "31.12.2025", "01.02.2026"),
+        (["1/13/2026 1:05 PM", "1/13/2026 12:05 AM"], "1/13/2026 12:05 AM", "1/13/2026 1:05 PM"),
+        (["2024-Q1", "2023-Q4"], "2023-Q4", "2024-Q1"),
+        (["2024-10", "2024-9-30"], "2024-9-30", "2024-10"),
+        ([20240101, 20231231], 20231231, 20240101),
+        (["2024-03-10T00:00Z", "2024-03-09T23:59+00:00"], "2024-03-09T23:59+00:00", "2024-03-10T00:00Z"),
+    ],
+)  # fmt: skip
+def test_order_of_time(values, low, high):
+    """The range is that of the moments, with offsets and fractions, in the text that stood there."""
+    assert date_range(values) == (low, high)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["03/04/2026", "02/05/2026"], ["13/01/2026", "01/13/2026"], ["2024-01-01", "soon"], ["2024-13-01 "], ["12.5"], []],
+)
+def test_no_order(values):
+    """Where day and month cannot be told apart, or a text is not a date, there is no range."""
+    assert date_range(values) is None
+
+
+MOMENTS = st.datetimes(
+    min_value=datetime(1900, 1, 1),  # noqa: DTZ001  hypothesis takes naive limits
+    max_value=datetime(2100, 1, 1),  # noqa: DTZ001
+    timezones=st.integers(-14 * 4, 14 * 4).map(lambda quarter: timezone(timedelta(minutes=15 * quarter))),
+)
+
+
+@given(st.lists(st.one_of(MOMENTS, st.dates(date(1900, 1, 1), date(2100, 1, 1))), min_size=1, max_size=20))
+def test_iso_texts_agree_with_python(moments):
+    """The first and the last of ISO texts with any offset and fraction are those that Python's moments give."""
+
+    def key(value):
+        return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
+
+    texts = {value.isoformat(): key(value) for value in moments}
+    low, high = date_range(texts)
+    assert (texts[low], texts[high]) == (min(texts.values()), max(texts.values()))
+    assert [key(value) for value in date_range(moments)] == [min(texts.values()), max(texts.values())]
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-01-01", "1/2/2024", "Jan 3, 2026", "2024-W05", "2024-01-01T10:00:00.123456789Z"]
+)
+def test_texts_that_look_like_dates(text):
+    """Each notation is recognized in one text alone."""
+    assert is_date_text(text)
+
+
+@pytest.mark.parametrize("text", ["3.10", "12", "2024", "1/2", "January", "10:00", "192.168.1.1", "2024-01-01 or so"])
+def test_texts_that_do_not(text):
+    """Numbers, words and times of day are not dates."""
+    assert not is_date_text(text)

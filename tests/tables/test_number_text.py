@@ -1,0 +1,89 @@
+"""Texts are read as numbers in every notation, and names that only look like numbers are not."""
+
+from decimal import Decimal
+
+import pytest
+
+from adk_context_pack.tables.number_text import is_missing_text, read_number
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("12", 12, ""),
+        ("1,250", 1250, ""),
+        ("12,480.50", Decimal("12480.50"), ""),
+        ("12,34,567", 1234567, ""),
+        ("1 250 000", 1250000, ""),
+        ("1\u202f250", 1250, ""),
+        ("1'250.5", Decimal("1250.5"), ""),
+        ("$1,250.00", Decimal(1250), "$"),
+        ("US$5,000", 5000, "US$"),
+        ("7 €", 7, "€"),
+        ("EUR 7", 7, "EUR"),
+        ("7 EUR", 7, "EUR"),
+        ("5 kr", 5, "kr"),
+        ("12.5%", Decimal("12.5"), "%"),
+        ("12 km", 12, "km"),
+        ("80 km/h", 80, "km/h"),
+        ("(1,250)", -1250, ""),
+        ("($5.00)", -5, "$"),
+        ("-$5", -5, "$"),
+        ("$-5", -5, "$"),
+        ("1,250-", -1250, ""),
+        ("\u22125", -5, ""),
+        ("+5", 5, ""),
+        ("  25,649   ", 25649, ""),
+        (".5", Decimal("0.5"), ""),
+        ("1.5e-3", Decimal("0.0015"), ""),
+        ("9" * 300, int("9" * 300), ""),
+    ],
+)
+def test_notations_with_a_point(text, value, unit):
+    """Separators, signs, currencies, percent, brackets, units and blanks give the number and its unit."""
+    written = read_number(text)
+    assert (written.value("point"), written.unit) == (value, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1.250,00", Decimal(1250)), ("12,5", Decimal("12.5")), ("1.250.000", 1250000), ("1 250,5 €", Decimal("1250.5"))],
+)
+def test_notations_with_a_comma(text, value):
+    """Decimal commas are read where the column has them."""
+    assert read_number(text).value("comma") == value
+    assert read_number(text).value("point") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "007", "+4917612345678", "192.168.1.1", "192.168.100.200", "1.2.3", "12am", "1st", "A4", "5/10", "12:30", "1-2",
+        "2024-01-01", "abc", "", "-", "$", "$5%", "1,2,3", "1,25,0", "(5", "5)", "--5", "0x10", "1e5000", "$ ", "1_000",
+        " " * 5000, "1 " * 2500, "Infinity", "nan", "12\n34",
+    ],
+)  # fmt: skip
+def test_names_are_not_numbers(text):
+    """Codes, versions, addresses, times, ranges and words are not read as numbers, and long ones cost no time."""
+    assert read_number(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "point", "comma"),
+    [("1,250", 1250, Decimal("1.250")), ("1.250", Decimal("1.250"), 1250), ("950", 950, 950)],
+)
+def test_what_could_be_either(text, point, comma):
+    """A text that both decimal marks can read has a value for each, between which its column decides."""
+    assert (read_number(text).value("point"), read_number(text).value("comma")) == (point, comma)
+
+
+@pytest.mark.parametrize("text", ["", " ", "-", "--", "N/A", "n/a", "null", "None", "NaN", "\u2014", " N/A "])
+def test_words_for_missing(text):
+    """Blanks, dashes and the words for "no value" are missing."""
+    assert is_missing_text(text)
+
+
+@pytest.mark.parametrize("text", ["0", "x", "none of them", "- 5", "North"])
+def test_other_words_are_not_missing(text):
+    """Anything else is a value."""
+    assert not is_missing_text(text)
