@@ -10,7 +10,7 @@ from adk_context_pack.replay.options import add_replay
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; returns the exit code."""
+    """Runs the command line and returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="adk-context-pack", description="Keeps the prompts of Google ADK agents small, exact and cacheable."
     )

@@ -30,31 +30,31 @@ class CompactState(ContextPass):
             before_model_callback=[CompactState(key="gaql_queries", select=("id", "title", "status"))],
         )
 
-    Exact: the view is made at every model call from the state as it stands at that call, so it is right at the first
-    call of an agent, after each tool, in a loop, in the next turn. ADK leaves `{compact:KEY}` alone when it fills in
-    state.
+    The view is exact. It is rendered at every model call from the state at that call, so it is right at an agent's
+    first call, after each tool, in a loop and in the next turn. When ADK fills in state, it leaves `{compact:KEY}`
+    alone.
 
-    Only in instructions: `instruction`, the root agent's `global_instruction` and that of ADK's
-    `GlobalInstructionPlugin`, as text or as a function. Not in anything that a user, a tool or another agent wrote,
-    also not where such a text came into the instruction through `{some_state}`, and not within a view.
-    `{compact:KEY}` is `null` where the state has no such value, `{compact:KEY?}` is empty. In `static_instruction`,
-    which must never change, it is left alone.
+    The pass fills in `instruction`, the root agent's `global_instruction` and that of ADK's `GlobalInstructionPlugin`,
+    as text or as a function. It never fills in text that a user, a tool or another agent wrote, even if such a text
+    reached the instruction through `{some_state}` or is part of a view. If the state has no such value,
+    `{compact:KEY}` becomes `null`, and `{compact:KEY?}` becomes empty. A `static_instruction`, which must never change,
+    is left alone.
 
-    With `output_key` the view is also kept in state under that name, as JSON text, for templates (`{output_key}`,
-    exact at every call of an agent with this pass) and for tools and agents without it, which read it as it was at
-    the last model call of an agent that has it, the last `refresh`, or the last `CompactStateStep`. It is written
-    only where it changed. ADK fills in templates before any callback, so `{output_key}` needs a value at the first
-    call: `refresh` as `before_agent_callback` sees to it, or write `{output_key?}`.
+    With `output_key`, the view is also kept in state under that name, as JSON text. A template that names
+    `{output_key}` is exact at every call of an agent with this pass. Tools, and agents without the pass, read the view
+    of the last model call of an agent that has it, of the last `refresh`, or of the last `CompactStateStep`. It is
+    written only if it changed. ADK fills in templates before any callback, so `{output_key}` needs a value at the first
+    call. Set `refresh` as the agent's `before_agent_callback`, or write `{output_key?}`.
 
-    Cost to the cache: a view in the system instruction changes the prompt's very beginning whenever the value
-    changes, and nothing behind it is read from the cache. Give the agent a `static_instruction`: then ADK puts
-    `instruction` behind the history, and only the end changes.
+    Cost to the cache: a view in the system instruction changes the prompt's very beginning whenever the value changes,
+    and the provider reads nothing behind it from its cache. Give the agent a `static_instruction`. ADK then puts
+    `instruction` behind the history, and only the end of the prompt changes.
 
     Args:
         key: the state key, `app:`, `user:` or `temp:` included.
-        select: what an agent needs of the value: a function of the whole value, field names, or fields for each value
-            of a deciding field; see `adk_context_pack.views.state_view`.
-        output_key: the state key that keeps the view for others; None keeps it nowhere.
+        select: the part of the value that an agent needs: a function of the whole value, field names, or fields for
+            each value of a deciding field. `adk_context_pack.views.state_view` describes all forms.
+        output_key: the state key that keeps the view for others. None keeps it nowhere.
 
     Raises:
         SettingError: a key that no placeholder can name, or a `select` that is neither function nor data of that form.
@@ -77,7 +77,7 @@ class CompactState(ContextPass):
             self._store(callback_context, self._view.render(callback_context.session.state))
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """The request with the view in its instructions."""
+        """Returns the request with the view in its instructions."""
         context, agent = call.context, agent_of(call.context)
         if context is None or agent is None:
             return request
@@ -131,7 +131,7 @@ def _with_system(
 
 
 def _texts(instruction: Any) -> Iterator[str]:
-    """The texts of a system instruction of any of its forms, in order."""
+    """Returns the texts of a system instruction of any form, in order."""
     if isinstance(instruction, str):
         yield instruction
     elif isinstance(instruction, types.Part):
@@ -144,7 +144,7 @@ def _texts(instruction: Any) -> Iterator[str]:
 
 
 def _rebuilt(instruction: Any, texts: Iterator[str]) -> Any:
-    """The instruction in the same form with other texts."""
+    """Returns the instruction in the same form with other texts."""
     if isinstance(instruction, str):
         return next(texts)
     if isinstance(instruction, types.Part):

@@ -28,13 +28,13 @@ _STEP_S = 0.1
 
 
 class Progress:
-    """Shows how much is done, once the work takes longer than half a second.
+    """Draws a progress bar, once the work takes longer than half a second.
 
     Args:
-        stream: where it is drawn; a stream that is no terminal gets nothing.
+        stream: the stream to draw on. Nothing is drawn unless it is a terminal.
 
     Attributes:
-        total: how many sessions there are, where that is known.
+        total: the number of sessions, if it is known.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -69,7 +69,7 @@ class Progress:
 
 
 OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
-"""The exit codes. A budget that was exceeded counts before input that could not be read; 64 is EX_USAGE of sysexits."""
+"""The exit codes. An exceeded budget takes precedence over unreadable input. 64 is EX_USAGE of sysexits."""
 
 _MAX_HTML_CALLS = 500
 
@@ -79,8 +79,8 @@ def run_replay(options: argparse.Namespace, out: TextIO | None = None, err: Text
 
     Args:
         options: as `add_replay` declares them.
-        out: where the result goes; by default the standard output.
-        err: where trouble and progress go; by default the standard error.
+        out: the stream for the result. The default is the standard output.
+        err: the stream for trouble and progress. The default is the standard error.
 
     Returns:
         The exit code.
@@ -102,7 +102,7 @@ def run_replay(options: argparse.Namespace, out: TextIO | None = None, err: Text
 
 @contextmanager
 def _quiet_adk() -> Iterator[None]:
-    """No warnings of ADK's own, about experiments and calls without results; for each request they would come again."""
+    """Silences ADK's warnings about experiments and calls without results, which would repeat for each request."""
     logger = logging.getLogger("google_adk")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -157,7 +157,7 @@ class _Run:
             self._err.write(f"{path} shows the last {len(self._log):,} of {self.sums.total.calls:,} calls\n")
 
     def verdict(self) -> int:
-        """The exit code, with a line for each request over its budget."""
+        """Returns the exit code, and prints a line for each request over its budget."""
         sums = self.sums
         self._err.writelines(f"{line}\n" for line in sums.over_budget)
         unknown = [agent for agent in sums.budgets if agent != "*" and agent not in sums.agents]

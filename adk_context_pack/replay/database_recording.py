@@ -28,12 +28,12 @@ _USER_STATE = "SELECT state FROM user_states WHERE app_name = :app_name AND user
 
 
 def session_keys(select: Select) -> list[dict[str, str]]:
-    """The keys of all sessions of a database."""
+    """Selects the keys of all sessions of a database."""
     return [dict(row) for row in select(_SESSIONS, {})]
 
 
 def read_session(select: Select, key: Mapping[str, str], source: str) -> Found:
-    """One session of a database, or why it cannot be read; the next one may be fine."""
+    """Returns one session of a database, or the error that keeps it from being read. The next one may be fine."""
     try:
         events = [event_of_row(row) for row in select(_EVENTS, key)]
         state = _merged(select, key)
@@ -62,7 +62,7 @@ def _state(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 class DatabaseRecording:
-    """A database with ADK sessions. Only SELECT statements are sent; nothing is created and nothing migrated.
+    """A database with ADK sessions. Only SELECT statements are sent, so nothing is created or migrated.
 
     Args:
         url: an SQLAlchemy URL with a synchronous or an asynchronous driver.
@@ -72,10 +72,10 @@ class DatabaseRecording:
         self._url = url
 
     def __iter__(self) -> Iterator[Found]:
-        """Each session in turn.
+        """Yields each session in turn.
 
         Raises:
-            RecordingError: SQLAlchemy or the driver is missing, the database is away, or is none of ADK's.
+            RecordingError: SQLAlchemy or the driver is missing, or the database cannot be reached or is not ADK's.
         """
         name = self._url
         try:
@@ -154,10 +154,10 @@ class SqliteRecording:
         self._path = path
 
     def __iter__(self) -> Iterator[Found]:
-        """Each session in turn.
+        """Yields each session in turn.
 
         Raises:
-            RecordingError: the file is no database of ADK's, or is damaged.
+            RecordingError: the file is not a database of ADK's, or is damaged.
         """
         try:
             with closing(self._open()) as connection:
@@ -169,7 +169,7 @@ class SqliteRecording:
             raise RecordingError(f"{self._path}: {error}") from None
 
     def count(self) -> int | None:
-        """How many sessions there are; None where that cannot be told."""
+        """Counts the sessions. Returns None if that is not possible."""
         try:
             with closing(self._open()) as connection:
                 return int(connection.execute("SELECT COUNT(*) FROM sessions").fetchone()[0])

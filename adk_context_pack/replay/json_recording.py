@@ -17,10 +17,10 @@ from adk_context_pack.replay.stored_event import RecordedSession, event_of
 
 
 def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
-    """The session of one eval case.
+    """Reads the session of one eval case.
 
-    An eval case names the author of each step in its newer form (`invocation_events`). In the older one (`tool_uses`
-    and `tool_responses`) it does not, so there all steps are one agent's, with one call after the other.
+    The newer form of an eval case (`invocation_events`) names the author of each step. The older one (`tool_uses` and
+    `tool_responses`) does not, so all of its steps are ascribed to one agent, one call after the other.
 
     Raises:
         RecordingError: the case has no recorded conversation, or this ADK cannot read it.
@@ -90,10 +90,10 @@ class JsonRecording:
         self._path = path
 
     def __iter__(self) -> Iterator[Found]:
-        """Each session in turn.
+        """Yields each session in turn.
 
         Raises:
-            RecordingError: the file is no JSON, or holds neither sessions nor an eval set.
+            RecordingError: the file is not JSON, or holds neither sessions nor an eval set.
         """
         try:
             data = json.loads(self._path.read_bytes())
@@ -113,12 +113,12 @@ class JsonRecording:
                 yield RecordingError(f"{self._path}{place}: {error}")
 
     def count(self) -> int | None:
-        """One, as a rule; a file of many is read at once anyway."""
+        """Returns 1. Most files hold one session, and a file of many is read in one go."""
         return 1
 
 
 def either(data: Mapping[str, Any], snake: str, camel: str) -> Any:
-    """A field in snake case or in camel case; None where it is missing."""
+    """Returns a field in snake case or camel case, or None if it is missing."""
     return data.get(snake, data.get(camel))
 
 

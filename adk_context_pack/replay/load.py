@@ -14,10 +14,10 @@ from adk_context_pack.passes.presets import default_passes
 
 
 def load_object(setting: str, name: str) -> Any:
-    """The object that `module:name` names, from the working directory or any installed package.
+    """Loads the object that `module:name` names, from the working directory or any installed package.
 
     Raises:
-        SettingError: there is no such module or object.
+        SettingError: the module or the object does not exist.
     """
     module, _, attribute = name.partition(":")
     if not module or not attribute:
@@ -34,14 +34,14 @@ def load_object(setting: str, name: str) -> Any:
 
 
 def load_passes(name: str | None, *, window: int) -> tuple[ContextPass, ...]:
-    """The passes that `--passes` names: a pass, some passes, a pipeline, or a function that gives them.
+    """Loads the passes that `--passes` names: a pass, some passes, a pipeline, or a function that returns them.
 
     Args:
-        name: what the user named; None for the recommended passes.
+        name: the user's `module:name`, or None for the recommended passes.
         window: the budget of the recommended passes, in tokens.
 
     Raises:
-        SettingError: it gives no passes.
+        SettingError: the object does not give any passes.
     """
     found = default_passes(max_tokens=window) if name is None else load_object("--passes", name)
     is_made = isinstance(found, ContextPass | Iterable) or hasattr(found, "passes")
@@ -56,10 +56,10 @@ def load_passes(name: str | None, *, window: int) -> tuple[ContextPass, ...]:
 
 
 def load_counter(name: str | None) -> Callable[[str], int] | None:
-    """The tokenizer that `--counter` names: a function from text to its number of tokens.
+    """Loads the tokenizer that `--counter` names: a function from text to its number of tokens.
 
     Raises:
-        SettingError: it is no function.
+        SettingError: it is not a function.
     """
     if name is None:
         return None

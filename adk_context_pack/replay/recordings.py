@@ -16,17 +16,17 @@ class Recording(Protocol):
     """Something that holds sessions."""
 
     def __iter__(self) -> Iterator[Found]:
-        """Each session, or why one cannot be read."""
+        """Yields each session, or the error that keeps one from being read."""
 
     def count(self) -> int | None:
-        """How many sessions there are, where that is known at once."""
+        """Returns the number of sessions, or None if counting would mean reading them."""
 
 
 def open_recording(name: str) -> Recording:
-    """The recording behind a file name or a database URL.
+    """Opens the recording behind a file name or a database URL.
 
     Raises:
-        RecordingError: there is no such file, or it cannot be opened.
+        RecordingError: the file does not exist, or cannot be opened.
     """
     if "://" in name:
         scheme, _, rest = name.partition("://")
@@ -44,7 +44,7 @@ def open_recording(name: str) -> Recording:
 
 
 def sessions_in(recording: Recording) -> Iterable[Found]:
-    """Every session of a recording; one that fails as a whole ends with its error."""
+    """Yields every session of a recording. If the recording fails as a whole, its error is the last item."""
     try:
         yield from recording
     except RecordingError as error:

@@ -24,7 +24,7 @@ from adk_context_pack.reports.pass_report import PrefixReport
 from adk_context_pack.reports.prefix import PrefixMemory
 
 CAPS = "tool_caps"
-"""The name under which capped tool results stand among the passes."""
+"""The name of capped tool results among the passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Replayer:
 
     Args:
         passes: the passes, in their order.
-        caps: how tool results are capped; None caps none.
-        counter: a tokenizer of one's own, from text to tokens; without one, tokens are estimated.
+        caps: how tool results are capped. None caps none.
+        counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated.
         keep_requests: puts the requests into the reports, for `write_html`.
     """
 
@@ -64,7 +64,7 @@ class Replayer:
         self.keep_requests = keep_requests
 
     def replay(self, session: RecordedSession) -> Iterator[Replayed | ValueError]:
-        """Each model call of a session in turn, or the error with which ADK refuses to rebuild its request."""
+        """Yields each model call of a session, or the error with which ADK refuses to rebuild its request."""
         run = _SessionReplay(session, self)
         for index, event in enumerate(session.events):
             if is_model_call(event):
@@ -90,7 +90,7 @@ class _SessionReplay:
         self._questions: dict[str, types.Content | None] = {}
 
     def call(self, index: int, event: Event) -> Replayed:
-        """One model call, whose answer is `event`, the session's event number `index`."""
+        """Replays one model call, whose answer is `event`, the session's event number `index`."""
         settings = self._settings
         built = request_of(event, contents_for(event, self._session.events[:index]))
         call = self._model_call(index, event)
@@ -136,7 +136,7 @@ class _SessionReplay:
         )
 
     def _question(self, run: str, events: list[Event]) -> types.Content | None:
-        """The message that started a run."""
+        """Returns the message that started a run."""
         if run not in self._questions:
             said = (each.content for each in events if each.author == "user" and each.invocation_id == run)
             self._questions[run] = next((content for content in said if content is not None), None)

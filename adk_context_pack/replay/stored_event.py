@@ -33,10 +33,10 @@ _PLAIN_TYPES = frozenset(
 
 
 def event_of(data: Any) -> Event:
-    """An event from its JSON, in snake case or camel case, of any release.
+    """Reads an event from its JSON, in snake case or camel case, of any release.
 
     Raises:
-        RecordingError: it is no event.
+        RecordingError: the JSON is not an event.
     """
     if not isinstance(data, Mapping):
         raise RecordingError(f"an event is a JSON object, not {type(data).__name__}")
@@ -49,10 +49,10 @@ def event_of(data: Any) -> Event:
 
 
 def event_of_row(row: Mapping[str, Any]) -> Event:
-    """An event from a row of a table `events`: with `event_data` as JSON, or in columns and with pickled actions.
+    """Reads an event from a row of a table `events`: with `event_data` as JSON, or in columns with pickled actions.
 
     Raises:
-        RecordingError: it is no event, or holds a pickle of something else than an event's actions.
+        RecordingError: the row is not an event, or holds a pickle of anything but an event's actions.
     """
     if "event_data" in row:
         data = from_json(row["event_data"]) or {}
@@ -66,10 +66,10 @@ def event_of_row(row: Mapping[str, Any]) -> Event:
 
 
 def from_json(value: Any) -> Any:
-    """A JSON column, which a driver gives as text or as objects.
+    """Reads a JSON column, which a driver returns as text or as objects.
 
     Raises:
-        RecordingError: a text that is no JSON.
+        RecordingError: the text is not JSON.
     """
     if not isinstance(value, str | bytes):
         return value
@@ -80,7 +80,7 @@ def from_json(value: Any) -> Any:
 
 
 def _known(data: Mapping[str, Any]) -> dict[str, Any]:
-    """`data` without the fields that this release of ADK does not know; some releases refuse what others write."""
+    """Removes the fields that this ADK release does not know, since some releases refuse what others write."""
     found = {key: value for key, value in data.items() if key in _names(Event)}
     actions = found.get("actions")
     if isinstance(actions, Mapping):
@@ -121,7 +121,7 @@ class _ActionsUnpickler(pickle.Unpickler):
     """Reads the actions that ADK 1.x pickled, and nothing that could run: a database may hold anything."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """The class that a pickle names, if it is data of ADK's or plain data."""
+        """Returns the class that a pickle names, if it is one of ADK's or plain data."""
         if (module, name) in _PLAIN_TYPES:
             return super().find_class(module, name)
         if module.startswith(("google.adk.", "google.genai.")):
@@ -152,6 +152,6 @@ class RecordedSession:
     source: str = ""
 
     def first_state(self) -> dict[str, Any]:
-        """The state before the first event, as far as it can be known: what no event has changed since."""
+        """Returns the state before the first event, as far as it can be known: the values that no event has changed."""
         changed = {key for event in self.events for key in event.actions.state_delta}
         return {key: value for key, value in self.state.items() if key not in changed}

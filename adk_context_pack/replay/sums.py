@@ -24,7 +24,7 @@ class Prices:
     cached: float = 0.1
 
     def of(self, tokens: int, cached: int) -> float:
-        """The price of a request of which `cached` tokens stand at the beginning of the one before."""
+        """Returns the price of a request that shares `cached` tokens with the beginning of the previous one."""
         return ((tokens - cached) * self.input + cached * self.cached) / 1e6
 
 
@@ -66,21 +66,21 @@ class Sum:
         self.prompt_tokens += report.prompt_tokens or 0
 
     def to_dict(self) -> dict[str, Any]:
-        """The sum as plain JSON values."""
+        """Returns the sum as plain JSON values."""
         return {name: getattr(self, name) for name in type(self).__slots__}
 
 
 @dataclass(kw_only=True, slots=True)
 class ReplaySums:
-    """All that a replay found.
+    """The results of a replay.
 
     Attributes:
-        prices: what tokens cost.
-        budgets: for each agent, the most tokens that one of its requests may have; "*" stands for all others.
+        prices: the prices of tokens.
+        budgets: for each agent, the most tokens that one of its requests may have. "*" means all other agents.
         total: all calls.
         agents: the calls of each agent.
         sessions: for each session, where it is from and its sum.
-        passes: the tokens that each pass took away, by its name.
+        passes: the tokens that each pass saved, by its name.
         over_budget: one line for each request that exceeded its agent's budget.
         problems: one line for each file, session or call that could not be read.
     """
@@ -95,7 +95,7 @@ class ReplaySums:
     problems: list[str] = field(default_factory=list)
 
     def open_session(self, session: RecordedSession) -> Sum:
-        """Starts the sum of a session; of the session itself only its name is kept."""
+        """Starts the sum of a session. Only the session's name is kept."""
         named = RecordedSession(
             id=session.id, app_name=session.app_name, user_id=session.user_id, source=session.source, events=[]
         )
@@ -138,7 +138,7 @@ _MAX_SESSIONS = 30
 
 
 def replay_text(sums: ReplaySums) -> str:
-    """The sums as tables: each agent, what each pass took away, each session."""
+    """Returns the sums as tables: each agent, the savings of each pass, each session."""
     total = sums.total
     change = _change(total.tokens_without, total.tokens_with)
     lines = [

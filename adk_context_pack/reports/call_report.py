@@ -13,10 +13,10 @@ from adk_context_pack.reports.text_table import report_table
 
 @dataclass(kw_only=True, slots=True)
 class CallReport:
-    """What a pipeline did to the request of one model call. `print(report)` shows it as a table.
+    """The record of one model call's request on its way through a pipeline. `print(report)` shows it as a table.
 
-    The tokens add up: `categories_before` to `tokens_before`, `categories` to `tokens_after`, and each pass starts with
-    what the pass before it left. They are the pipeline's own count; the provider's figures stand beside them.
+    The tokens add up: `categories_before` to `tokens_before`, `categories` to `tokens_after`. Each pass starts with the
+    tokens that the previous pass left. All of them are the pipeline's own count, beside the provider's figures.
 
     Attributes:
         agent: the agent's name.
@@ -28,12 +28,12 @@ class CallReport:
         tokens_after: tokens of the whole request after the last pass.
         categories: `tokens_after` by category, in the order of `CATEGORIES`, empty ones included.
         categories_before: `tokens_before` by category.
-        prefix: how much of the agent's previous request in this session is still at this one's beginning.
-        prompt_tokens: what the provider then counted, cached tokens included; None until it has answered, or where it
-            does not say.
-        cached_tokens: how many of them it read from its cache.
-        request_before: the request as ADK had built it, where the user asked for requests to be kept, else None.
-        request_after: the request as the model received it, likewise.
+        prefix: the share of the agent's previous request in this session that this one still begins with.
+        prompt_tokens: the provider's own count, cached tokens included. None until it has answered, or if its answer
+            has no count.
+        cached_tokens: the tokens among them that the provider read from its cache.
+        request_before: the request as ADK had built it, if the user asked for requests to be kept, otherwise None.
+        request_after: the request as the model received it, under the same condition.
     """
 
     agent: str
@@ -54,19 +54,19 @@ class CallReport:
 
     @property
     def tokens_saved(self) -> int:
-        """`tokens_before` less `tokens_after`; negative where state views were filled in."""
+        """`tokens_before` less `tokens_after`. Negative if state views were filled in."""
         return self.tokens_before - self.tokens_after
 
     @property
     def seconds(self) -> float:
-        """The time of all passes."""
+        """The time of all passes, in seconds."""
         return sum(each.seconds for each in self.passes)
 
     def heard(self, usage: Any) -> None:
-        """Takes over what the provider counted.
+        """Takes over the provider's figures.
 
         Args:
-            usage: the `usage_metadata` of a response; partial responses of a stream may have none.
+            usage: the `usage_metadata` of a response. Partial responses of a stream may have none.
         """
         prompt = getattr(usage, "prompt_token_count", None)
         if prompt is not None:
@@ -74,7 +74,7 @@ class CallReport:
             self.cached_tokens = getattr(usage, "cached_content_token_count", None) or 0
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain JSON values, without any payload: what is stored on the event."""
+        """Returns the report as plain JSON values without payload, as it is stored on the event."""
         return {
             "agent": self.agent,
             "model": self.model,

@@ -24,13 +24,13 @@ def write_html(
 ) -> Path:
     """Writes reports as a self-contained HTML page: a bar for each call, without and with the pack.
 
-    The page shows tokens by category, what each pass took away and the prefix kept. Where the requests were kept
-    (`ContextPipeline(keep_requests=True)`), it also holds them, as ADK had built them beside what the model received:
-    then it contains whatever users and tools said, so treat the file as you treat your sessions.
+    The page shows tokens by category, the savings of each pass and the prefix kept. If the requests were kept
+    (`ContextPipeline(keep_requests=True)`), it also shows them, as ADK had built them and as the model received them.
+    Such a page contains whatever users and tools wrote, so treat the file as you treat your sessions.
 
     Args:
         reports: reports, such as `pipeline.reports`.
-        path: where the file goes; one that is there is replaced.
+        path: the file to write. An existing file is replaced.
         title: the page's heading.
 
     Returns:
@@ -45,7 +45,7 @@ def write_html(
 
 
 def html_page(reports: Iterable[CallReport], *, title: str = "What each model call was sent") -> str:
-    """The page as text; see `write_html`."""
+    """Returns the page that `write_html` writes, as text."""
     texts: dict[str, int] = {}
     data = {"categories": CATEGORIES, "calls": [_call(report, texts) for report in reports], "texts": texts}
     data["texts"] = list(texts)
@@ -70,7 +70,7 @@ def _hash(text: str) -> str:
 
 
 def _embedded(data: Mapping[str, Any]) -> str:
-    # Pure ASCII, so lone surrogates and U+2028 are escapes; and no character that could end the element.
+    # Pure ASCII, so lone surrogates and U+2028 are escapes. No character in it could end the element.
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -99,5 +99,5 @@ def _row(row: DiffRow, texts: dict[str, int]) -> dict[str, Any]:
 
 
 def _index(text: str, texts: dict[str, int]) -> int:
-    # The same texts come back in call after call; each of them stands in the file once.
+    # Most texts occur in call after call, so the file holds each of them once.
     return texts.setdefault(text, len(texts))

@@ -15,11 +15,11 @@ logger = logging.getLogger("adk_context_pack")
 
 
 class EventReport(dict[str, Any]):
-    """The JSON values of a report; nobody writes into what is below the first level.
+    """The JSON values of a report. Nobody may write below its first level.
 
-    ADK's service in memory copies a session with all of its events at each turn, and pydantic and JSON take this for
-    the dict that it is. Going through the report of each model call again and again was 4 % of the time of an app with
-    200 sessions (ADK 2.7 and later; before, ADK makes a plain dict of it).
+    ADK's in-memory service deep-copies a session with all of its events at each turn. This dict is copied in one step,
+    while pydantic and JSON see a dict like any other. Before ADK 2.7, ADK makes a plain dict of it.
+    `tests/benchmarks/bench_load.py` shows the difference.
     """
 
     def __deepcopy__(self, memo: dict[int, Any]) -> EventReport:
@@ -29,7 +29,7 @@ class EventReport(dict[str, Any]):
 
 
 def log_line(report: CallReport) -> None:
-    """One line at INFO for one model call; numbers and names only."""
+    """Logs one model call in one line at INFO, with numbers and names only."""
     if not logger.isEnabledFor(logging.INFO):
         return
     passes = ", ".join(f"{each.name} {_did(each)}" for each in report.passes)
@@ -51,5 +51,5 @@ def _did(each: PassReport) -> str:
 
 
 def annotate(response: LlmResponse, report: CallReport) -> None:
-    """Puts a report into the response's `custom_metadata`, which ADK stores on the event; other entries stay."""
+    """Adds a report to the response's `custom_metadata`, which ADK stores on the event."""
     response.custom_metadata = {**(response.custom_metadata or {}), NAME: EventReport(report.to_dict())}

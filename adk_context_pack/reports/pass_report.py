@@ -8,15 +8,15 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PassReport:
-    """What one pass did to one request.
+    """The record of one pass over one request.
 
     Attributes:
         name: the pass, in snake case (`strip_for_context`).
         tokens_before: tokens of the whole request as the pass received it.
         tokens_after: tokens of the whole request as the pass left it.
-        note: what it did and what it left alone, in one line; never a payload.
-        seconds: how long it took.
-        error: the exception, as `type: message`, of a pass that failed and was skipped, else None.
+        note: what the pass did and what it left alone, in one line without payload.
+        seconds: the time that the pass took.
+        error: the exception of a pass that failed and was skipped, as `type: message`, or None.
     """
 
     name: str
@@ -28,7 +28,7 @@ class PassReport:
 
     @property
     def tokens_saved(self) -> int:
-        """`tokens_before` less `tokens_after`; negative where a state view was filled in."""
+        """`tokens_before` less `tokens_after`. Negative if a state view was filled in."""
         return self.tokens_before - self.tokens_after
 
     @property
@@ -37,7 +37,7 @@ class PassReport:
         return self.error.partition(":")[0] if self.error else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as plain JSON values, without any payload."""
+        """Returns the record as plain JSON values, without payload."""
         record: dict[str, Any] = {
             "name": self.name,
             "tokens_before": self.tokens_before,
@@ -53,11 +53,11 @@ class PassReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrefixReport:
-    """What a provider can read from its prompt cache, at best.
+    """The most that a provider can read from its prompt cache.
 
     Attributes:
-        tokens: tokens at the beginning of this request that stand at the beginning of the previous one as well.
-        previous_tokens: tokens of the previous request of the same agent in the same session; 0 where there was none.
+        tokens: the tokens at the beginning of this request that the previous request begins with as well.
+        previous_tokens: the tokens of the previous request of the same agent in the same session, or 0.
     """
 
     tokens: int = 0
@@ -65,5 +65,5 @@ class PrefixReport:
 
     @property
     def share(self) -> float:
-        """`tokens` as a share of the previous request, from 0 to 1; 0 for an agent's first request."""
+        """`tokens` as a share of the previous request, from 0 to 1. An agent's first request has 0."""
         return min(1.0, self.tokens / self.previous_tokens) if self.previous_tokens else 0.0

@@ -48,7 +48,7 @@ class ReportTotals:
 
     @classmethod
     def of(cls, reports: Iterable[CallReport]) -> ReportTotals:
-        """The sums over `reports`."""
+        """Sums over `reports`."""
         found = list(reports)
         passes: Counter[str] = Counter()
         for report in found:
@@ -76,7 +76,7 @@ class ReportTotals:
         return self.tokens_before - self.tokens_after
 
     def to_dict(self) -> dict[str, Any]:
-        """The sums as plain JSON values."""
+        """Returns the sums as plain JSON values."""
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}
 
     def __str__(self) -> str:
@@ -101,8 +101,8 @@ class ReportLog(Sequence[CallReport]):
     """The newest reports, oldest first, in bounded memory.
 
     Args:
-        max_reports: how many reports are kept; the oldest goes first.
-        max_requests: of how many of the newest reports the recorded requests are kept.
+        max_reports: the number of reports to keep. The oldest is dropped first.
+        max_requests: the number of newest reports that keep their recorded requests.
     """
 
     def __init__(self, *, max_reports: int = 1000, max_requests: int = 0) -> None:
@@ -128,13 +128,13 @@ class ReportLog(Sequence[CallReport]):
                 self._waiting.popitem(last=False)
 
     def waiting_for(self, context: CallbackContext) -> CallReport | None:
-        """The report of the call that `context`, given to an `after_model_callback`, belongs to."""
+        """Returns the report of the call that an `after_model_callback` was given `context` for."""
         return self._waiting.get(_key(context))
 
     def totals(
         self, *, agent: str | None = None, session_id: str | None = None, invocation_id: str | None = None
     ) -> ReportTotals:
-        """The sums over the reports that are kept, or over those of one agent, session or run."""
+        """Sums over all kept reports, or over those of one agent, session or run."""
         wanted = {"agent": agent, "session_id": session_id, "invocation_id": invocation_id}
         asked = {name: value for name, value in wanted.items() if value is not None}
         return ReportTotals.of(
@@ -142,15 +142,15 @@ class ReportLog(Sequence[CallReport]):
         )
 
     def by_agent(self) -> dict[str, ReportTotals]:
-        """The sums for each agent."""
+        """Sums for each agent."""
         return self._grouped(lambda report: report.agent)
 
     def by_session(self) -> dict[str, ReportTotals]:
-        """The sums for each session, by its id."""
+        """Sums for each session, by its id."""
         return self._grouped(lambda report: report.session_id)
 
     def by_run(self) -> dict[str, ReportTotals]:
-        """The sums for each run, by its invocation id."""
+        """Sums for each run, by its invocation id."""
         return self._grouped(lambda report: report.invocation_id)
 
     def _grouped(self, key: Callable[[CallReport], str]) -> dict[str, ReportTotals]:
@@ -189,6 +189,6 @@ def _forward(index: slice) -> bool:
 
 def _key(context: CallbackContext) -> tuple[object, ...]:
     # Neither the callback context nor its actions are the same object before and after the model on every release, but
-    # the agent's invocation context is; by its id, since holding it would hold the session.
+    # the agent's invocation context is. Its id is enough, and holding the object would hold the session.
     inner: Any = getattr(context, "_invocation_context", None)
     return context.session.id, context.invocation_id, context.agent_name, getattr(inner, "branch", None), id(inner)

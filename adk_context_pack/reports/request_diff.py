@@ -11,7 +11,7 @@ from adk_context_pack.reports.request_view import RequestView, ViewPart
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 1_500
-"""Of one text; comparing is quadratic at worst, so a longer one is compared by lines, a very long one not at all."""
+"""The longest texts to compare. Comparing is quadratic at worst, so longer ones are compared by lines or not at all."""
 
 _ALIKE = 0.5
 """Below this share of the shorter text in common a text was replaced, not edited, and single marks say nothing."""
@@ -35,7 +35,7 @@ class DiffRow(NamedTuple):
 
 
 def compare(before: RequestView, after: RequestView) -> Iterator[DiffRow]:
-    """The rows of two views, in order; a part that was rewritten stands beside what it was."""
+    """Returns the rows of two views, in order. A rewritten part is beside the original."""
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for tag, left, left_end, right, right_end in matcher.get_opcodes():
         if tag == "equal":

@@ -12,7 +12,7 @@ from google.genai import types
 from adk_context_pack._json import json_text
 
 _MAX_CHARACTERS = 200_000
-"""Of one part; a browser shows no more of it either."""
+"""The longest text of one part, since a browser could not show more of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class ViewPart:
 
     Attributes:
         label: who it is from and what it is ("user · text", "tool result · run_query").
-        text: what it says; arguments and results as JSON, media by type and size only.
+        text: its text, arguments and results as JSON, media by type and size only.
     """
 
     label: str
@@ -32,11 +32,11 @@ RequestView = tuple[ViewPart, ...]
 
 
 def view_of(request: LlmRequest, known: RequestView = ()) -> RequestView:
-    """A request as text, part by part: system instruction, tool declarations, contents.
+    """Returns a request as text, part by part: system instruction, tool declarations, contents.
 
     Args:
-        request: the request; nothing of it is kept but text.
-        known: a view whose texts are used again where they are equal, so that a copy costs no memory.
+        request: the request. Only its text is kept.
+        known: a view whose equal texts are shared, so that they cost no memory twice.
     """
     same = {part: part for part in known}
     return tuple(same.get(part, part) for part in _parts(request))

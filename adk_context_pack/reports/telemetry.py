@@ -1,9 +1,9 @@
-"""Reports as OpenTelemetry span events and metrics, in the GenAI conventions that ADK follows.
+"""Sends reports as OpenTelemetry span events and metrics, in the GenAI conventions that ADK follows.
 
-https://opentelemetry.io/docs/specs/semconv/gen-ai/: attributes `gen_ai.agent.name`, `gen_ai.request.model`,
-`gen_ai.conversation.id` (ADK's session id), `gen_ai.usage.*`, `error.type`; names of our own begin with
-`adk_context_pack`. ADK has no span for one model call by default: the current span is the agent's, shared by all its
-calls, so a call is an event on it. Only the API is used: without an SDK nothing happens, at next to no cost.
+The attributes `gen_ai.agent.name`, `gen_ai.request.model`, `gen_ai.conversation.id` (ADK's session id),
+`gen_ai.usage.*` and `error.type` follow https://opentelemetry.io/docs/specs/semconv/gen-ai/. The pack's own names begin
+with `adk_context_pack`. By default, callbacks see only the agent's span, which all its calls share, so each call is an
+event on it. Only OpenTelemetry's API is used. Without an SDK nothing is sent.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ NAME = "adk_context_pack"
 
 
 class Telemetry:
-    """Where reports are sent as span events and metrics.
+    """Sends reports as span events and metrics.
 
     Args:
-        meter_provider: OpenTelemetry's meter provider; by default the global one, also when it is set later.
+        meter_provider: OpenTelemetry's meter provider. The default is the global one, even if it is set later.
     """
 
     def __init__(self, meter_provider: metrics.MeterProvider | None = None) -> None:
@@ -45,7 +45,7 @@ class Telemetry:
         )
 
     def sent(self, report: CallReport) -> None:
-        """A request is about to be sent: a span event for it and one for each pass, and the metrics."""
+        """Reports a request that is about to be sent: a span event for it, one for each pass, and the metrics."""
         common = {"gen_ai.agent.name": report.agent, "gen_ai.request.model": report.model}
         span = trace.get_current_span()
         if span.is_recording():
@@ -55,7 +55,7 @@ class Telemetry:
         self._measure(report, common)
 
     def heard(self, report: CallReport) -> None:
-        """The provider has answered: its figures beside ours, as a span event; ADK itself counts them as metrics."""
+        """Reports the provider's figures beside the pack's, as a span event. ADK itself counts them as metrics."""
         span = trace.get_current_span()
         if span.is_recording() and report.prompt_tokens is not None:
             attributes: dict[str, str | int] = {

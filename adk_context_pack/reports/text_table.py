@@ -9,7 +9,7 @@ from adk_context_pack.reports.pass_report import PassReport, PrefixReport
 
 
 class Reported(Protocol):
-    """What a report must have to be shown; see `CallReport`."""
+    """The attributes of a `CallReport` that its table shows."""
 
     agent: str
     model: str
@@ -26,7 +26,7 @@ class Reported(Protocol):
 
 
 def report_table(report: Reported) -> str:
-    """A report as a table: its passes, its categories, the prefix kept, the provider's figures."""
+    """Returns a report as a table: its passes, its categories, the prefix kept, the provider's figures."""
     head = " · ".join(
         text
         for text in (report.agent, report.model, f"run {report.invocation_id}", f"session {report.session_id}")
@@ -40,7 +40,7 @@ def report_table(report: Reported) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """`part` of `whole` in percent; nothing of nothing is none."""
+    """Returns `part` of `whole` in percent. Nothing of nothing is 0."""
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
 
 
