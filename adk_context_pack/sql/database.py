@@ -1,20 +1,18 @@
-"""Rows in an in-memory SQLite database that answers SELECT and nothing else."""
+"""Stored tables in an in-memory SQLite database that answers SELECT and nothing else."""
 
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.cells import EXACT, Cells, cells_of, without_surrogates
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
 from adk_context_pack.sql.sql_names import quote, quote_dotted_names
-from adk_context_pack.tables.columns import Column
+from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, names_in
 from adk_context_pack.tables.numbers import plain
 
 
@@ -32,91 +30,62 @@ class QueryAnswer:
     rows: list[list[Any]]
     total: int | None
 
+    def as_json(self) -> dict[str, Any]:
+        """Returns the fields as values that JSON can hold."""
+        return asdict(self)
 
-MAX_SQL_LENGTH = 10_000
-_SQLITE_COLUMNS = 2_000
+
 # SQLite names a column that has no name by its whole expression.
 _MAX_HEADER = 200
-_BYTES_A_CHARACTER = 4
 _MAX_ANSWER_CHARACTERS = 4_000_000
 
 
 class RowDatabase:
-    """Tables loaded once and queried often; safe to use from several threads, one query at a time.
+    """Opens images of tables and answers queries over them, one at a time.
 
     Column names are those of the rows, nested ones dotted. Only `SELECT` (with `WITH`, windows, `json_each`) gets
-    through: everything else is refused by SQLite's own authorizer.
+    through: SQLite's own authorizer refuses everything else. Nothing here ends a single long step of SQLite, so text
+    that a model wrote runs in a `Worker` only.
 
     Args:
-        tables: from a table's name to its columns.
-        main: the table that is called `rows`, while its own name works as well; by default the only one.
-        max_seconds: time for one query.
-        max_bytes: by how much the process may grow during one query, see `QueryGuard`.
-
-    Attributes:
-        tables: from the name of each table to the names of its columns.
-        size_bytes: the memory that the tables take.
-        notes: what differs from the rows as they were, in short sentences.
+        images: from a handle to the tables behind it. The tables of the first one need no prefix. Those of the others
+            are `handle.table`, and a handle alone is its main table.
     """
 
-    def __init__(
-        self,
-        tables: Mapping[str, Iterable[Column]],
-        *,
-        main: str | None = None,
-        max_seconds: float = 5.0,
-        max_bytes: int = 256 * 2**20,
-    ) -> None:
+    def __init__(self, images: Mapping[str, TableImage]) -> None:
         self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         self._connection.text_factory = _text
-        self._lock = threading.Lock()
-        self._max_seconds = max_seconds
-        self.tables: dict[str, list[str]] = {}
-        self.notes: list[str] = []
-        self._longest_row = 0
-        if main is None and len(tables) == 1:
-            main = next(iter(tables))
-        if "rows" in tables:
-            main = "rows"
-        for key, columns in tables.items():
-            self._load(_table_name("rows" if key == main else key, self.tables), columns)
-        names = [*self.tables, *self._own_name(main)]
-        pages, page_bytes = (self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZE)
-        self.size_bytes: int = pages * page_bytes
-        self._names = [*names, *{column for columns in self.tables.values() for column in columns}]
-        widest = max(map(len, self.tables.values()), default=0)
+        # Sorting may not write to the disk; in memory it is counted. A later change would drop the views below.
+        self._connection.execute("PRAGMA temp_store = MEMORY")
+        self._handles = [handle.lower() for handle in images]
+        self._names = [name for image in images.values() for name in names_in(image.names)]
+        if any(image.names.exact for image in images.values()):
+            install_exact_numbers(self._connection)
+        for handle, image in images.items():
+            self._attach(handle, image)
+        all_names = [image.names for image in images.values()]
+        widest = max((len(columns) for names in all_names for columns in names.tables.values()), default=0)
         self._guard = QueryGuard(
             self._connection,
-            names,
-            longest_row=self._longest_row,
-            most_columns=min(_SQLITE_COLUMNS, 2 * widest + 100),
-            max_seconds=max_seconds,
-            max_bytes=max_bytes,
+            [*self._names, *self._handles],
+            longest_row=max((names.longest_row for names in all_names), default=0),
+            most_columns=min(SQLITE_COLUMNS, 2 * widest + 100),
         )
 
-    def query(self, sql: str, *, max_rows: int) -> QueryAnswer:
-        """The result of one SELECT, its first `max_rows` rows and their total.
+    def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
+        """Returns the result of one SELECT: its first `max_rows` rows and their total.
 
         Args:
             sql: SQLite's dialect. Dotted column names work with and without quotes.
-            max_rows: how many rows come back.
+            max_rows: how many rows to return.
+            max_seconds: the time after which the query is stopped, as soon as SQLite's current step ends.
 
         Raises:
-            QueryError: no SELECT, an unknown name, a mistake, or a limit was met; worded for a model.
+            QueryError: the text is not a SELECT, has a mistake or an unknown name, or met a limit; worded for a model.
         """
-        if len(sql) > MAX_SQL_LENGTH:
-            raise QueryError(f"The query is longer than {MAX_SQL_LENGTH} characters.")
-        if not self._lock.acquire(timeout=self._max_seconds):
-            raise QueryError("Another query over these rows is still running; try again.")
+        self._guard.start(max_seconds)
         try:
-            return self._run(quote_dotted_names(sql, self._names), max_rows)
-        finally:
-            self._lock.release()
-
-    def _run(self, sql: str, max_rows: int) -> QueryAnswer:
-        self._guard.start()
-        try:
-            cursor = self._connection.execute(sql)
+            cursor = self._connection.execute(quote_dotted_names(sql, self._names, self._handles))
             columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")
@@ -124,6 +93,17 @@ class RowDatabase:
             return QueryAnswer(columns=columns, rows=rows, total=self._total(cursor, len(rows)))
         except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError) as error:
             raise self._guard.explain(error) from error
+
+    def close(self) -> None:
+        """Gives back the memory."""
+        self._connection.close()
+
+    def _attach(self, handle: str, image: TableImage) -> None:
+        self._connection.execute(f"ATTACH ':memory:' AS {quote(handle)}")
+        self._connection.deserialize(image.data, name=handle)
+        if "rows" in image.names.tables:
+            name = quote(handle)
+            self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM {name}.rows")  # noqa: S608 - quoted
 
     def _total(self, cursor: sqlite3.Cursor, count: int) -> int | None:
         try:
@@ -134,53 +114,6 @@ class RowDatabase:
                 return None
             raise
         return count
-
-    def _load(self, table: str, columns: Iterable[Column]) -> None:
-        names: list[str] = []
-        cells: list[Cells] = []
-        for column in columns:
-            if len(names) == _SQLITE_COLUMNS:
-                self.notes.append(f"{table} has more than {_SQLITE_COLUMNS} columns; the others are left out")
-                break
-            names.append(_unique(_clean(column.name), names))
-            cells.append(cells_of(column))
-        if not cells:
-            names, cells = ["value"], [Cells("", ())]
-        if any(cell.declared == EXACT or cell.overflows for cell in cells):
-            install_exact_numbers(self._connection)
-        if any(cell.declared == EXACT for cell in cells):
-            exact = [name for name, cell in zip(names, cells, strict=True) if cell.declared == EXACT]
-            self.notes.append(f"numbers kept exactly, as text, in: {', '.join(exact)}")
-        self.notes += [cell.note for cell in cells if cell.note]
-        self._longest_row = max(self._longest_row, _BYTES_A_CHARACTER * sum(16 + cell.longest for cell in cells))
-        self.tables[table] = names
-        self._create(table, names, cells)
-
-    def _create(self, table: str, names: list[str], cells: list[Cells]) -> None:
-        declared = ", ".join(f"{quote(name)} {cell.declared}" for name, cell in zip(names, cells, strict=True))
-        self._connection.execute(f"CREATE TABLE {quote(table)} ({declared})")
-        self._connection.execute("BEGIN")
-        try:
-            self._insert(table, [cell.values for cell in cells])
-        except UnicodeEncodeError:
-            self._connection.execute("ROLLBACK")
-            self._connection.execute("BEGIN")
-            self.notes.append("characters that are no Unicode text (lone surrogates) stand as U+FFFD")
-            self._insert(table, [without_surrogates(cell.values) for cell in cells])
-        self._connection.execute("COMMIT")
-
-    def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
-        marks = ",".join("?" * len(columns))
-        self._connection.executemany(f"INSERT INTO {quote(table)} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
-
-    def _own_name(self, main: str | None) -> Iterator[str]:
-        """The main table's own key as a second name for it; stubs speak of tables by their keys."""
-        if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, self.tables):
-            self._connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
-            yield key
-
-
-_SIZE = ("page_count", "page_size")
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:
@@ -202,25 +135,5 @@ def _shown(cell: Any) -> Any:
 
 
 def _text(data: bytes) -> str:
-    # A blob cast to text may be no UTF-8, which is no reason to lose the answer.
+    # A blob cast to text need not be UTF-8, which is not a reason to lose the answer.
     return data.decode("utf-8", "replace")
-
-
-def _table_name(key: str, taken: Mapping[str, object]) -> str:
-    name = _clean(key) or "rows"
-    # SQLite keeps this prefix for itself.
-    return _unique(f"t_{name}" if name.lower().startswith("sqlite_") else name, [*taken, "json_each", "json_tree"])
-
-
-def _clean(name: str) -> str:
-    return name.replace("\0", "\ufffd").encode("utf-8", "replace").decode() or "column"
-
-
-def _unique(name: str, taken: Iterable[str]) -> str:
-    # To SQLite `ID` and `id` are one name.
-    lowered = {other.lower() for other in taken}
-    number, unique = 1, name
-    while unique.lower() in lowered:
-        number += 1
-        unique = f"{name}_{number}"
-    return unique

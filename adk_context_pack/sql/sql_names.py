@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
     r"""(?P<text>'(?:[^']|'')*')
     |(?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\])
-    |(?P<comment>--[^\n]*|/\*.*?\*/)
+    |(?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))
     |(?P<number>(?:[0-9]|\.[0-9])[\w.]*)
     |(?P<name>[^\W\d][\w$]*)
+    |(?P<space>\s+)
     |(?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class Token:
+    """One token of SQL.
+
+    Attributes:
+        kind: "text", "quoted", "comment", "number", "name", "space" or "other".
+        text: the token as written.
+    """
+
     kind: str
     text: str
 
@@ -32,31 +40,53 @@ class _Token:
         mark = self.text[-1]
         return self.text[1:-1].replace(mark * 2, mark) if mark != "]" else self.text[1:-1]
 
+    @property
+    def word(self) -> str:
+        """The token in capitals if it can be a keyword, else as written."""
+        return self.text.upper() if self.kind == "name" else self.text
+
 
 def quote(name: str) -> str:
-    """An identifier in the one form of quotes that SQLite never takes for a text."""
+    """Returns an identifier in the one form of quotes that SQLite never takes for a text."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def quote_dotted_names(sql: str, names: Iterable[str]) -> str:
-    """`sql` with known dotted names quoted, so that `metrics.clicks` is one column and not a column of a table.
+def tokens_of(sql: str, handles: Collection[str] = ()) -> list[Token]:
+    """Splits SQL into tokens that together are the same text.
 
-    A name in double quotes is quoted anew as well: SQLite takes an unknown one for a text and answers with nonsense,
-    where in backticks it says that there is no such column.
+    Args:
+        sql: any text.
+        handles: names that may begin with a digit, in lower case; each is one name and not a number.
+    """
+    return list(_tokens(sql, handles))
+
+
+def _tokens(sql: str, handles: Collection[str]) -> Iterator[Token]:
+    place = 0
+    while match := _TOKEN.match(sql, place):
+        kind, text = match.lastgroup or "other", match.group()
+        if kind == "number" and (handle := text.split(".", 1)[0]).lower() in handles:
+            kind, text = "name", handle
+        yield Token(kind, text)
+        place += len(text)
+
+
+def quote_dotted_names(sql: str, names: Iterable[str], handles: Collection[str] = ()) -> str:
+    """Quotes the known dotted names in `sql`, so that `metrics.clicks` is one column and not a column of a table.
+
+    A name in double quotes is quoted again as well: SQLite takes an unknown one for a text and answers with nonsense.
+    In backticks SQLite says that there is no such column.
 
     Args:
         sql: one statement.
         names: the names of tables and columns; case does not matter.
+        handles: names of tables that may begin with a digit, in lower case.
     """
     known = {name.lower(): name for name in names if "." in name}
-    return "".join(_rewritten(_tokens(sql), known))
+    return "".join(_rewritten(tokens_of(sql, handles), known))
 
 
-def _tokens(sql: str) -> list[_Token]:
-    return [_Token(match.lastgroup or "other", match.group()) for match in _TOKEN.finditer(sql)]
-
-
-def _rewritten(tokens: list[_Token], known: dict[str, str]) -> Iterator[str]:
+def _rewritten(tokens: list[Token], known: dict[str, str]) -> Iterator[str]:
     place = 0
     while place < len(tokens):
         chain = _chain(tokens, place)
@@ -68,9 +98,9 @@ def _rewritten(tokens: list[_Token], known: dict[str, str]) -> Iterator[str]:
         place += 2 * len(chain) - 1
 
 
-def _chain(tokens: list[_Token], place: int) -> list[_Token]:
-    """The names from `place` on that dots join."""
-    chain: list[_Token] = []
+def _chain(tokens: list[Token], place: int) -> list[Token]:
+    """Returns the names from `place` on that dots join."""
+    chain: list[Token] = []
     while place < len(tokens) and tokens[place].name is not None:
         chain.append(tokens[place])
         if place + 1 == len(tokens) or tokens[place + 1].text != ".":
@@ -82,7 +112,7 @@ def _chain(tokens: list[_Token], place: int) -> list[_Token]:
     return chain
 
 
-def _quoted_chain(chain: list[_Token], known: dict[str, str]) -> str:
+def _quoted_chain(chain: list[Token], known: dict[str, str]) -> str:
     names = [token.name or "" for token in chain]
     parts: list[str] = []
     place = 0
@@ -94,6 +124,7 @@ def _quoted_chain(chain: list[_Token], known: dict[str, str]) -> str:
             place = end
             continue
         token = chain[place]
-        parts.append(quote(names[place]) if token.text[0] == '"' else token.text)
+        needs_quotes = token.text[0] in '"0123456789'
+        parts.append(quote(names[place]) if needs_quotes else token.text)
         place += 1
     return ".".join(parts)

@@ -8,19 +8,23 @@ from typing import Any
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.sql.database import QueryAnswer
+from adk_context_pack.sql.hints import hint_for
+from adk_context_pack.sql.statement import names_columns_in_order
+from adk_context_pack.sql.table_image import TableNames, one_line
 
 _CHARACTERS_A_TOKEN = 2
 _MIN_CELL = 20
 _MAX_NOTES = 5
-_HINT = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
+_NEEDS_NAMES = ("no such table", "no such column", "syntax error", "ambiguous", "unrecognized token", "begin with")
 
 
-def answer_reply(answer: QueryAnswer, *, notes: Sequence[str], max_tokens: int) -> dict[str, Any]:
-    """The answer as a tool's result of at most about `max_tokens`, which says when it was cut.
+def answer_reply(answer: QueryAnswer, sql: str, images: Mapping[str, TableNames], *, max_tokens: int) -> dict[str, Any]:
+    """Returns the answer as a tool's result of at most about `max_tokens`, which says when it was cut.
 
     Args:
         answer: what the query gave.
-        notes: what the model should know about the stored rows.
+        sql: the query.
+        images: the tables that it could read, under their handles.
         max_tokens: the budget, as estimated.
     """
     left = max_tokens - estimate_tokens(json_text(answer.columns))
@@ -31,19 +35,26 @@ def answer_reply(answer: QueryAnswer, *, notes: Sequence[str], max_tokens: int) 
     if answer.total is None or len(rows) < answer.total:
         there = "more than can be counted in time" if answer.total is None else str(answer.total)
         reply["cut"] = f"{len(rows)} of {there} rows. Aggregate, filter, or go on with LIMIT and OFFSET."
-    if notes:
+    if notes := _notes(sql, images):
         reply["notes"] = [note[:200] for note in notes[:_MAX_NOTES]]
     return reply
 
 
-def error_reply(message: str, tables: Mapping[str, Sequence[str]], *, max_tokens: int) -> dict[str, Any]:
-    """An error with the tables and columns that there are, so that the next query can be right."""
+def error_reply(message: str, images: Mapping[str, TableNames], *, max_tokens: int) -> dict[str, Any]:
+    """Returns an error with advice and with the tables and columns that there are, so that the next query can be right.
+
+    Args:
+        message: what was wrong.
+        images: the tables that the query could read, under their handles.
+        max_tokens: the budget, as estimated.
+    """
     reply: dict[str, Any] = {"error": message}
-    if message.startswith("no such") or "syntax error" in message or "ambiguous" in message:
+    if hint := hint_for(message, images.values()):
+        reply["hint"] = hint
+    if any(words in message for words in _NEEDS_NAMES):
         left = max_tokens // 2
-        reply["hint"] = _HINT
         reply["tables"] = {}
-        for table, columns in tables.items():
+        for table, columns in _tables(images).items():
             shown, left = _names_within(columns, left)
             if left <= 0:
                 reply["tables"]["…"] = "more tables and columns are not listed"
@@ -51,6 +62,23 @@ def error_reply(message: str, tables: Mapping[str, Sequence[str]], *, max_tokens
                 break
             reply["tables"][table] = shown
     return reply
+
+
+def _tables(images: Mapping[str, TableNames]) -> dict[str, Sequence[str]]:
+    found: dict[str, Sequence[str]] = {}
+    for handle, names in images.items():
+        # The tables of the handle that was asked need no prefix.
+        found |= {f"{handle}.{table}" if found else table: columns for table, columns in names.tables.items()}
+    return found
+
+
+def _notes(sql: str, images: Mapping[str, TableNames]) -> list[str]:
+    notes = [note for names in images.values() for note in names.notes]
+    digits = [column for names in images.values() for column in names.digits]
+    if named := names_columns_in_order(sql, digits):
+        one = one_line(named[0])
+        notes.insert(0, f"{one} holds digits as text, in which '10' is less than '9': use CAST(\"{one}\" AS INTEGER).")
+    return notes
 
 
 def _names_within(names: Sequence[str], left: int) -> tuple[list[str], int]:

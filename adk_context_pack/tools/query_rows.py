@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack.errors import ContextPackError, HandleError, QueryError, StoreError, positive
-from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.ask_worker import query_images
+from adk_context_pack.sql.database import QueryAnswer
+from adk_context_pack.sql.statement import check_statement, mentioned_handles
+from adk_context_pack.sql.table_image import TableImage, TableNames, image_of
+from adk_context_pack.sql.worker_pool import shared_pool
+from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.stores.byte_cache import ByteCache
-from adk_context_pack.stores.handles import find_result
+from adk_context_pack.stores.handles import StoredResult, find_result, stored_results
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.columns import is_record, iter_columns
 from adk_context_pack.tables.find_tables import Table, find_tables
@@ -22,16 +27,14 @@ from adk_context_pack.tools.query_reply import answer_reply, error_reply
 logger = logging.getLogger("adk_context_pack")
 
 
-def load_tables(value: Any, *, max_seconds: float, max_bytes: int) -> RowDatabase:
-    """A database with every table in a result, each under its key.
+def load_tables(value: Any) -> TableImage:
+    """Loads every table in a result, each under its key.
 
-    The one table whose rows are more than single values is called `rows` as well; lists of words beside it (tags,
+    The one table whose rows are more than single values is called `rows` as well. Lists of words beside it (tags,
     warnings) do not make it one of several.
 
     Args:
         value: a full result.
-        max_seconds: time for one query.
-        max_bytes: by how much the process may grow during one query.
 
     Raises:
         HandleError: there is no table in the result.
@@ -39,17 +42,17 @@ def load_tables(value: Any, *, max_seconds: float, max_bytes: int) -> RowDatabas
     """
     try:
         tables = find_tables(value) or find_tables(value, min_rows=0)
-        database = _loaded(tables, max_seconds, max_bytes) if tables else None
+        image = _loaded(tables) if tables else None
     except Exception as error:
         raise StoreError(f"the stored rows could not be loaded ({type(error).__name__})") from error
-    if database is None:
+    if image is None:
         raise HandleError("This stored result holds no table; read it with read_payload.")
-    return database
+    return image
 
 
-def _loaded(tables: Sequence[Table], max_seconds: float, max_bytes: int) -> RowDatabase:
+def _loaded(tables: Sequence[Table]) -> TableImage:
     columns = {table.key: iter_columns(table.rows, table.columns) for table in tables}
-    return RowDatabase(columns, main=_main(tables), max_seconds=max_seconds, max_bytes=max_bytes)
+    return image_of(columns, main=_main(tables))
 
 
 def _main(tables: Sequence[Table]) -> str | None:
@@ -63,27 +66,30 @@ def _is_wide(table: Table) -> bool:
 
 
 _MEGABYTE = 2**20
+_MAX_JOINED = 8
+# What an image takes beside its bytes: the names of its tables and columns.
+_NAMES_BYTES = 2**12
 # One for the process: what is in it can be loaded again from the session's store, and every key names its session.
-# What a database takes beside its pages: two connections of SQLite (77 to 82 KiB, 150 rows in 8 KiB of pages).
-_CONNECTION_BYTES = 82 * 2**10
-_LOADED: ByteCache[RowDatabase] = ByteCache(max_bytes=256 * _MEGABYTE)
+_IMAGES: ByteCache[TableImage] = ByteCache(max_bytes=256 * _MEGABYTE)
 
 
 class QueryRows(FunctionTool):
-    """`query_rows` with limits of one's own; the ready-made `query_rows` has the defaults.
+    """`query_rows` with chosen limits; the ready-made `query_rows` has the defaults.
 
-    The rows are loaded once into SQLite in memory and kept for the next queries (256 MB for the whole process, those
-    used last). Queries run in a thread. Answers add to the prompt and never change what is in it, so the provider's
-    cached prefix stays.
+    The rows are loaded once into SQLite and kept for the next queries (256 MB for the whole process, those used last).
+    Queries run in at most four child processes, which are started when they are first needed and keep up to 64 MB of
+    tables each. A query that exceeds its limits ends with its process. One user has one running query at a time, the
+    others wait in a queue. Answers add to the prompt and never change what is in it, so the provider's cached prefix
+    stays.
 
     Args:
         max_rows: rows of an answer.
         max_tokens: tokens of an answer, as estimated.
         max_seconds: time for one query.
-        max_megabytes: by how much the process may grow during one query (Linux only).
+        max_megabytes: by how much its process may grow during one query (Linux only).
 
     Raises:
-        SettingError: a setting is no positive integer.
+        SettingError: a setting is not a positive integer.
     """
 
     def __init__(
@@ -103,7 +109,7 @@ class QueryRows(FunctionTool):
             handle: The handle that a shortened result gives.
             sql: One SELECT. The table is `rows`; several tables of a result have the names of their keys. Nested
                 columns are dotted: "metrics.clicks". Booleans are 1 and 0. Integers divide to integers: write
-                1.0 * a / b for a ratio.
+                1.0 * a / b for a ratio. Another handle is a table too: FROM rows r JOIN <handle> h ON r.id = h.id.
 
         Returns:
             columns, rows, total_rows, and `cut` where not all rows are shown.
@@ -120,30 +126,61 @@ class QueryRows(FunctionTool):
     async def _answer(self, handle: str, sql: str, context: ToolContext) -> dict[str, Any]:
         if not isinstance(sql, str):
             raise QueryError("sql must be one SELECT as text.")
-        database = await self._database(context, handle)
-        try:
-            answer = await asyncio.wait_for(
-                asyncio.to_thread(database.query, sql, max_rows=self._max_rows), 2 * self._max_seconds + 1
-            )
-        except QueryError as error:
-            return error_reply(str(error), database.tables, max_tokens=self._max_tokens)
-        except TimeoutError:
-            raise QueryError("The query was stopped: it took too long. Make it smaller.") from None
-        return answer_reply(answer, notes=database.notes, max_tokens=self._max_tokens)
-
-    async def _database(self, context: ToolContext, handle: str) -> RowDatabase:
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
         result = find_result(context.session.state, handle)
-        session = context.session
-        key = (session.app_name, session.user_id, session.id, result.handle, self._max_seconds, self._max_megabytes)
-        if (loaded := _LOADED.get(key)) is not None:
-            return loaded
-        value = await load_payload(context, result.handle)
-        return await asyncio.to_thread(_LOADED.get_or_make, key, lambda: self._load(value))
+        makers = {each.handle: await _maker(context, each) for each in [result, *_others(context, result, sql)]}
+        images: dict[str, TableImage] = {}
 
-    def _load(self, value: Any) -> tuple[RowDatabase, int]:
-        database = load_tables(value, max_seconds=self._max_seconds, max_bytes=self._max_megabytes * _MEGABYTE)
-        return database, database.size_bytes + _CONNECTION_BYTES
+        def job(process: WorkerProcess) -> QueryAnswer:
+            # Starts while the rows are loaded here.
+            process.start()
+            images.update({each: make() for each, make in makers.items()})
+            check_statement(sql, images)
+            return query_images(
+                process,
+                images,
+                sql,
+                max_rows=self._max_rows,
+                max_seconds=self._max_seconds,
+                max_bytes=self._max_megabytes * _MEGABYTE,
+            )
+
+        session = context.session
+        owner = (session.app_name, session.user_id)
+        try:
+            future = shared_pool().submit(owner, job, key=result.handle, patience=10 * self._max_seconds)
+            answer = await asyncio.wrap_future(future)
+        except QueryError as error:
+            return error_reply(str(error), _names(images), max_tokens=self._max_tokens)
+        return answer_reply(answer, sql, _names(images), max_tokens=self._max_tokens)
+
+
+def _others(context: ToolContext, main: StoredResult, sql: str) -> list[StoredResult]:
+    """The other results of the session that a statement names as tables."""
+    there = {result.handle: result for result in stored_results(context.session.state) if result.handle != main.handle}
+    named = mentioned_handles(sql, there)
+    if len(named) >= _MAX_JOINED:
+        raise QueryError(f"One query can join {_MAX_JOINED} stored results; this one names {len(named) + 1}.")
+    return [there[handle] for handle in named]
+
+
+async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], TableImage]:
+    """A function that makes the image where it is not in the cache; making it takes a while."""
+    session = context.session
+    key = (session.app_name, session.user_id, session.id, result.handle)
+    if (known := _IMAGES.get(key)) is not None:
+        return lambda: known
+    value = await load_payload(context, result.handle)
+
+    def make() -> tuple[TableImage, int]:
+        image = load_tables(value)
+        return image, len(image.data) + _NAMES_BYTES
+
+    return lambda: _IMAGES.get_or_make(key, make)
+
+
+def _names(images: Mapping[str, TableImage]) -> dict[str, TableNames]:
+    return {handle: image.names for handle, image in images.items()}
 
 
 _READY = QueryRows()

@@ -14,10 +14,13 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import ContextPackError, QueryError, positive
+from adk_context_pack.sql.ask_worker import search_text
+from adk_context_pack.sql.worker_pool import shared_pool
+from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.stores.byte_cache import ByteCache
 from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.opening import load_payload
-from adk_context_pack.tools.payload_text import matches_in, page_of
+from adk_context_pack.tools.payload_text import matches_reply, page_of, place_of
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -27,11 +30,12 @@ _BYTES_A_CHARACTER = 4
 
 
 class ReadPayload(FunctionTool):
-    """`read_payload` with limits of one's own; the ready-made `read_payload` has the defaults.
+    """`read_payload` with chosen limits; the ready-made `read_payload` has the defaults.
 
     A text is read as it is, anything else as compact JSON. All pages together are exactly that text, whatever is in it.
     What the session's service could not write (lone surrogates, NUL on PostgreSQL) comes as JSON's escapes, with
     `escaped: true`: the text between the quotes of a JSON string.
+    A search runs in the child processes of `query_rows` and ends with its process when it exceeds its limits.
     Pages add to the prompt and never change what is in it, so the provider's cached prefix stays.
 
     Args:
@@ -40,7 +44,7 @@ class ReadPayload(FunctionTool):
         max_seconds: time for one search.
 
     Raises:
-        SettingError: a setting is no positive integer.
+        SettingError: a setting is not a positive integer.
     """
 
     def __init__(self, *, max_tokens: int = 4000, max_matches: int = 20, max_seconds: int = 2) -> None:
@@ -78,16 +82,21 @@ class ReadPayload(FunctionTool):
         if not search:
             reply = page_of(text, offset=start, length=count, max_tokens=self._max_tokens)
             return _storable(reply, context)
-        reply = await asyncio.to_thread(
-            matches_in,
-            text,
-            str(search),
-            offset=start,
-            max_matches=self._max_matches,
-            max_tokens=self._max_tokens,
-            max_seconds=self._max_seconds,
-        )
+        spans, note = await self._places(context, text, str(search), place_of(text, start))
+        reply = matches_reply(text, spans, note, max_matches=self._max_matches, max_tokens=self._max_tokens)
         return reply | {"matches": [_storable(match, context) for match in reply["matches"]]}
+
+    async def _places(
+        self, context: ToolContext, text: str, pattern: str, start: int
+    ) -> tuple[list[tuple[int, int]], str]:
+        session, most, seconds = context.session, self._max_matches + 1, self._max_seconds
+
+        def job(process: WorkerProcess) -> tuple[list[tuple[int, int]], str]:
+            return search_text(process, text, pattern, start=start, most=most, max_seconds=seconds)
+
+        future = shared_pool().submit((session.app_name, session.user_id), job, patience=10 * seconds)
+        found: tuple[list[tuple[int, int]], str] = await asyncio.wrap_future(future)
+        return found
 
     async def _text(self, context: ToolContext, handle: str) -> str:
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.

@@ -6,7 +6,6 @@ import csv
 import json
 import logging
 import sqlite3
-import threading
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
@@ -15,10 +14,8 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import SettingError
-from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools import query_rows as module
-from adk_context_pack.tools import query_rows as stored_tables
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from tests.support.in_tool import model_that_calls
 from tests.support.run import run_agent, session_service
@@ -273,33 +270,21 @@ async def test_numbers_beside_a_long_cell_stay():
     assert text.endswith("[100000 characters; read on with substr]")
 
 
-async def test_a_query_that_does_not_end_when_told_is_left_behind(monkeypatch):
-    """A query that SQLite does not leave in time is answered without it, and the run goes on."""
-    release = threading.Event()
-    monkeypatch.setattr(RowDatabase, "query", lambda *_, **__: release.wait(60))
-    tool = QueryRows(max_seconds=1)
-    # The wait is twice that and a second more.
-    tool._max_seconds = -0.4
-    (reply,) = await ask(ROWS, "SELECT 1", tool=tool)
-    release.set()
-    assert reply == {"error": "The query was stopped: it took too long. Make it smaller."}
-
-
 async def test_rows_that_cannot_be_loaded_are_an_answer(monkeypatch):
     """Where SQLite has no room for the rows the model is told the kind of trouble, and the run goes on."""
 
     def full(*_, **__):
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(stored_tables, "RowDatabase", full)
+    monkeypatch.setattr(module, "image_of", full)
     (reply,) = await ask(ROWS, "SELECT 1")
     assert reply == {"error": "the stored rows could not be loaded (OperationalError)"}
 
 
 async def test_small_tables_weigh_as_much_as_they_take(monkeypatch):
-    """Each is held with two connections, ten times its pages: where there is room for two of them, the third goes."""
-    cache = module.ByteCache(max_bytes=200_000)
-    monkeypatch.setattr(module, "_LOADED", cache)
+    """Each weighs its pages and the names of its columns: where there is room for two of them, the third goes."""
+    cache = module.ByteCache(max_bytes=30_000)
+    monkeypatch.setattr(module, "_IMAGES", cache)
     for value in range(3):
         assert (await ask([{"id": value}], "SELECT id FROM rows", session_id=f"s{value}"))[0]["rows"] == [[value]]
     assert len(cache._items) == 2

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import QueryError, SettingError
 from adk_context_pack.stores.payload_store import PayloadStore
-from adk_context_pack.tools import payload_text
 from adk_context_pack.tools import read_payload as module
-from adk_context_pack.tools.payload_text import matches_in, page_of
+from adk_context_pack.sql.text_search import find_places
+from adk_context_pack.tools.payload_text import matches_reply, page_of, place_of
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
 from tests.support.in_tool import model_that_calls
 from tests.support.run import run_agent, session_service
@@ -23,6 +23,13 @@ from tests.support.scripted_model import ScriptedModel, call, results_in
 
 ODD = "a\u2028b\u2029c\x85d\r\ne\0f\x1bg\U0001f600h\u0301i\ufeffj" * 3000
 LIMITS = {"offset": 0, "max_matches": 20, "max_tokens": 4000, "max_seconds": 1}
+
+
+def matches_in(text, pattern, *, offset, max_matches, max_tokens, max_seconds):
+    """What a search gives, found in this process."""
+    start = place_of(text, offset)
+    places = find_places(text, pattern, start=start, most=max_matches + 1, max_seconds=max_seconds)
+    return matches_reply(text, places.spans, places.note, max_matches=max_matches, max_tokens=max_tokens)
 
 
 def keeper(value):
@@ -231,17 +238,6 @@ def test_matches_of_nothing_do_not_last_for_ever():
     """Three million matches of the empty text end with the time of a search."""
     with pytest.raises(QueryError, match="took too long"):
         matches_in("a" * 3_000_000, "(?=a)", **LIMITS | {"max_seconds": 0.05})
-
-
-async def test_a_search_without_memory_is_an_answer(monkeypatch):
-    """A pattern for which there is no memory gets a message, and the run goes on."""
-
-    def exhausted(*_, **__):
-        raise MemoryError
-
-    monkeypatch.setattr(payload_text, "_compiled", lambda _: (SimpleNamespace(finditer=exhausted), ""))
-    (reply,) = await ask("text", {"search": "x"})
-    assert reply == {"error": "The search was stopped: the pattern needs too much memory. Use a simpler one."}
 
 
 @pytest.mark.parametrize("name", ["offset", "length"])

@@ -1,0 +1,111 @@
+"""Sends queries and searches to a worker process, with the limits of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.database import QueryAnswer
+from adk_context_pack.sql.guard import SEARCH_TOO_LARGE, SEARCH_TOO_LONG, TOO_MUCH_MEMORY, too_long
+from adk_context_pack.sql.table_image import TableImage
+from adk_context_pack.sql.worker_process import JobEndedError, WorkerProcess
+
+_SECONDS_FOR_OPENING = 60
+_MAX_HELD = 10_000
+# What a search may need beside its text; `regex` alone would take a gigabyte.
+_SEARCH_BYTES = 128 * 2**20
+
+
+def query_images(  # noqa: PLR0913 - a limit each
+    process: WorkerProcess,
+    images: Mapping[str, TableImage],
+    sql: str,
+    *,
+    max_rows: int,
+    max_seconds: float,
+    max_bytes: int,
+) -> QueryAnswer:
+    """Runs one SELECT over images in a worker process.
+
+    Args:
+        process: runs it; keeps the images for the next query.
+        images: from a handle to its tables, see `RowDatabase`.
+        sql: the statement.
+        max_rows: how many rows to return.
+        max_seconds: time for the query. Its process is killed at one and a half times that.
+        max_bytes: by how much the process may grow during the query (Linux only).
+
+    Raises:
+        QueryError: a mistake in the statement, or a limit was met; worded for a model.
+    """
+    limits = _limits(max_seconds, max_bytes) | {"max_rows": max_rows}
+    key = tuple(image.number for image in images.values())
+    header = {"images": [{"number": number} for number in key], "sql": sql, "limits": limits}
+    try:
+        if key not in process.holds:
+            _open(process, key, images)
+        answer = _ask(process, "query", header)
+        if "missing" in answer:
+            _open(process, key, images)
+            answer = _ask(process, "query", header)
+    except JobEndedError as ended:
+        raise QueryError(too_long(max_seconds) if ended.by_time else TOO_MUCH_MEMORY) from None
+    return QueryAnswer(**_checked(answer))
+
+
+def search_text(  # noqa: PLR0913 - a limit each
+    process: WorkerProcess, text: str, pattern: str, *, start: int, most: int, max_seconds: float
+) -> tuple[list[tuple[int, int]], str]:
+    """Finds a pattern in a text in a worker process.
+
+    Args:
+        process: runs the search, and keeps nothing of it.
+        text: the whole.
+        pattern: see `find_places`.
+        start: the character to begin with.
+        most: how many places to find.
+        max_seconds: time for the search. Its process is killed at one and a half times that.
+
+    Returns:
+        Start and end of each place, and a note on how the pattern was read.
+
+    Raises:
+        QueryError: the pattern met a limit; worded for a model.
+    """
+    limits = _limits(max_seconds, _SEARCH_BYTES)
+    try:
+        process.ask({"do": "open text"}, [text.encode("utf-8", "surrogatepass")], seconds=_SECONDS_FOR_OPENING)
+        answer = _ask(process, "search", {"pattern": pattern, "start": start, "most": most, "limits": limits})
+    except JobEndedError as ended:
+        raise QueryError(SEARCH_TOO_LONG if ended.by_time else SEARCH_TOO_LARGE) from None
+    found = _checked(answer)
+    return [(begin, end) for begin, end in found["spans"]], found["note"]
+
+
+def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
+    # SQLite and `regex` end most jobs by themselves, with their process alive for the next one.
+    return {"max_seconds": max_seconds, "kill_seconds": 1.5 * max_seconds + 0.1, "max_bytes": max_bytes}
+
+
+def _ask(process: WorkerProcess, do: str, header: dict[str, Any]) -> dict[str, Any]:
+    seconds = header["limits"]["kill_seconds"] + 0.2
+    return process.ask({"do": do} | header, seconds=seconds)
+
+
+def _open(process: WorkerProcess, key: tuple[int, ...], images: Mapping[str, TableImage]) -> None:
+    described = [
+        {"handle": handle, "number": image.number, "names": image.names.as_json()} for handle, image in images.items()
+    ]
+    blobs = [image.data for image in images.values()]
+    _checked(process.ask({"do": "open", "images": described}, blobs, seconds=_SECONDS_FOR_OPENING))
+    if len(process.holds) > _MAX_HELD:
+        process.holds.clear()
+    process.holds.add(key)
+    process.holds.update(images)
+
+
+def _checked(answer: dict[str, Any]) -> dict[str, Any]:
+    if "error" in answer:
+        raise QueryError(answer["error"])
+    return answer

@@ -1,0 +1,209 @@
+"""Looks at a statement before SQLite prepares it, and refuses in words what would only run into a limit.
+
+The parts of a `WITH` are written out where they are named, so twenty short parts that each name the one before twice
+make a million tables. SQLite multiplies them out before its first step, which none of its own limits stops early. The
+same holds for the calls of functions within them. What is refused here is refused at once and with advice. What passes
+still runs in bounds (`worker.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.sql_names import Token, tokens_of
+
+MAX_SQL_LENGTH = 10_000
+"""Characters of a statement."""
+
+_MAX_TABLES = 1_000
+_MAX_CALLS = 2_000
+_MAX_DEPTH = 60
+_WORDS = """
+    ALL AND AS BETWEEN BY CASE CROSS DISTINCT ELSE EXCEPT EXISTS FILTER FROM FULL GROUP HAVING IN INNER INTERSECT IS
+    JOIN LEFT LIMIT MATERIALIZED NATURAL NOT NULL OFFSET ON OR ORDER OUTER OVER PARTITION RECURSIVE RIGHT SELECT THEN
+    UNION USING VALUES WHEN WHERE WINDOW WITH
+"""
+_CLAUSE_WORDS = "SELECT FROM WHERE GROUP HAVING ORDER LIMIT WINDOW UNION EXCEPT INTERSECT ON USING"
+_KEYWORDS = frozenset(_WORDS.split())
+_CLAUSES = frozenset(_CLAUSE_WORDS.split())
+_OPERATORS = frozenset({"LIKE", "GLOB"})
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one part of the statement names, its subqueries included: the main one, or one of `WITH`."""
+
+    tables: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+
+
+def check_statement(sql: str, handles: Collection[str] = ()) -> None:
+    """Raises an error, worded for a model, for a text that is not one `SELECT` of reasonable size.
+
+    Args:
+        sql: what the model wrote.
+        handles: names of tables that may begin with a digit, in lower case.
+
+    Raises:
+        QueryError: the statement writes, is more than one, is too long or too deep, or names too many tables or
+            functions once the parts of its `WITH` are multiplied out.
+    """
+    if len(sql) > MAX_SQL_LENGTH:
+        raise QueryError(f"The query is longer than {MAX_SQL_LENGTH} characters.")
+    tokens = [token for token in tokens_of(sql, handles) if token.kind not in {"space", "comment"}]
+    _check_form(tokens)
+    parts = _Reader(tokens).read()
+    tables, calls = _Multiplied(parts).whole()
+    if tables > _MAX_TABLES:
+        raise QueryError(
+            f"The query names tables {_short(tables)} times once the parts of WITH are written out where they are"
+            f" used; {_MAX_TABLES} is the most. Use each part once, or ask in several queries."
+        )
+    if calls > _MAX_CALLS:
+        raise QueryError(
+            f"The query calls functions in {_short(calls)} places once the parts of WITH are written out;"
+            f" {_MAX_CALLS} is the most. Use GROUP BY in place of many CASE columns, or ask in several queries."
+        )
+
+
+def mentioned_handles(sql: str, handles: Collection[str]) -> list[str]:
+    """Returns those of `handles` (lower case) that a statement names, in its order."""
+    lowered = sql[:MAX_SQL_LENGTH].lower()
+    if not any(handle in lowered for handle in handles):
+        return []
+    names = ((token.name or "").lower() for token in tokens_of(lowered, handles))
+    return list(dict.fromkeys(name for name in names if name in handles))
+
+
+def names_columns_in_order(sql: str, columns: Collection[str]) -> list[str]:
+    """Returns those of `columns` that a statement names, if it sorts, compares or takes an extreme."""
+    tokens = tokens_of(sql)
+    if not {token.word for token in tokens} & {"ORDER", "MAX", "MIN", "<", ">", "BETWEEN"}:
+        return []
+    text = "".join(token.text for token in tokens if token.kind not in {"text", "comment"}).lower()
+    return [column for column in columns if column.lower() in text]
+
+
+def _check_form(tokens: list[Token]) -> None:
+    first = tokens[0].word if tokens else ""
+    if first not in {"SELECT", "WITH", "VALUES"}:
+        raise QueryError("Only SELECT over the stored rows is allowed; begin with SELECT or WITH.")
+    depth = 0
+    for place, token in enumerate(tokens):
+        if token.text == ";" and any(other.text != ";" for other in tokens[place:]):
+            raise QueryError(
+                "Only SELECT over the stored rows is allowed, one statement at a time. Ask the others next."
+            )
+        depth += (token.text == "(") - (token.text == ")")
+        if depth > _MAX_DEPTH:
+            raise QueryError(f"The query nests parentheses more than {_MAX_DEPTH} deep. Name inner queries by WITH.")
+
+
+class _Reader:
+    """Goes through the tokens once and counts, for each part, the tables and calls it names."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = tokens
+        self._parts: dict[str, _Part] = {"": _Part()}
+        # For each open parenthesis: the clause within it, and the part that it belongs to.
+        self._open: list[tuple[str, str]] = [("", "")]
+
+    def read(self) -> dict[str, _Part]:
+        for place, token in enumerate(self._tokens):
+            if token.text == "(":
+                self._enter(place)
+            elif token.text == ")":
+                self._open = self._open[:-1] or [("", "")]
+            else:
+                self._count(place, token)
+        return self._parts
+
+    def _enter(self, place: int) -> None:
+        clause, owner = self._open[-1]
+        before = self._word(place - 1)
+        if name := self._defined_by(place):
+            self._parts.setdefault(name, _Part())
+            self._open.append(("", name))
+            return
+        previous = self._tokens[place - 1] if place else None
+        if previous is not None and previous.name is not None and before not in _KEYWORDS and before != "AS":
+            self._parts[owner].calls += 1
+            clause = ""
+        # `FROM (a, b)` and `FROM (SELECT …)`: a word of the inner query changes it.
+        self._open.append((clause if clause == "FROM" else "", owner))
+
+    def _defined_by(self, place: int) -> str:
+        """The name of the part of WITH whose body a parenthesis opens, or nothing."""
+        if self._word(place + 1) not in {"SELECT", "WITH", "VALUES"}:
+            return ""
+        before = place - 1
+        while self._word(before) in {"NOT", "MATERIALIZED"}:
+            before -= 1
+        if self._word(before) != "AS":
+            return ""
+        before -= 1
+        if self._text(before) == ")":
+            while before > 0 and self._text(before) != "(":
+                before -= 1
+            before -= 1
+        return (self._tokens[before].name or "").lower() if before >= 0 else ""
+
+    def _count(self, place: int, token: Token) -> None:
+        clause, owner = self._open[-1]
+        word = token.word
+        if word in _OPERATORS:
+            self._parts[owner].calls += 1
+        if word == "JOIN" or (word == "," and clause in {"ON", "USING"}):
+            self._open[-1] = ("FROM", owner)
+        elif word in _CLAUSES:
+            self._open[-1] = (word, owner)
+        elif self._is_table(place, token, clause):
+            self._parts[owner].tables[(token.name or "").lower()] += 1
+
+    def _is_table(self, place: int, token: Token, clause: str) -> bool:
+        if token.name is None or token.word in _KEYWORDS or self._text(place + 1) == ".":
+            return False
+        before = self._word(place - 1)
+        if before == ".":
+            # `handle.table`: the name before the dot is in the place of a table.
+            before = self._word(place - 3)
+        return before == "IN" or (clause == "FROM" and before in {"FROM", "JOIN", ",", "("})
+
+    def _word(self, place: int) -> str:
+        return self._tokens[place].word if 0 <= place < len(self._tokens) else ""
+
+    def _text(self, place: int) -> str:
+        return self._tokens[place].text if 0 <= place < len(self._tokens) else ""
+
+
+class _Multiplied:
+    """Counts tables and calls as they are once every part of WITH is written out where it is named."""
+
+    def __init__(self, parts: dict[str, _Part]) -> None:
+        self._parts = parts
+        self._known: dict[str, tuple[int, int]] = {}
+        self._within: set[str] = set()
+
+    def whole(self) -> tuple[int, int]:
+        return self._of("")
+
+    def _of(self, name: str) -> tuple[int, int]:
+        if name in self._known:
+            return self._known[name]
+        part = self._parts[name]
+        tables, calls = 0, part.calls
+        self._within.add(name)
+        for table, times in part.tables.items():
+            inner = self._of(table) if table in self._parts and table not in self._within and table else (0, 0)
+            tables += times * (1 + inner[0])
+            calls += times * inner[1]
+        self._within.discard(name)
+        self._known[name] = (tables, calls)
+        return tables, calls
+
+
+def _short(number: int) -> str:
+    return str(number) if number < 10**6 else "more than a million"

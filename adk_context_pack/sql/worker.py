@@ -1,0 +1,195 @@
+"""Runs queries and searches in a process of their own: this is what the child process does.
+
+A model writes SQL and patterns, and SQLite and `regex` run them in C, where Python can stop nothing. Each job therefore
+runs where it can be ended, under bounds that reach into C:
+
+* Time: the kernel ends the process (`setitimer`) when a job runs on past its time. The parent does the same with a
+  timer of its own, for systems without `setitimer`. This answers rows that call `LIKE`, `instr`, `replace`, `trim`,
+  `printf` or `GLOB` many times over long texts, patterns that backtrack, and patterns that take minutes to compile.
+* Memory: `RLIMIT_AS` is the process's size before the job plus the job's limit. This answers doubling CTEs, which need
+  gigabytes before the first row, `||` and `group_concat` over one long cell, sorts that pile up, and patterns that
+  compile to gigabytes. Linux holds it. macOS and Windows do not, and there only time and SQLite's own limits apply.
+* A look at the statement (`statement.py`) and SQLite's limits (`guard.py`) come before both, for a better message.
+
+The parent and the child talk in frames over the child's standard input and output: the length of a header, the header
+as JSON, and as many blobs as its `sizes` name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import struct
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.guard import TOO_MUCH_MEMORY
+from adk_context_pack.sql.table_image import TableImage, TableNames
+
+try:
+    import resource
+except ImportError:  # pragma: no cover - Windows
+    resource = None  # type: ignore[assignment]
+
+KEPT_BYTES = 64 * 2**20
+"""The images that a process keeps for the next queries, beside those of the query that runs."""
+
+_LENGTH = struct.Struct(">I")
+_STATM = Path("/proc/self/statm")
+_PAGE_BYTES = 4096
+
+
+def write_frame(stream: BinaryIO, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> None:
+    """Writes a header and its blobs to the other process."""
+    text = json.dumps(header | {"sizes": [len(blob) for blob in blobs]}).encode()
+    stream.write(_LENGTH.pack(len(text)) + text)
+    stream.writelines(blobs)
+    stream.flush()
+
+
+def read_frame(stream: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
+    """Reads a header and its blobs from the other process.
+
+    Raises:
+        EOFError: the other process has ended.
+    """
+    (length,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
+    header: dict[str, Any] = json.loads(_read(stream, length))
+    return header, [_read(stream, size) for size in header.pop("sizes")]
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
+
+
+class Jobs:
+    """Answers the jobs of one process, one at a time."""
+
+    def __init__(self) -> None:
+        self._databases: OrderedDict[tuple[int, ...], tuple[RowDatabase, int]] = OrderedDict()
+        self._text = ""
+        self._do: dict[str, Callable[[dict[str, Any], list[bytes]], dict[str, Any]]] = {
+            "open": self._open,
+            "query": self._query,
+            "open text": self._open_text,
+            "search": self._search,
+        }
+
+    def answer(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
+        """Returns what a job gives, or `error` in words for a model."""
+        try:
+            return self._do[header["do"]](header, blobs)
+        except QueryError as error:
+            return {"error": str(error)}
+        except MemoryError:
+            return {"error": TOO_MUCH_MEMORY}
+
+    def _open(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
+        images = header["images"]
+        opened = {
+            image["handle"]: TableImage(image["number"], blob, TableNames(**image["names"]))
+            for image, blob in zip(images, blobs, strict=True)
+        }
+        size = sum(map(len, blobs))
+        self._make_room(size)
+        self._databases[_key(header)] = (RowDatabase(opened), size)
+        return {}
+
+    def _query(self, header: dict[str, Any], _blobs: list[bytes]) -> dict[str, Any]:
+        key = _key(header)
+        if key not in self._databases:
+            return {"missing": True}
+        self._databases.move_to_end(key)
+        limits = header["limits"]
+        with _ended_after(limits["kill_seconds"]), _at_most(limits["max_bytes"]):
+            answer = self._databases[key][0].query(
+                header["sql"], max_rows=limits["max_rows"], max_seconds=limits["max_seconds"]
+            )
+        return answer.as_json()
+
+    def _open_text(self, _header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
+        self._text = blobs[0].decode("utf-8", "surrogatepass")
+        return {}
+
+    def _search(self, header: dict[str, Any], _blobs: list[bytes]) -> dict[str, Any]:
+        # Imported by the first search only: most processes never need the module.
+        from adk_context_pack.sql.text_search import find_places  # noqa: PLC0415
+
+        text, self._text = self._text, ""
+        limits = header["limits"]
+        with _ended_after(limits["kill_seconds"]), _at_most(limits["max_bytes"]):
+            places = find_places(
+                text, header["pattern"], start=header["start"], most=header["most"], max_seconds=limits["max_seconds"]
+            )
+        return {"spans": places.spans, "note": places.note}
+
+    def _make_room(self, size: int) -> None:
+        kept = sum(size for _, size in self._databases.values())
+        while self._databases and kept + size > KEPT_BYTES:
+            database, freed = self._databases.popitem(last=False)[1]
+            database.close()
+            kept -= freed
+
+
+def _key(header: dict[str, Any]) -> tuple[int, ...]:
+    return tuple(image["number"] for image in header["images"])
+
+
+@contextlib.contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """Lets the kernel end this process, also within one call into C, and also where the parent is gone."""
+    if not hasattr(signal, "setitimer"):  # pragma: no cover - Windows
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@contextlib.contextmanager
+def _at_most(max_bytes: int) -> Iterator[None]:
+    """Refuses this process more memory than it has now and `max_bytes` on top."""
+    size = _address_space()
+    if resource is None or size is None:
+        yield
+        return
+    former = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (size + max_bytes, former[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, former)
+
+
+def _address_space() -> int | None:
+    try:
+        return int(_STATM.read_bytes().split()[0]) * _PAGE_BYTES
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def serve(reader: BinaryIO, writer: BinaryIO) -> None:
+    """Answers frames until the parent closes its end, or ends."""
+    # The terminal's interrupt is the parent's to handle.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGALRM"):
+        # The parent may ignore or block it, which a child inherits.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+    jobs = Jobs()
+    while True:
+        try:
+            header, blobs = read_frame(reader)
+        except EOFError:
+            return
+        write_frame(writer, jobs.answer(header, blobs))
