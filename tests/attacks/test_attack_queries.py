@@ -1,13 +1,22 @@
-"""SQL that writes, escapes or never ends, and search patterns that backtrack for ever, through a real Runner."""
+"""SQL that writes, escapes or never ends, and search patterns that backtrack for ever, through a real Runner.
+
+Each test of a slow query says why the query ended: an attack with a typing error would pass for a bound that holds.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import threading
+from pathlib import Path
 
 import pytest
 
 from adk_context_pack import ContextPackPlugin, QueryRows, ReadPayload
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql import ask_worker, worker_pool
+from adk_context_pack.sql.worker_process import WorkerProcess
+from adk_context_pack.tools.query_rows import load_tables
 from tests.attacks.hostile import OddTool, own_run
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -58,28 +67,61 @@ ESCAPES = [
     "CREATE VIRTUAL TABLE x USING fts5(a)", "SELECT zeroblob(1000000000)",
     "SELECT hex(randomblob(1000000))", "SELECT 'a' REGEXP 'a'", "SELECT 'a' MATCH 'a'",
 ]  # fmt: skip
+TIME = "took longer than 1 s"
+MEMORY = "needed too much memory"
+LENGTH = "text, row or pattern became too long"
+COUNTED_UP = "cut"
+GENERATED = "printf('%.*c', 900000, 'a')"
+
+
+def doubling(levels):
+    """Parts of WITH that each name the one before twice."""
+    parts = [
+        f"c{level} AS (SELECT x FROM c{level - 1} UNION ALL SELECT x FROM c{level - 1})" for level in range(1, levels)
+    ]
+    return f"WITH c0 AS (SELECT 1 AS x), {', '.join(parts)} SELECT count(*) FROM c{levels - 1}"
+
+
+def many(expression, times=40):
+    return f"SELECT {' + '.join([expression] * times)} FROM rows"
+
+
 ENDLESS = {
-    "recursion": f"{NUMBERS} SELECT COUNT(*) FROM c",
-    "recursion that shows": f"{NUMBERS} SELECT n FROM c",
-    "cross join": "SELECT COUNT(*) FROM rows a, rows b, rows c, rows d",
-    "cross join that sorts": "SELECT a.note FROM rows a, rows b, rows c ORDER BY a.note || b.note || c.note",
-    "growing text": "WITH RECURSIVE c(t) AS (SELECT 'xx' UNION ALL SELECT t || t FROM c) SELECT MAX(length(t)) FROM c",
-    "growing hex": "SELECT hex(hex(hex(hex(hex(hex(hex(group_concat(note)))))))) FROM rows",
-    "concatenation": "SELECT length(group_concat(a.note || b.note)) FROM rows a, rows b",
-    "json": "SELECT json_group_array(a.note) FROM rows a, rows b",
-    "window": "SELECT COUNT(*) FROM (SELECT SUM(a.id) OVER (ORDER BY b.id) FROM rows a, rows b)",
-    "wide format": "SELECT length(printf('%.*c', 2000000000, 'x'))",
-    "wide formats": "SELECT format('" + "%.2000000000c" * 100 + "'" + ", 'x'" * 100 + ")",
-    "wide number": "SELECT printf('%1000000000d', 1)",
+    "recursion": (f"{NUMBERS} SELECT COUNT(*) FROM c", TIME),
+    "recursion that shows": (f"{NUMBERS} SELECT n FROM c", COUNTED_UP),
+    "cross join": ("SELECT COUNT(*) FROM rows a, rows b, rows c, rows d", TIME),
+    "sort": ("SELECT a.note FROM rows a, rows b, rows c ORDER BY a.note || b.note || c.note", f"{TIME}|{MEMORY}"),
+    "growing text": (
+        "WITH RECURSIVE c(t) AS (SELECT 'xx' UNION ALL SELECT t || t FROM c) SELECT MAX(length(t)) FROM c",
+        LENGTH,
+    ),
+    "growing hex": ("SELECT hex(hex(hex(hex(hex(hex(hex(group_concat(note)))))))) FROM rows", LENGTH),
+    "window": ("SELECT COUNT(*) FROM (SELECT SUM(a.id) OVER (ORDER BY b.id) FROM rows a, rows b)", f"{TIME}|{MEMORY}"),
+    "wide format": ("SELECT length(printf('%.*c', 2000000000, 'x'))", TIME),
+    "wide formats": ("SELECT format('" + "%.2000000000c" * 50 + "'" + ", 'x'" * 50 + ")", TIME),
+    "many LIKE": (many(f"({GENERATED} LIKE '%a%a%a%b')"), TIME),
+    "many instr": (many(f"instr({GENERATED}, printf('%.*c', 400000, 'a') || 'b')"), TIME),
+    "many replace": (many(f"length(replace({GENERATED}, printf('%.*c', 400000, 'a') || 'b', 'c'))"), TIME),
+    "doubling parts of WITH": (doubling(20), "names tables more than a million times"),
+    "deep parentheses": (f"SELECT {'(' * 100}1{')' * 100} FROM rows", "nests parentheses more than 60 deep"),
+    "many calls": (
+        f"WITH c AS ({many('abs(id)', 300)}) SELECT * FROM {', '.join(f'c AS t{n}' for n in range(9))}",
+        "calls functions in 2700 places",
+    ),
 }
 SLOW = {
-    "instr": "SELECT instr(text, substr(text, 1, 1000000) || 'b') FROM rows",
-    "replace": "SELECT length(replace(text, substr(text, 1, 1000000) || 'b', 'c')) FROM rows",
-    "growing replace": "SELECT length(replace(text, 'a', text)) FROM rows",
-    "trim": "SELECT length(trim(text, substr(replace(text, 'a', 'b'), 1, 1000000) || 'c')) FROM rows",
-    "like": f"SELECT text LIKE '%{'a' * 900}b' FROM rows",
-    "glob": f"SELECT text GLOB '*{'[a-b]' * 150}c' FROM rows",
-    "many likes": f"SELECT {' + '.join(['(text LIKE %a%a%a%b)'.replace(chr(39) * 2, chr(39))] * 50)} FROM rows",
+    "instr": ("SELECT instr(text, substr(text, 1, 1000000) || 'b') FROM rows", TIME),
+    "replace": ("SELECT length(replace(text, substr(text, 1, 1000000) || 'b', 'c')) FROM rows", TIME),
+    "growing replace": ("SELECT length(replace(text, 'a', text)) FROM rows", LENGTH),
+    "trim": (
+        "SELECT length(trim(text, substr(replace(text, 'a', 'b'), 1, 1000000) || 'c')) FROM rows",
+        f"{TIME}|{LENGTH}",
+    ),
+    "like": (f"SELECT text LIKE '%{'a' * 900}b' FROM rows", TIME),
+    "glob": (f"SELECT text GLOB '*{'[a-b]' * 150}c' FROM rows", TIME),
+    "many likes": (many(f"(text LIKE '%{'a' * 100}b')"), TIME),
+    "many copies": (f"SELECT {','.join(f'upper(text || {n})' for n in range(80))} FROM rows", MEMORY),
+    "sorted copies": ("SELECT a.text || b.text || c.text FROM rows a, rows b, rows c, rows d ORDER BY 1", MEMORY),
 }
 
 
@@ -97,18 +139,96 @@ async def test_nothing_reaches_out(sql):
     assert "rows" not in reply
 
 
-@pytest.mark.parametrize("sql", ENDLESS.values(), ids=ENDLESS)
-async def test_what_never_ends_is_stopped(sql):
-    """A query without end is stopped, says so, and the next one is answered."""
+def ended_by(reply, why):
+    """Whether a reply says one of the reasons, or is cut where that is expected."""
+    return "cut" in reply if why == COUNTED_UP else re.search(why, reply.get("error", "")) is not None
+
+
+@pytest.mark.parametrize(("sql", "why"), ENDLESS.values(), ids=ENDLESS)
+async def test_what_never_ends_is_stopped(sql, why):
+    """A query without end is stopped by the bound that is meant for it, and the next one is answered."""
     reply = await ask(sql)
-    assert "stopped" in reply.get("error", "") or "too much" in reply.get("error", "") or "cut" in reply
+    assert ended_by(reply, why), reply
 
 
-@pytest.mark.parametrize("sql", SLOW.values(), ids=SLOW)
-async def test_long_cells_do_not_stretch_a_query(sql):
-    """Functions that compare long texts with long texts answer or refuse in time, and the next query is answered."""
+@pytest.mark.parametrize(("sql", "why"), SLOW.values(), ids=SLOW)
+async def test_long_cells_do_not_stretch_a_query(sql, why):
+    """Functions that compare or copy long texts are stopped by the bound meant for them, and the next query works."""
     reply = await ask(sql, LONG)
-    assert "error" in reply or len(reply["rows"]) == 2
+    assert ended_by(reply, why), reply
+
+
+async def test_others_do_not_wait_for_six_attacks():
+    """While one user's six queries compute, another user's query and a host-name lookup end before them."""
+    sql = many(f"instr({GENERATED}, printf('%.*c', 400000, 'a') || 'b')")
+    attacker = [OddTool("work", {"rows": ROWS}), QueryRows(max_seconds=3)]
+    calls = [("query_rows", {"handle": handle_of, "sql": sql})]
+    attacks = [
+        asyncio.create_task(own_run([ContextPackPlugin()], attacker, ("work", {}), *calls, user_id="mallory"))
+        for _ in range(6)
+    ]
+    while not worker_pool.shared_pool()._running:  # noqa: ASYNC110 - no event tells that a thread has begun
+        await asyncio.sleep(0.01)
+    beats = []
+    beating = asyncio.create_task(heart(beats))
+    tools = [OddTool("work", {"rows": ROWS}), QueryRows()]
+    query = ("query_rows", {"handle": handle_of, "sql": "SELECT count(*) FROM rows"})
+    results, _ = await own_run([ContextPackPlugin()], tools, ("work", {}), query, user_id="bob")
+    await asyncio.get_running_loop().getaddrinfo("localhost", 80)
+    assert results[1]["rows"] == [[len(ROWS)]]
+    assert not any(attack.done() for attack in attacks)
+    assert [thread.name for thread in threading.enumerate()].count("context-pack-query") == 1
+    done, waiting = await asyncio.wait(attacks, return_when=asyncio.FIRST_COMPLETED, timeout=60)
+    ((first, _),) = (attack.result() for attack in done)
+    assert "took longer than 3 s" in first[1]["error"]
+    for task in [beating, *waiting]:
+        task.cancel()
+    await asyncio.gather(beating, *waiting, return_exceptions=True)
+    assert len(beats) > 50
+
+
+async def heart(beats):
+    while True:
+        beats.append(1)
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is bounded on Linux")
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *(sql for sql, why in SLOW.values() if why == MEMORY),
+        "SELECT hex(text || text) FROM rows",
+        "SELECT json_group_array(text) FROM rows",
+        "SELECT group_concat(text || text) FROM rows",
+    ],
+    ids=lambda sql: sql[:30],
+)
+def test_memory_stays_within_its_bound(sql):
+    """With 64 MB and one long cell in each row, the peak of the process is less than 128 MB above where it was."""
+    process, image = WorkerProcess(), load_tables({"rows": LONG})
+    limits = {"max_rows": 9, "max_seconds": 9, "max_bytes": 64 * 2**20}
+    try:
+        ask_worker.query_images(process, {"h": image}, "SELECT 1 FROM rows", **limits)
+        before, status = resident(process), Path(f"/proc/{process._process.pid}/status")
+        assert ended_in_words(process, image, sql, limits)
+        # Counted while the process still has what it took: the peak is the kernel's own figure.
+        peak = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        assert peak * 1024 - before < 128 * 2**20
+    finally:
+        process.kill()
+
+
+def ended_in_words(process, image, sql, limits):
+    try:
+        ask_worker.query_images(process, {"h": image}, sql, **limits)
+    except QueryError as error:
+        return MEMORY in str(error) or LENGTH in str(error)
+    return True
+
+
+def resident(process):
+    return int(Path(f"/proc/{process._process.pid}/statm").read_text().split()[1]) * 4096
 
 
 ODD_SQL = [
@@ -170,3 +290,25 @@ async def test_a_search_ends(pattern, text):
     assert "could not be read" not in results[1].get("error", "")
     assert results[2]["text"] == text[:10]
     assert run.answer == "done"
+
+
+def test_no_pattern_is_kept():
+    """Twenty-four patterns that compile to megabytes leave nothing behind in the process that searched for them."""
+    process = WorkerProcess()
+    patterns = [f"{number}" + "(?:[a-z]{1,9}|x)" * 27 for number in range(24)]
+    try:
+        for pattern in patterns[:4]:
+            search(process, pattern)
+        before = resident(process)
+        for pattern in patterns:
+            search(process, pattern)
+        assert resident(process) - before < 16 * 2**20
+    finally:
+        process.kill()
+
+
+def search(process, pattern):
+    try:
+        return ask_worker.search_text(process, "abc" * 100, pattern, start=0, most=3, max_seconds=5)
+    except QueryError:
+        return None

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import QueryError, SettingError
+from adk_context_pack.sql.text_search import find_places
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools import read_payload as module
-from adk_context_pack.sql.text_search import find_places
 from adk_context_pack.tools.payload_text import matches_reply, page_of, place_of
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
 from tests.support.in_tool import model_that_calls
@@ -25,7 +25,7 @@ ODD = "a\u2028b\u2029c\x85d\r\ne\0f\x1bg\U0001f600h\u0301i\ufeffj" * 3000
 LIMITS = {"offset": 0, "max_matches": 20, "max_tokens": 4000, "max_seconds": 1}
 
 
-def matches_in(text, pattern, *, offset, max_matches, max_tokens, max_seconds):
+def matches_in(text, pattern, *, offset, max_matches, max_tokens, max_seconds):  # noqa: PLR0913 - a limit each
     """What a search gives, found in this process."""
     start = place_of(text, offset)
     places = find_places(text, pattern, start=start, most=max_matches + 1, max_seconds=max_seconds)

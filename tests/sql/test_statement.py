@@ -1,0 +1,151 @@
+"""check_statement: refuses what would only run into a limit, and nothing that people really ask."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.statement import (
+    MAX_SQL_LENGTH,
+    check_statement,
+    mentioned_handles,
+    names_columns_in_order,
+)
+from adk_context_pack.sql.table_image import image_of
+from adk_context_pack.tables.columns import iter_columns
+
+ANALYSES = json.loads((Path(__file__).parent / "analytical_queries.json").read_text(encoding="utf-8"))
+
+
+def refused(sql):
+    with pytest.raises(QueryError) as caught:
+        check_statement(sql)
+    return str(caught.value)
+
+
+def expanded():
+    """Every query of the file, with its placeholders filled in every way."""
+    for query in ANALYSES["queries"]:
+        keys = [key for key in ANALYSES["values"] if f"<{key}>" in query]
+        for values in itertools.product(*(ANALYSES["values"][key] for key in keys)):
+            sql = query
+            for key, value in zip(keys, values, strict=True):
+                sql = sql.replace(f"<{key}>", value)
+            yield sql
+
+
+@pytest.fixture(scope="module")
+def database():
+    images = {handle: image_of({"rows": iter_columns(rows)}) for handle, rows in ANALYSES["tables"].items()}
+    return RowDatabase(images)
+
+
+def test_no_real_analysis_is_refused(database):
+    """Several hundred analytical queries pass the look, and SQLite runs each of them."""
+    handles = list(ANALYSES["tables"])
+    count = 0
+    for sql in expanded():
+        check_statement(sql, handles)
+        database.query(sql, max_rows=5, max_seconds=60)
+        count += 1
+    assert count >= 300
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("", "Only SELECT"),
+        ("-- nothing", "Only SELECT"),
+        ("DELETE FROM rows", "Only SELECT"),
+        ("EXPLAIN SELECT 1", "begin with SELECT"),
+        ("SELECT 1; SELECT 2", "one statement at a time"),
+        ("SELECT 1; DROP TABLE rows", "one statement at a time"),
+        ("SELECT 1" + " " * MAX_SQL_LENGTH, "longer than 10000 characters"),
+        ("SELECT " + "(" * 61 + "1" + ")" * 61, "more than 60 deep"),
+    ],
+)
+def test_what_is_refused_says_what_to_do(sql, says):
+    """Each kind of refused text gets its own words."""
+    assert says in refused(sql)
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1;", "SELECT 1 ; ;", "SELECT ';'", "VALUES (1)", "/* a; b */ SELECT 1 -- ; c"])
+def test_a_semicolon_alone_is_not_a_second_statement(sql):
+    """A semicolon at the end, in a text or in a comment is left alone."""
+    check_statement(sql)
+
+
+def parts(levels, names):
+    """Parts of WITH, each of which names the one before `names` times."""
+    inner = [f"c{level} AS (SELECT * FROM {', '.join([f'c{level - 1}'] * names)})" for level in range(1, levels)]
+    return f"WITH c0 AS (SELECT 1 AS x), {', '.join(inner)} SELECT x FROM c{levels - 1}"
+
+
+@pytest.mark.parametrize(("levels", "names", "passes"), [(40, 1, True), (8, 2, True), (12, 2, False), (7, 4, False)])
+def test_parts_of_with_are_multiplied_out(levels, names, passes):
+    """A long chain passes; parts that double or quadruple are refused from about a thousand tables on."""
+    sql = parts(levels, names)
+    if passes:
+        check_statement(sql)
+    else:
+        assert "once the parts of WITH are written out" in refused(sql)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT * FROM p a JOIN p b ON a.x = b.x",
+        "SELECT * FROM p a LEFT JOIN p b USING (x)",
+        "SELECT * FROM (p a, p b)",
+        "SELECT * FROM (SELECT * FROM p) UNION SELECT * FROM p",
+        "SELECT (SELECT max(x) FROM p) FROM p",
+        "SELECT * FROM p WHERE x IN p",
+        "SELECT * FROM p a JOIN rows r ON a.x = r.x, p",
+        'SELECT * FROM "p" a, [P] b',
+    ],
+)
+def test_every_place_of_a_table_counts(body):
+    """However a part is named twice, twelve levels of it are refused."""
+    sql = "WITH c0(x) AS NOT MATERIALIZED (SELECT 1), " + ", ".join(
+        f"c{level} (x) AS ({_named(body, f'c{level - 1}')})" for level in range(1, 13)
+    )
+    assert "once the parts of WITH are written out" in refused(f"{sql} SELECT * FROM c12")
+
+
+def _named(body, name):
+    return (
+        body.replace('"p"', f'"{name}"')
+        .replace("[P]", f"[{name.upper()}]")
+        .replace(" p", f" {name}")
+        .replace("(p", f"({name}")
+    )
+
+
+def test_columns_named_like_a_part_do_not_count():
+    """A chain whose parts have a column of their own name is as cheap as it looks."""
+    chain = [f"s{level} AS (SELECT s{level - 1} AS s{level}, s{level - 1} FROM s{level - 1})" for level in range(1, 20)]
+    check_statement(f"WITH s0 AS (SELECT 1 AS s0), {', '.join(chain)} SELECT s19, s19, s19 FROM s19 ORDER BY s19, s19")
+
+
+def test_a_recursive_part_counts_once():
+    """A part that names itself is not multiplied for ever."""
+    check_statement("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9) SELECT sum(x) FROM n")
+
+
+def test_handles_are_found_where_they_are_names():
+    """A handle counts as a table where it is a name, in any case, and not within a text or another word."""
+    handles = ["2abcdefghjk", "2bcdefghjkm", "2cdefghjkmn"]
+    sql = "SELECT '2cdefghjkmn' FROM rows JOIN 2ABCDEFGHJK.orders ON 1 JOIN \"2bcdefghjkm\" b"
+    assert mentioned_handles(sql, handles) == ["2abcdefghjk", "2bcdefghjkm"]
+    assert mentioned_handles("SELECT 1", handles) == []
+
+
+def test_columns_that_are_sorted_or_compared_are_named():
+    """Only a statement that sorts, compares or takes an extreme needs to know how a column sorts."""
+    assert names_columns_in_order("SELECT * FROM rows ORDER BY ID", ["id"]) == ["id"]
+    assert names_columns_in_order("SELECT max(id) FROM rows", ["id", "other"]) == ["id"]
+    assert names_columns_in_order("SELECT id FROM rows WHERE id = '7'", ["id"]) == []
+    assert names_columns_in_order("SELECT 'id' FROM rows ORDER BY x", ["id"]) == []
