@@ -1,24 +1,13 @@
-"""Tables loaded into SQLite once and kept as bytes, which any process can open."""
+"""A whole SQLite database as bytes, which any process can open, and the names in it."""
 
 from __future__ import annotations
 
-import itertools
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from adk_context_pack.sql.cells import EXACT, Cells, cells_of, without_surrogates
-from adk_context_pack.sql.exact_sum import install_exact_numbers
-from adk_context_pack.sql.sql_names import quote
-from adk_context_pack.tables.columns import Column
-
 SQLITE_COLUMNS = 2_000
 """The most columns that a table of SQLite can have."""
-
-_BYTES_A_CHARACTER = 4
-_NESTED = frozenset({list, tuple, dict, set, frozenset})
-_numbers = itertools.count(1)
 
 
 @dataclass(slots=True)
@@ -63,133 +52,15 @@ class TableImage:
     names: TableNames
 
 
-def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None) -> TableImage:
-    """Loads tables into SQLite and returns them as one image.
-
-    Args:
-        tables: from a table's name to its columns.
-        main: the table that is called `rows`, while its own name works as well; by default the only one.
-    """
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        names = _Loader(connection).load(tables, main)
-        return TableImage(next(_numbers), connection.serialize(), names)
-    finally:
-        connection.close()
-
-
-class _Loader:
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._names = TableNames()
-
-    def load(self, tables: Mapping[str, Iterable[Column]], main: str | None) -> TableNames:
-        if main is None and len(tables) == 1:
-            main = next(iter(tables))
-        if "rows" in tables:
-            main = "rows"
-        for key, columns in tables.items():
-            self._load(_table_name("rows" if key == main else key, self._names.tables), columns)
-        self._add_own_name(main)
-        return self._names
-
-    def _load(self, table: str, columns: Iterable[Column]) -> None:
-        names: list[str] = []
-        cells: list[Cells] = []
-        for column in columns:
-            if len(names) == SQLITE_COLUMNS:
-                self._names.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")
-                break
-            names.append(_unique(_clean(column.name), names))
-            cells.append(cells_of(column))
-            if column.types & _NESTED:
-                self._names.nested.append(names[-1])
-        if not cells:
-            names, cells = ["value"], [Cells("", ())]
-        self._describe(names, cells)
-        self._names.tables[table] = names
-        self._create(table, names, cells)
-
-    def _describe(self, names: list[str], cells: list[Cells]) -> None:
-        described = self._names
-        exact = [name for name, cell in zip(names, cells, strict=True) if cell.declared == EXACT]
-        if exact or any(cell.overflows for cell in cells):
-            described.exact = True
-            install_exact_numbers(self._connection)
-        if exact:
-            described.notes.append(f"numbers kept exactly, as text, in: {', '.join(map(one_line, exact))}")
-        described.notes += [one_line(cell.note, 400) for cell in cells if cell.note]
-        described.digits += [name for name, cell in zip(names, cells, strict=True) if _sorts_oddly(cell)]
-        longest = _BYTES_A_CHARACTER * sum(16 + cell.longest for cell in cells)
-        described.longest_row = max(described.longest_row, longest)
-
-    def _create(self, table: str, names: list[str], cells: list[Cells]) -> None:
-        declared = ", ".join(f"{quote(name)} {cell.declared}" for name, cell in zip(names, cells, strict=True))
-        self._connection.execute(f"CREATE TABLE {quote(table)} ({declared})")
-        self._connection.execute("BEGIN")
-        try:
-            self._insert(table, [cell.values for cell in cells])
-        except UnicodeEncodeError:
-            self._connection.execute("ROLLBACK")
-            self._connection.execute("BEGIN")
-            self._names.notes.append("characters that are not Unicode text (lone surrogates) appear as U+FFFD")
-            self._insert(table, [without_surrogates(cell.values) for cell in cells])
-        self._connection.execute("COMMIT")
-
-    def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
-        marks = ",".join("?" * len(columns))
-        self._connection.executemany(f"INSERT INTO {quote(table)} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
-
-    def _add_own_name(self, main: str | None) -> None:
-        # Stubs speak of tables by their keys.
-        if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, self._names.tables):
-            self._connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
-            self._names.views.append(key)
-
-
-def one_line(text: str, length: int = 60) -> str:
-    """Returns a name as it can be set within a sentence: on one line, and not too long."""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    return line if len(line) <= length else f"{line[:length]}…"
-
-
-def _sorts_oddly(cell: Cells) -> bool:
-    """Whether texts of digits of different lengths fill the column, so that '10' comes before '9'."""
-    if cell.declared != "TEXT":
-        return False
-    lengths: set[int] = set()
-    for value in cell.values:
-        if value is None or value == "":
-            continue
-        if type(value) is not str or not (value.isascii() and value.isdecimal()):
-            return False
-        lengths.add(len(value))
-    return len(lengths) > 1
-
-
-def _table_name(key: str, taken: Mapping[str, object]) -> str:
-    name = _clean(key) or "rows"
-    # SQLite keeps this prefix for itself.
-    return _unique(f"t_{name}" if name.lower().startswith("sqlite_") else name, [*taken, "json_each", "json_tree"])
-
-
-def _clean(name: str) -> str:
-    return name.replace("\0", "\ufffd").encode("utf-8", "replace").decode() or "column"
-
-
-def _unique(name: str, taken: Iterable[str]) -> str:
-    # To SQLite `ID` and `id` are one name.
-    lowered = {other.lower() for other in taken}
-    number, unique = 1, name
-    while unique.lower() in lowered:
-        number += 1
-        unique = f"{name}_{number}"
-    return unique
-
-
 def names_in(names: TableNames) -> Iterator[str]:
     """Yields every name of a table or column in an image."""
     yield from names.tables
     yield from names.views
     for columns in names.tables.values():
         yield from columns
+
+
+def one_line(text: str, length: int = 60) -> str:
+    """Returns a name as it can be set within a sentence: on one line, and not too long."""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return line if len(line) <= length else f"{line[:length]}…"

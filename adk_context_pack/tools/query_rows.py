@@ -13,8 +13,9 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack.errors import ContextPackError, HandleError, QueryError, StoreError, positive
 from adk_context_pack.sql.ask_worker import query_images
 from adk_context_pack.sql.database import QueryAnswer
+from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.statement import check_statement, mentioned_handles
-from adk_context_pack.sql.table_image import TableImage, TableNames, image_of
+from adk_context_pack.sql.table_image import TableImage, TableNames
 from adk_context_pack.sql.worker_pool import shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.stores.byte_cache import ByteCache
