@@ -43,6 +43,8 @@ from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
 from adk_context_pack.tools.search_history import search_history
 
+__version__ = "0.2.0"
+
 __all__ = [
     "CATEGORIES",
     "GOOGLE_ADS_KPIS",

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from adk_context_pack import __version__
 from adk_context_pack.replay.options import add_replay
 
 
@@ -14,6 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="adk-context-pack", description="Keeps the prompts of Google ADK agents small, exact and cacheable."
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     add_replay(parser.add_subparsers(title="commands", required=True, metavar="COMMAND"))
     options = parser.parse_args(arguments)
     code: int = options.run(options)

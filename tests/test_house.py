@@ -13,8 +13,9 @@ FLOORS = (
     ("passes/",),
     ("agents/", "testing/", "tools/"),
     ("pack_settings.py", "replay/"),
-    ("__main__.py", "plugin.py"),
+    ("plugin.py",),
     ("__init__.py",),
+    ("__main__.py",),
 )
 """The rooms from the ground up. A room may import from lower floors only."""
 
