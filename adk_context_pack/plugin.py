@@ -132,14 +132,20 @@ class ContextPackPlugin(BasePlugin):
             settings = self.settings_for(callback_context.agent_name)
             if settings is None or self._stands_aside(callback_context):
                 return None
-            call = ModelCall.of(callback_context)
-            passes = self._passes(settings, settings.budget_for(llm_request.model))
-            self._prepare(settings, passes, llm_request, call)
+            remembering = ModelCall.remembering(callback_context)
         except Exception:
             logger.exception("a request goes out as it is")
             return None
-        # Passes fail safe by themselves, and with on_error="raise" somebody wants to see it.
-        self._pipeline.process(callback_context, llm_request, call, passes)
+        with remembering as call:
+            try:
+                passes = self._passes(settings, settings.budget_for(llm_request.model))
+                self._prepare(settings, passes, llm_request, call)
+            except Exception:
+                logger.exception("a request goes out as it is")
+                return None
+            # Passes fail safe by themselves, and with on_error="raise" somebody wants to see it.
+            result, report = self._pipeline.run(llm_request, call, passes)
+        self._pipeline.deliver(callback_context, llm_request, result, report)
         return None
 
     async def after_model_callback(
@@ -173,7 +179,9 @@ class ContextPackPlugin(BasePlugin):
         if self._stored_first is not False:
             self._wrap_tools(_reducer(settings), request)
         if settings.read_back and request.tools_dict:
-            history = any(_leaves_history(entry, request, call) for entry in passes)
+            history = False
+            for entry in passes:
+                history = history or _leaves_history(entry, request, call)
             offer_read_back(request, call.state, history=history)
 
     def _wrap_tools(self, reducer: ResultReducer, request: LlmRequest) -> None:

@@ -1,196 +1,185 @@
-"""Where the cut through a history stands: a pure function of the history, which moves in large steps.
+"""Decides what leaves a history that would be over its budget, by a pure function that moves in large steps.
 
-The history is gone through as it grew, one model call after another. At a call whose request would be over the budget,
-the oldest groups go until much less is left than would fit; then nothing moves until the budget is reached again. The
-same history gives the same cuts in every process, and between two of them each request begins with the one before.
+It follows the history as it grew, one model call after another. At a call whose request would be over the budget, the
+oldest groups leave until much less remains than would fit. Then nothing moves until the budget is reached again. The
+same history gives the same cuts in every process, and between two cuts each request begins with the one before.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-
-from google.genai import types
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from copy import copy
+from dataclasses import dataclass
 
 from adk_context_pack.conversation.calibration import Calibration
-from adk_context_pack.conversation.contents import text_part, user_content
-from adk_context_pack.conversation.outline import Group, GroupKind
-from adk_context_pack.conversation.pairing import Pairing
+from adk_context_pack.conversation.outline import Group, GroupKind, settled_groups
 
 _WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay"}), frozenset({"model"}))
-"""What goes within the turns that stay, in this order; the user's words never do."""
+"""What leaves the turns that stay, in this order. The user's words never do."""
 
 
 @dataclass(kw_only=True, slots=True)
 class BudgetCut:
-    """One history, one budget.
+    """Finds the cut for one history and one budget.
 
     Attributes:
         groups: the history.
         sizes: the estimated tokens of each group.
-        calls: the groups before which the agent's model was called.
+        calls: the groups that a model call made, and before which its request ended.
         pinned: the groups that stay.
         fixed: estimated tokens of what is sent with every call.
         budget: the most tokens that a request may have.
         target: the share of the room in the budget that a cut leaves filled.
         keep_turns: how many of the newest turns lose calls and results only.
-        marker: what the marker costs that stands where something was left out.
+        marker: the tokens of the marker where something was left out.
         calibration: what the estimates are worth.
-        dropped: the groups that go.
-        total: tokens of the newest request, after the cut.
+        walk: how far an earlier call followed this history; see `CutWalk.fits`.
     """
 
     groups: Sequence[Group]
     sizes: Sequence[int]
     calls: Collection[int]
-    pinned: Collection[int]
+    pinned: AbstractSet[int]
     fixed: int
     budget: int
     target: float
     keep_turns: int
     marker: int
     calibration: Calibration
-    dropped: set[int] = field(default_factory=set)
-    total: float = 0.0
-    _unit: float = 1.0
-    _standing: float = 0.0
-    _weights: list[float] = field(default_factory=list)
-    _turns: list[list[int]] = field(default_factory=lambda: [[]])
-    _next_turn: int = 0
-    _next_groups: dict[frozenset[GroupKind], int] = field(default_factory=dict)
+    walk: CutWalk | None = None
 
-    def find(self) -> BudgetCut:
-        """Goes through the history and fills in `dropped` and `total`."""
-        # The first figure of all is mostly instruction and declarations, so it is the best one for them.
-        self._standing = self.total = self.fixed * self.calibration.factor
-        self._unit = max(1.0, self.calibration.factor)
-        sent, answered = -1, 0
-        spoke: GroupKind = "user"
-        sizes, calls, weights, turn = self.sizes, self.calls, self._weights, self._turns[-1]
-        for index, (start, _, kind, _) in enumerate(self.groups):
-            if index in calls:
-                steady = self.total <= self.budget or not self._shrink(index)
-                self._reweigh(answered, index, sent, steady=steady)
-                sent, answered = start, index
-            if kind == "user" != spoke and turn:
-                turn = []
-                self._turns.append(turn)
-            spoke = kind
-            turn.append(index)
-            # What no provider has counted yet has the prior's weight at least, whatever its like weighed before.
-            weight = sizes[index] * self._unit
-            weights.append(weight)
-            self.total += weight
-        self._shrink(len(self.groups))
-        return self
+    def find(self) -> CutWalk:
+        """Follows the history to its end, and returns what leaves it.
 
-    def _reweigh(self, start: int, stop: int, sent: int, *, steady: bool) -> None:
-        """The call at group `stop` was answered: what was new in it has now been counted by the provider."""
-        if self.calibration.is_settled and self._unit == self.calibration.factor:
+        Afterwards `walk` is how far a later call need not follow it again.
+        """
+        walk = self.walk
+        if walk is None or not walk.fits(self):
+            walk = CutWalk(self.fixed, self.calibration)
+        walk.pinned = self.pinned
+        settled = settled_groups(self.groups)
+        for is_end, stop in ((False, settled), (True, len(self.groups))):
+            sizes, calls, weights = self.sizes, self.calls, walk.weights
+            for index in range(walk.stop, stop):
+                start, _, kind, _ = self.groups[index]
+                if index in calls:
+                    steady = walk.total <= self.budget or not self._shrink(walk, index)
+                    self._reweigh(walk, index, steady=steady)
+                    walk.sent, walk.answered = start, index
+                if kind == "user" and not walk.in_users_words and walk.turns[-1]:
+                    walk.turns.append([])
+                walk.in_users_words = kind == "user"
+                walk.turns[-1].append(index)
+                # What no provider has counted yet has at least the weight of the estimate, however little earlier
+                # contents weighed.
+                weight = sizes[index] * walk.unit
+                weights.append(weight)
+                walk.total += weight
+            walk.stop = stop
+            if not is_end:
+                self.walk, walk = walk, walk.copy()
+        self._shrink(walk, len(self.groups))
+        return walk
+
+    def _reweigh(self, walk: CutWalk, stop: int, *, steady: bool) -> None:
+        """Corrects the weights of what the call at group `stop` answered, since the provider has counted it."""
+        calibration = walk.calibration
+        if calibration.is_settled and walk.unit == calibration.factor:
             return
+        start = walk.answered
         estimate = sum(self.sizes[start:stop])
-        scale = self.calibration.scale(sent, self.groups[stop].start, estimate, steady=steady)
-        self._unit = max(1.0, self.calibration.factor)
+        scale = calibration.scale(walk.sent, self.groups[stop].start, estimate, steady=steady)
+        walk.unit = max(1.0, calibration.factor)
         for index in range(start, stop):
             weight = self.sizes[index] * scale
-            if index not in self.dropped:
-                self.total += weight - self._weights[index]
-            self._weights[index] = weight
+            if index not in walk.dropped:
+                walk.total += weight - walk.weights[index]
+            walk.weights[index] = weight
 
-    def _shrink(self, stop: int) -> bool:
-        """Cuts the request that holds the groups before `stop`, if it is over the budget."""
-        if self.total <= self.budget:
+    def _shrink(self, walk: CutWalk, stop: int) -> bool:
+        """Cuts the request that holds the groups before `stop`, if it is over the budget. Returns whether it did."""
+        if walk.total <= self.budget:
             return False
-        before = len(self.dropped)
-        goal = self._goal()
-        while self.total > goal and self._next_turn < len(self._turns) - self.keep_turns:
-            for index in self._turns[self._next_turn]:
-                self._drop(index)
-            self._next_turn += 1
+        before = len(walk.dropped)
+        goal = walk.standing + self.target * max(self.budget - walk.standing, 0)
+        while walk.total > goal and walk.next_turn < len(walk.turns) - self.keep_turns:
+            for index in walk.turns[walk.next_turn]:
+                self._drop(walk, index)
+            walk.next_turn += 1
         for kinds in _WITHIN_TURNS:
-            if self.total > self.budget:
-                self._shrink_turns(kinds, stop, goal)
-        return len(self.dropped) > before
+            if walk.total > self.budget:
+                self._shrink_turns(walk, kinds, stop, goal)
+        return len(walk.dropped) > before
 
-    def _shrink_turns(self, kinds: frozenset[GroupKind], stop: int, goal: float) -> None:
+    def _shrink_turns(self, walk: CutWalk, kinds: frozenset[GroupKind], stop: int, goal: float) -> None:
         newest = stop - 1
         while newest > 0 and self.groups[newest].kind == "fixed":
             newest -= 1
-        index = self._next_groups.get(kinds, 0)
-        while self.total > goal and index < newest:
+        index = walk.next_groups.get(kinds, 0)
+        while walk.total > goal and index < newest:
             if self.groups[index].kind in kinds:
-                self._drop(index)
+                self._drop(walk, index)
             index += 1
-        self._next_groups[kinds] = index
+        walk.next_groups[kinds] = index
 
-    def _drop(self, index: int) -> None:
-        if index in self.pinned or index in self.dropped:
-            return
-        if not self.dropped:
-            self.total += self.marker
-        self.dropped.add(index)
-        self.total -= self._weights[index]
-
-    def _goal(self) -> float:
-        return self._standing + self.target * max(self.budget - self._standing, 0)
+    def _drop(self, walk: CutWalk, index: int) -> None:
+        if index in self.pinned:
+            walk.spared.add(index)
+        elif index not in walk.dropped:
+            if not walk.dropped:
+                walk.total += self.marker
+            walk.dropped.add(index)
+            walk.total -= walk.weights[index]
 
 
-MAX_TOKENS = 100
-"""What a marker may cost; the estimate of the longest is below."""
+class CutWalk:
+    """Holds how far a `BudgetCut` followed a history, and what left it on the way.
 
-_NAMES = 4
-_NAME_LENGTH = 30
-_AGAIN = "[Something else was left out here.]"
-
-
-def without(
-    contents: Sequence[types.Content], groups: Sequence[Group], dropped: Collection[int], marker: str
-) -> list[types.Content]:
-    """`contents` without the dropped groups.
-
-    `marker` stands at the first gap, and a short one wherever a gap would leave a turn of the model first, or right
-    behind another one: Gemini takes a call only behind a turn of the user's role.
+    Attributes:
+        dropped: the groups that leave.
+        total: tokens of the request with the groups before `stop`.
+        stop: the number of groups that were followed.
     """
-    left: list[types.Content] = []
-    first = gap = False
-    for index, one in enumerate(groups):
-        if index in dropped:
-            gap = True
-            continue
-        if gap:
-            needed = contents[one.start].role == "model" and (not left or left[-1].role == "model")
-            if needed or not first:
-                left.append(user_content([text_part(_AGAIN if first else marker)]))
-            first, gap = True, False
-        left.extend(contents[one.start : one.stop])
-    return left
 
+    def __init__(self, fixed: int, calibration: Calibration) -> None:
+        self.fixed = fixed
+        self.calibration = calibration.copy()
+        # The first figure of all mostly counts instruction and declarations, so it is the best one for them.
+        self.standing = self.total = fixed * calibration.factor
+        self.unit = max(1.0, calibration.factor)
+        self.stop = self.answered = self.next_turn = 0
+        self.sent = -1
+        self.in_users_words = True
+        self.dropped: set[int] = set()
+        self.spared: set[int] = set()
+        self.pinned: AbstractSet[int] = frozenset()
+        self.weights: list[float] = []
+        self.turns: list[list[int]] = [[]]
+        self.next_groups: dict[frozenset[GroupKind], int] = {}
 
-def marker_text(groups: Sequence[Group], dropped: Collection[int], pairing: Pairing, *, findable: bool) -> str:
-    """What was left out, in one sentence, and how to find it.
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes, in bytes."""
+        sets = 64 * (len(self.dropped) + len(self.spared))
+        return 2_000 + 150 * len(self.turns) + 80 * len(self.weights) + sets + self.calibration.bytes
 
-    It depends on what was left out alone, so that it stays the same until the next cut.
-    """
-    stays = {index for number, one in enumerate(groups) if number not in dropped for index in range(one[0], one[1])}
-    turns = sum([groups[number].kind == "user" for number in dropped])
-    names = Counter([call.name for (content, _), call in pairing.calls.items() if content not in stays])
-    calls: Counter[str] = Counter()
-    for name, count in names.items():
-        calls[_short(name)] += count
-    what = ", ".join(_parts(turns, calls)) or f"{groups[-1].stop - len(stays)} messages"
-    found = " Use search_history to find what was said, called or returned there." if findable else ""
-    return f"[Earlier conversation left out to save space: {what}.{found}]"
+    def copy(self) -> CutWalk:
+        """Returns one that holds the same and can go further."""
+        other = copy(self)
+        other.calibration = self.calibration.copy()
+        other.dropped, other.spared = self.dropped.copy(), self.spared.copy()
+        other.weights, other.next_groups = self.weights.copy(), self.next_groups.copy()
+        other.turns = [*self.turns[:-1], self.turns[-1].copy()]
+        return other
 
-
-def _parts(turns: int, calls: Counter[str]) -> Iterator[str]:
-    if turns:
-        yield f"{turns} user {'turn' if turns == 1 else 'turns'}"
-    if calls:
-        names = ", ".join(sorted(calls)[:_NAMES]) + (", …" if len(calls) > _NAMES else "")
-        yield f"{calls.total()} tool {'call' if calls.total() == 1 else 'calls'} ({names})"
-
-
-def _short(name: str | None) -> str:
-    text = (name or "?").replace("\n", " ")
-    return text if len(text) <= _NAME_LENGTH else f"{text[:_NAME_LENGTH]}…"
+    def fits(self, cut: BudgetCut) -> bool:
+        """Tells whether following the first groups of `cut` would give the same."""
+        freed, bound = self.pinned - cut.pinned, cut.pinned - self.pinned
+        return (
+            self.fixed == cut.fixed
+            and self.stop <= len(cut.groups)
+            and self.spared.isdisjoint(freed)
+            and self.dropped.isdisjoint(bound)
+            and self.calibration.continues_as(cut.calibration, self.sent)
+        )

@@ -1,8 +1,8 @@
-"""Estimates set right by the figures that the provider gave for this session's own calls.
+"""Corrects token estimates by the figures that the provider gave for the session's own calls.
 
-An event that a model call made carries `usage_metadata.prompt_token_count`: the size of the request that it answers.
-The difference between two calls in a row is what came in between, measured by the provider's own tokenizer. All of it
-stands in the session, so it survives a restart, and what is known at one call is known the same way ever after.
+The event of a model's answer carries `usage_metadata.prompt_token_count`, the size of the request that it answers. The
+difference between two calls in a row is what was added in between, counted by the provider's own tokenizer. The session
+holds all of these figures, so they survive a restart, and each call finds the same figures for the calls before it.
 """
 
 from __future__ import annotations
@@ -16,43 +16,44 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.clearing import is_note
-from adk_context_pack.conversation.event_fold import fold_events
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.session_events import reading_events
 from adk_context_pack.conversation.tokens import TokenMeter
 
 HIGHEST_FACTOR = 5.0
 _PLAUSIBLE = (0.2, HIGHEST_FACTOR)
-"""Figures outside are no matter of tokenizers: another callback rewrote that request, or the model counts nothing."""
+"""No tokenizer explains a figure outside: another callback rewrote that request, or the model counts nothing."""
 _TYPICAL = (0.5, 2.0)
-"""The same against the factor already known. Strict below, since a step in which something was taken out as well looks
-like cheap tokens, and would let a request grow over its budget."""
+"""The same relative to the factor already known. The lower bound is strict, since a step that also removed something
+looks like cheap tokens, and would let a request grow over its budget."""
 _WINDOW = 8
 _MEANINGFUL = 100
 _SEARCHED = 50
 
 
 def has_figures(call: ModelCall) -> bool:
-    """Whether the provider has said anything about this agent's calls."""
+    """Tells whether the provider has given a figure for any of this agent's calls."""
     return _answers(call).counted
 
 
 class Figure(NamedTuple):
-    """What the provider said about one call: its number among the agent's events, and the prompt's tokens."""
+    """Holds the provider's figure for one call: its number among the agent's answers, and the prompt's tokens."""
 
     number: int
     tokens: int
 
 
 class Calibration:
-    """What one token of the estimate is worth, for one agent and model, as known at each call of a history.
+    """Tells what one estimated token is worth, for one agent and model, at each call of a history.
 
-    Go through the history's calls in order with `scale`; `factor` is then what was known at that call.
+    Ask `scale` for the history's calls in order. `factor` is then what was known at that call.
 
     Attributes:
-        factor: provider's tokens for each estimated one, from the last few figures; 1.0 before the first.
+        factor: the provider's tokens for each estimated one, from the last few figures; 1.0 before the first.
     """
 
     def __init__(self, figures: dict[int, Figure], start: float | None = None) -> None:
+        self._start = start
         self.factor = start or 1.0
         self._known = start is not None
         self._figures = figures
@@ -62,14 +63,14 @@ class Calibration:
     def of(
         cls, call: ModelCall, request: LlmRequest, calls: Sequence[int], fixed: int, meter: TokenMeter
     ) -> Calibration:
-        """The calibration for the request of `call`.
+        """Returns the calibration for the request of `call`.
 
         Args:
             call: whose request it is.
-            request: the request; figures of other models than its own do not count.
-            calls: the indexes of the agent's own turns among its contents (`_contents.model_calls`).
+            request: the request. Figures of other models than its own do not count.
+            calls: the indexes of the agent's own turns among its contents; see `Outline.calls`.
             fixed: estimated tokens of system instruction and tool declarations.
-            meter: what the estimates are made with.
+            meter: makes the estimates.
         """
         own = _answers(call).events
         if not own:
@@ -77,13 +78,37 @@ class Calibration:
         start = _start(call, own, request.model, fixed, meter)
         return cls(_figures(own, request.contents, calls, request.model), start)
 
+    def copy(self) -> Calibration:
+        """Returns one that knows the same and goes its own way."""
+        other = Calibration(self._figures, self._start)
+        other.factor, other._known, other._recent = self.factor, self._known, self._recent.copy()
+        return other
+
+    def continues_as(self, other: Calibration, index: int) -> bool:
+        """Tells whether `other` would have said the same for the calls that this one was asked for.
+
+        Args:
+            other: a calibration with the figures of a longer history, which nobody has asked yet.
+            index: the index of the last of these calls.
+        """
+        before, now = self._figures, other._figures
+        if before is now or not (before or now):
+            return self._start == other._start
+        older = sum(at <= index for at in now) == sum(at <= index for at in before)
+        return older and self._start == other._start and all(now.get(at) == figure for at, figure in before.items())
+
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes, in bytes."""
+        return 500 + 200 * len(self._figures)
+
     @property
     def is_settled(self) -> bool:
-        """Whether no figure can change `factor`."""
+        """Tells whether no figure can change `factor`."""
         return not self._figures
 
     def scale(self, previous: int, index: int, estimate: float, *, steady: bool) -> float:
-        """What to multiply the estimate of some contents with, once the call behind them has been answered.
+        """Returns what to multiply the estimate of some contents by, once the model has answered them.
 
         Args:
             previous: index of the agent's turn before.
@@ -105,7 +130,7 @@ class Calibration:
 
 
 class _Answers:
-    """The answers of one agent's model, and whether a provider counted any of its calls."""
+    """Collects the answers of one agent's model, and whether a provider counted any of its calls."""
 
     def __init__(self, agent: str) -> None:
         self.events: list[Event] = []
@@ -121,9 +146,10 @@ class _Answers:
 
 
 def _answers(call: ModelCall) -> _Answers:
-    return fold_events(
-        call, ("answers", call.agent_name), lambda: _Answers(call.agent_name), _Answers.take, holds_events=True
-    )
+    agent = call.agent_name
+    with reading_events(call, ("answers", agent), lambda: _Answers(agent), holds_events=True) as (answers, events):
+        answers.take(events)
+    return answers
 
 
 def _is_answer(event: Event) -> bool:
@@ -132,7 +158,7 @@ def _is_answer(event: Event) -> bool:
 
 
 def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int, meter: TokenMeter) -> float | None:
-    """The first figure against all that was sent then, where that is sure: the user's words and nothing else."""
+    """Returns the first figure divided by the estimate of what was sent, where only the user's words were sent."""
     first = own[0]
     actual = _prompt_tokens(first, model)
     guess = fixed
@@ -142,7 +168,7 @@ def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int,
         if event.author != "user" or event.content is None:
             return None
         guess += meter.content(event.content)
-    # A short prompt is mostly what the provider puts around it, and says little about words.
+    # A short prompt is mostly what the provider adds to it, and says little about words.
     ratio = actual / guess if guess >= _MEANINGFUL else 0.0
     return ratio if _PLAUSIBLE[0] <= ratio <= _PLAUSIBLE[1] else None
 
@@ -150,7 +176,7 @@ def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int,
 def _figures(
     own: Sequence[Event], contents: Sequence[types.Content], calls: Sequence[int], model: str | None
 ) -> dict[int, Figure]:
-    """The figure behind each of the agent's turns in a request, found from the newest backwards."""
+    """Returns the figure for each of the agent's turns in a request, by index, found from the newest backwards."""
     found = {}
     number = len(own)
     for index in reversed(calls):
@@ -172,7 +198,7 @@ def _prompt_tokens(event: Event, model: str | None) -> int:
 
 
 def _is_model(version: str | None, model: str | None) -> bool:
-    """Whether a model's version ("gemini-2.5-flash-001") belongs to the name in the request ("gemini-2.5-flash")."""
+    """Tells whether a version ("gemini-2.5-flash-001") belongs to a model's name ("gemini-2.5-flash")."""
     if not version or not model:
         return True
     name = model.rsplit("/", 1)[-1]
@@ -192,5 +218,5 @@ def _same(one: types.Content, other: types.Content) -> bool:
 
 
 def _said(content: types.Content) -> types.Part | None:
-    """The first part that is no thought; a pass may have dropped those."""
+    """Returns the first part that is not a thought, since a pass may have dropped those."""
     return next((part for part in content.parts or () if not part.thought and (part.text or part.function_call)), None)

@@ -1,4 +1,4 @@
-"""Puts notes in place of bodies, in new contents."""
+"""Puts short notes in place of bodies, in new contents."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from adk_context_pack.conversation.pairing import Place, part_at
 from adk_context_pack.conversation.tokens import TokenMeter
 
 KEY = "left_out"
-"""The first key of every note; a result that has it is a note already."""
+"""The first key of every note. A result that has it is a note already."""
 _MAX_CHARS = 300
 _MAX_HEAD = 100
 _MAX_NOTE = 2_000
 
 
 def is_note(payload: Any) -> bool:
-    """Whether a payload is a note of this kind, and not something larger that begins like one."""
+    """Tells whether a payload is such a note, and not something larger that begins like one."""
     if not isinstance(payload, dict) or next(iter(payload), None) != KEY:
         return False
     return sum(len(str(value)) for value in payload.values() if isinstance(value, str)) <= _MAX_NOTE and all(
@@ -31,7 +31,7 @@ def is_note(payload: Any) -> bool:
 
 
 def result_note(name: str | None, response: Any, tokens: int, *, findable: bool) -> dict[str, str]:
-    """The note for one tool result: tool, size, what it was, and its handle if it has one.
+    """Returns the note for one tool result: tool, size, outcome, and the handle if it has one.
 
     Args:
         name: the tool.
@@ -52,18 +52,18 @@ def result_note(name: str | None, response: Any, tokens: int, *, findable: bool)
 
 
 def note_length(note: Mapping[str, str]) -> int:
-    """About the characters of a note as JSON, escapes allowed for, found without writing it."""
+    """Returns about the characters of a note as JSON, with room for escapes, without writing it."""
     return sum(len(key) + len(text) + len(text) // 4 + 8 for key, text in note.items())
 
 
 def arguments_note(args: Mapping[str, Any], tokens: int) -> dict[str, Any]:
-    """The note for a call's arguments: how large they were, and the short ones among them."""
+    """Returns the note for a call's arguments: how large they were, and the short ones among them."""
     short = {key: value for key, value in args.items() if len(str(value)) <= _MAX_HEAD}
     return {KEY: f"arguments of about {tokens} tokens: {', '.join(map(str, args))}"[:_MAX_CHARS], **short}
 
 
 def _head(response: Any) -> str:
-    """How a text began: the one part of a body whose shape says nothing."""
+    """Returns how a text began, since the shape of a text says nothing about it."""
     for value in response.values() if isinstance(response, dict) else (response,):
         if isinstance(value, str) and len(value) > _MAX_HEAD:
             return value[:_MAX_HEAD]
@@ -82,7 +82,7 @@ def _handle(response: Any) -> str:
 
 _LARGEST_NOTE = 800
 _CHARACTERS_A_TOKEN = 0.7
-"""The densest text there is for the estimate: four bytes a character, three bytes a token."""
+"""The densest text for the estimate has four bytes a character and three bytes a token."""
 
 
 class _Note(NamedTuple):
@@ -91,45 +91,55 @@ class _Note(NamedTuple):
 
 
 class ClearingEditor:
-    """Builds new contents where something changes; what it was given stays as it is."""
+    """Builds new contents with notes in place of bodies. The given contents stay as they are.
+
+    Args:
+        known: the contents.
+        meter: counts the tokens.
+        findable: whether the agent has `search_history`, which a note then names.
+
+    Attributes:
+        count: how many results it cleared.
+        saved: the tokens that it saved.
+    """
 
     def __init__(self, known: KnownContents, meter: TokenMeter, *, findable: bool) -> None:
         self.count = self.saved = 0
         self.meter = meter
         self.findable = findable
         self._contents = known.contents
-        # Old results are cleared again at each call, and most of the time would go into writing the same notes.
-        self._notes: dict[Place, _Note] = known.drawer(("notes", findable, meter.name))
+        # Each call clears the same old results again, and writing their notes would take most of the time.
+        self._notes: dict[Place, _Note] = known.texts(("notes", findable, meter.name))
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:
-        """The result at a place."""
-        return self._part(place).function_response or types.FunctionResponse()
+        """Returns the result at a place."""
+        return part_at(self._contents, place).function_response or types.FunctionResponse()
 
     def is_worth_it(self, place: Place, size: int) -> bool:
-        """Whether a result may be cleared at all: it carries no signature, and its note is smaller than its body."""
-        part = self._part(place)
+        """Tells whether a result may be cleared: it carries no signature, and its note is smaller than its body."""
+        part = part_at(self._contents, place)
         result = part.function_response
         if part.thought_signature or result is None:
             return False
-        # A note is shorter than this whatever it says, so that most need not be written to be measured.
+        # No note is longer than this, so most of them need not be written to be measured.
         if size > _LARGEST_NOTE:
             return True
-        note, tokens = self._note(place, size)
-        return tokens < size and _is_shorter_than(note, result.response, size)
+        note = self._note(place, size)
+        return note.tokens < size and _is_shorter_than(note.words, result.response, size)
 
     def clear_result(self, place: Place, size: int) -> bool:
-        """Puts a note in place of a result's body."""
+        """Puts a note in place of a result's body, if it is smaller. Returns whether it did."""
         return self._put(place, size, self._note(place, size))
 
     def put_result(self, place: Place, size: int, note: dict[str, str]) -> bool:
-        """Puts `note` in place of a result's body, if it is smaller."""
+        """Puts `note` in place of a result's body, if it is smaller. Returns whether it did."""
         if not _is_shorter_than(note, self.result(place).response, size):
             return False
         return self._put(place, size, _Note(note, self.meter.payload(note)))
 
     def _put(self, place: Place, size: int, note: _Note) -> bool:
-        result = self._part(place).function_response
+        result = part_at(self._contents, place).function_response
         if result is None or note.tokens >= size:
             return False
         self.count += 1
@@ -139,7 +149,7 @@ class ClearingEditor:
 
     def clear_args(self, place: Place, min_tokens: int) -> None:
         """Puts a note in place of a call's arguments, if they are large and not signed."""
-        part = self._part(place)
+        part = part_at(self._contents, place)
         call = part.function_call
         if call is None or not call.args or part.thought_signature or is_note(call.args):
             return
@@ -151,7 +161,7 @@ class ClearingEditor:
             self._replace(place, "function_call", changed(call, "args", note))
 
     def contents(self) -> list[types.Content]:
-        """The contents as they now are."""
+        """Returns the contents with all notes in place."""
         rebuilt = list(self._contents)
         for index, parts in self._parts.items():
             rebuilt[index] = changed(rebuilt[index], "parts", parts)
@@ -165,19 +175,16 @@ class ClearingEditor:
             self._notes[place] = note = _Note(words, self.meter.payload(words))
         return note
 
-    def _part(self, place: Place) -> types.Part:
-        return part_at(self._contents, place)
-
     def _replace(self, place: Place, name: str, value: object) -> None:
         parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))
         parts[place.part] = changed(parts[place.part], name, value)
 
 
 def _is_shorter_than(note: Mapping[str, str], payload: Any, size: int) -> bool:
-    # Writing out a body takes longer than all the rest, and no body has fewer characters than this.
+    # Writing out a body takes longer than all the rest, and no body of this many tokens has fewer characters.
     return note_length(note) <= size * _CHARACTERS_A_TOKEN or is_shorter(note, payload)
 
 
 def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
-    """Whether a note has no more characters than what it stands for."""
+    """Tells whether a note has no more characters than what it replaces."""
     return len(json_text(note)) <= len(json_text(payload))

@@ -1,189 +1,116 @@
-"""A request's contents, and what earlier calls in the same session found out about them."""
+"""Recognises the contents of a request that an earlier call of the session had."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
 from google.genai import types
 
-from adk_context_pack.conversation.content_marks import ContentMarks
+from adk_context_pack.conversation.content_hashes import ContentHashes
+from adk_context_pack.conversation.growing_cache import GrowingCache
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.session_events import reading_events
 
-_CONTENT_BYTES = 700
 Value = TypeVar("Value")
-Item = TypeVar("Item")
-State = TypeVar("State")
-
-
-class Grower(Protocol):
-    """What is found out about contents one after another, oldest first, and never has to look back at one."""
-
-    def grow(self, contents: Sequence[types.Content]) -> object:
-        """Takes in what `contents` has more than when this was last asked."""
-
-
-G = TypeVar("G", bound=Grower)
-
-
-class Memory:
-    """What was found out about the contents of earlier calls, one after another; nothing of what they say.
-
-    Attributes:
-        marks: a hash of each content.
-        growers: by name.
-        columns: by name.
-        folds: by name.
-        age: how often everything was forgotten.
-    """
-
-    def __init__(self) -> None:
-        self.marks: list[int] = []
-        self.age = 0
-        self.growers: dict[Hashable, Grower] = {}
-        self.columns: dict[Hashable, list[Any]] = {}
-        self.folds: dict[Hashable, _Fold] = {}
-
-    @property
-    def bytes(self) -> int:
-        """About what it holds in memory."""
-        return len(self.marks) * _CONTENT_BYTES
-
-    def meet(self, marks: list[int]) -> None:
-        """Takes in the contents of a call, and forgets everything if they do not begin with those of the one before."""
-        if marks[: len(self.marks)] != self.marks:
-            self.age += 1
-            self.growers.clear()
-            self.columns.clear()
-            self.folds.clear()
-        self.marks = marks
+_Cache = GrowingCache[Any]
 
 
 class KnownContents:
-    """A request's contents, with what was found out about those of them that earlier calls had.
+    """A list of contents, with the values that earlier calls made of those they had as well.
 
-    ADK builds a request's contents anew for each call, and loads a session anew for each run, but as a rule there is
-    only more of them. Knowing them again by their hashes takes a fraction of finding out again what they are, which is
-    what the passes and their report spend most of their time with. Where the contents are not those of the call before
-    with more behind them, everything is forgotten.
+    ADK builds the contents again for each call. Hashes tell whether they begin with those of the call before. Where
+    they do not, all values are forgotten.
 
     Args:
         contents: the contents.
-        marks: a hash of each.
-        memory: what earlier calls found out; it takes in these contents.
-        drawers: places for what holds texts or payloads, which go with the run.
+        hashes: a hash of each.
+        cache: what earlier calls of the session made of such contents.
+        run_cache: the same for values that hold texts or payloads, which must not outlive the run.
+
+    Attributes:
+        contents: the contents.
+        hashes: a hash of each.
     """
 
-    def __init__(
-        self,
-        contents: Sequence[types.Content],
-        marks: list[int],
-        memory: Memory,
-        drawers: dict[Hashable, dict[Any, Any]],
-    ) -> None:
+    def __init__(self, contents: Sequence[types.Content], hashes: list[int], cache: _Cache, run_cache: _Cache) -> None:
         self.contents = contents
-        self.marks = marks
-        self._memory = memory
-        self._drawers = drawers
-        memory.meet(marks)
+        self.hashes = hashes
+        self._cache = cache
+        self._run_cache = run_cache
+        for each in (cache, run_cache):
+            if hashes[: len(each.keys)] != each.keys:
+                each.forget()
+            each.keys = hashes
 
     def is_of(self, contents: Sequence[types.Content]) -> bool:
-        """Whether `contents` is this list, and nobody has added to it since."""
-        return contents is self.contents and len(contents) == len(self.marks)
+        """Tells whether `contents` is this list, and nobody has added to it since."""
+        return contents is self.contents and len(contents) == len(self.hashes)
 
-    def grower(self, name: Hashable, make: Callable[[], G], fits: Callable[[G], bool]) -> G:
-        """What is known under `name`, up to the newest content.
-
-        Args:
-            name: the same name always goes with the same `make`.
-            make: makes it, where it is asked for the first time.
-            fits: whether what is known still holds; made anew where it does not.
-        """
-        found: Any = self._memory.growers.get(name)
-        if found is None or not fits(found):
-            self._memory.growers[name] = found = make()
-        try:
-            found.grow(self.contents)
-        except Exception:
-            # Half of a content taken in would be taken for all of it at the next call.
-            del self._memory.growers[name]
-            raise
-        return found  # type: ignore[no-any-return]
-
-    def column(self, name: Hashable, find: Callable[[types.Content], Value]) -> list[Value]:
-        """What `find` finds for each content; asked once for each. The list is not the caller's to change."""
-        return self.column_of(self.contents, name, find)
-
-    def column_of(self, items: Sequence[Item], name: Hashable, find: Callable[[Item], Value]) -> list[Value]:
-        """The same for `items`, which depend on the contents alone, and only become more where those do."""
-        values = self._memory.columns.setdefault(name, [])
-        if len(values) < len(items):
-            values.extend(map(find, items[len(values) :]))
-        return values
-
-    def drawer(self, name: Hashable) -> dict[Any, Any]:
-        """A place for what is made of single contents, emptied when the contents are others, and at the run's end."""
-        return self._drawers.setdefault((self._memory.age, name), {})
-
-    def folded(
-        self, name: Hashable, make: Callable[[], State], take: Callable[[State, types.Content], object]
-    ) -> State:
-        """What `take` made of the contents, taken in one after another and each once; not the caller's to change.
+    def growing(
+        self, name: Hashable, make: Callable[[], Value], *, items: Sequence[Any] | None = None
+    ) -> AbstractContextManager[tuple[Value, Sequence[Any]]]:
+        """Returns a context with the value under `name`, and the contents that it has yet to take in.
 
         Args:
-            name: the same name always goes with the same `make` and `take`.
-            make: what there is before the first content.
-            take: takes one content in.
+            name: the same name always goes with the same `make` and the same body; see `GrowingCache.growing`.
+            make: makes the value for an empty list.
+            items: what to take in instead of the contents. It depends on the contents alone, and only grows when they
+                do.
         """
-        fold = self._memory.folds.get(name)
-        if fold is None:
-            self._memory.folds[name] = fold = _Fold(make())
-        try:
-            for content in self.contents[fold.count :]:
-                take(fold.state, content)
-                fold.count += 1
-        except Exception:
-            # As above: a counter of the user's own may fail on a content.
-            del self._memory.folds[name]
-            raise
-        return fold.state  # type: ignore[no-any-return]
+        return self._cache.growing(name, make, self.contents if items is None else items)
 
+    def texts(self, name: Hashable) -> dict[Any, Any]:
+        """Returns a dictionary for texts or payloads made of these contents, empty in each run and for others."""
+        with self._run_cache.growing(name, dict[Any, Any], ()) as (found, _):
+            return found
 
-@dataclass(slots=True)
-class _Fold:
-    state: Any
-    count: int = 0
+    def peek(self, name: Hashable) -> Any:
+        """Returns the value under `name` as an earlier call left it, or None."""
+        return self._cache.peek(name)
+
+    def keep(self, name: Hashable, value: object) -> None:
+        """Keeps a value of this list under `name`."""
+        self._cache.keep(name, value)
+
+    def forget(self) -> None:
+        """Forgets all values of this list."""
+        self._cache.forget()
+        self._run_cache.forget()
 
 
 def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownContents:
-    """What is known about `contents`, one of the lists that the passes of `call` come across.
+    """Returns what is known about `contents`, which are one of the lists that the passes of `call` work on.
 
     Args:
-        call: the model call; what is found out is kept in its `session_memo`, and what holds texts in its `run_memo`.
+        call: the model call, whose `session_memo` and `run_memo` keep the values.
         contents: a request's contents.
     """
-    met: list[KnownContents] = call.memo.setdefault("contents", [])
-    for one in met:
+    lists: list[KnownContents] = call.memo.setdefault("contents", [])
+    for one in lists:
         if one.is_of(contents):
             return one
-    hashes: ContentMarks = call.run_memo.setdefault("marks", ContentMarks())
-    if not met:
-        hashes.next_call()
-    # The passes of an agent are the same at each call, and so is the order in which their lists are met.
-    slot = ("contents", call.agent_name, len(met))
-    memory: Memory = call.session_memo.setdefault(slot, Memory())
-    drawers: dict[Hashable, dict[Any, Any]] = call.run_memo.setdefault(slot, {})
-    met.append(KnownContents(contents, _marks(contents, hashes, met), memory, drawers))
-    return met[-1]
+    # The passes of an agent are the same at each call, and so is the order of the lists that they work on.
+    slot = ("contents", call.agent_name, len(lists))
+    for memo in (call.session_memo, call.run_memo):
+        if slot not in memo:
+            memo[slot] = GrowingCache()
+    hashes = _hashes(call, contents, lists[-1] if lists else None)
+    lists.append(KnownContents(contents, hashes, call.session_memo[slot], call.run_memo[slot]))
+    return lists[-1]
 
 
-def _marks(contents: Sequence[types.Content], hashes: ContentMarks, met: Sequence[KnownContents]) -> list[int]:
-    if not met or len(met[-1].marks) != len(contents) or len(met[-1].contents) != len(contents):
-        return hashes.of(contents)
-    # A pass has made these of the list before, and left most of them as they were.
-    marks = list(met[-1].marks)
-    changed = [index for index, (one, old) in enumerate(zip(contents, met[-1].contents, strict=True)) if one is not old]
-    for index, mark in zip(changed, hashes.of([contents[index] for index in changed]), strict=True):
-        marks[index] = mark
-    return marks
+def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownContents | None) -> list[int]:
+    with reading_events(call, "payloads", ContentHashes, holds_events=True) as (known, events):
+        known.take_events(events)
+    if before is None:
+        known.next_call()
+    if before is None or len(contents) != len(before.hashes) or len(contents) != len(before.contents):
+        return known.of(contents)
+    # A pass made these of the list before, and left most of them as they were.
+    hashes = list(before.hashes)
+    changed = [index for index, (one, old) in enumerate(zip(contents, before.contents, strict=True)) if one is not old]
+    for index, new in zip(changed, known.of([contents[index] for index in changed]), strict=True):
+        hashes[index] = new
+    return hashes

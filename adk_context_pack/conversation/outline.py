@@ -1,33 +1,34 @@
-"""What a request's contents are: who speaks, which turns and calls there are, what belongs together."""
+"""Outlines a request's contents: who speaks, which turns and calls there are, what belongs together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from google.genai import types
 
 from adk_context_pack.conversation.contents import texts_of
+from adk_context_pack.conversation.growing_cache import bytes_of
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing
 from adk_context_pack.conversation.voices import Voice, Voices
 
 _STRONGEST: tuple[Voice, ...] = ("fixed", "user")
-"""What makes a group of its own kind, wherever in the group it stands."""
-
+"""A group with one of these in it is of that kind, wherever in the group it is."""
 
 GroupKind = Literal["user", "relay", "model", "fixed", "exchange"]
 
 
 class Group(NamedTuple):
-    """The smallest run of contents that may leave a request together.
+    """Describes the smallest run of contents that may leave a request together.
 
     Attributes:
         start: index of the first content.
         stop: index after the last one.
-        kind: who speaks; "exchange" for calls with their results and for orphaned results. An exchange with a user's
-            message or a fixed content within (a result that came late) counts as that one.
+        kind: who speaks; "exchange" for calls with their results and for orphaned results. An exchange that holds a
+            user's message or a fixed content (because a result arrived late) counts as that one.
         open: whether a call in it has no result here.
     """
 
@@ -41,12 +42,12 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) 
     """Makes `groups` cover all contents of `pairing`, in order.
 
     Args:
-        groups: the groups of the same contents when there were fewer of them, or none; changed in place.
+        groups: the groups of the same contents when there were fewer of them, or none. Changed in place.
         pairing: the contents' calls and results.
-        voices: who speaks in each content; not asked for those with calls or results.
+        voices: who speaks in each content. Those of contents with calls or results are not read.
     """
     # Only an open group can still get a result, and so become longer.
-    settled = next((number for number, one in enumerate(groups) if one.open), len(groups))
+    settled = settled_groups(groups)
     del groups[settled:]
     start = groups[-1].stop if groups else 0
     waiting = {place.content for place in pairing.unanswered}
@@ -61,6 +62,11 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) 
         start = stop
 
 
+def settled_groups(groups: Sequence[Group]) -> int:
+    """Returns how many of the first groups stay as they are however the contents grow."""
+    return next((number for number, one in enumerate(groups) if one.open), len(groups))
+
+
 def _kind(inside: range, pairing: Pairing, voices: Sequence[Voice]) -> GroupKind:
     if len(inside) == 1:
         return "exchange" if inside[0] in pairing.tooling else voices[inside[0]]
@@ -68,24 +74,18 @@ def _kind(inside: range, pairing: Pairing, voices: Sequence[Voice]) -> GroupKind
     return next((voice for voice in _STRONGEST if voice in spoken), "exchange")
 
 
-def sizes_of(groups: Sequence[Group], sums: Sequence[int]) -> list[int]:
-    """The tokens of each group, from the sums of the contents' tokens up to each of them."""
-    return [sums[one.stop] - sums[one.start] for one in groups]
-
-
 class Outline:
-    """The outline of contents that grow.
+    """Holds the outline of contents that grow.
 
     Args:
         voices: what the session says about its speakers.
 
     Attributes:
-        voices_known: stands for this outline's voices, for what is kept beside it.
         pairing: which result answers which call.
-        voices: who speaks in each content; without meaning for one that holds a result.
-        calls: the indexes before which the agent's model was called: each of its turns answers the contents before it.
-        turns: the indexes at which a user's turn starts; relays and function responses start none.
-        steps: for each model call, its index, how many results stand before it, and how many before its turn began.
+        voices: who speaks in each content. It means nothing for a content that holds a result.
+        calls: the indexes of the agent's own turns; each of them answers the contents before it.
+        turns: the indexes at which a user's turn starts. Relays and function responses start none.
+        steps: for each of `calls`, its index, the number of results before it, and the number before its turn began.
     """
 
     def __init__(self, voices: Voices) -> None:
@@ -95,30 +95,40 @@ class Outline:
         self.turns: list[int] = []
         self.steps: list[tuple[int, int, int]] = []
         self._results = self._before_turn = 0
-        self.voices_known = object()
         self._session = voices
-        self._heard: set[int] = set()
-        self._unheard: set[int] = set()
+        self._compared = len(voices.user or ())
+        self._users: set[int] = set()
+        self._others: set[int] = set()
         self._groups: list[Group] = []
 
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes, in bytes."""
+        simple = (self.calls, self.turns, self._users, self._others)
+        tuples = len(self.steps) * 150 + len(self._groups) * 150 + len(self.voices) * 8
+        return sum(map(bytes_of, simple)) + self.pairing.bytes + tuples
+
     def fits(self, voices: Voices) -> bool:
-        """Whether the session still says the same about the speakers so far; takes over what it says about others."""
-        fits = (
-            voices.summaries == self._session.summaries
-            and (voices.user is None) == (self._session.user is None)
-            and (voices.user is None or (self._heard <= voices.user and self._unheard.isdisjoint(voices.user)))
-        )
-        if fits:
-            self._session = voices
-        return fits
+        """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""
+        before = self._session
+        if voices.summaries != before.summaries or (voices.user is None) != (before.user is None):
+            return False
+        if voices.user is not None and before.user is not None:
+            # As a rule it is the same mapping with more in it.
+            same = voices.user is before.user
+            added = islice(voices.user, self._compared if same else 0, None)
+            if not self._others.isdisjoint(added) or not (same or self._users <= voices.user.keys()):
+                return False
+            self._compared = len(voices.user)
+        self._session = voices
+        return True
 
     def grow(self, contents: Sequence[types.Content]) -> Outline:
-        """Takes in what `contents` has more than when this was last asked, and gives itself back."""
+        """Takes in the contents that follow those it knows, and returns itself."""
         start = len(self.voices)
         self.pairing.grow(contents)
         answering, has_summaries = self.pairing.answering, bool(self._session.summaries)
-        for index in range(start, len(contents)):
-            content = contents[index]
+        for index, content in enumerate(contents, start):
             # Three contents of four need not be read for that.
             if content.role == "model" and not has_summaries:
                 voice: Voice = "model"
@@ -126,7 +136,7 @@ class Outline:
                 voice = "fixed"
             else:
                 voice = self._session.voice(content)
-                (self._heard if voice == "user" else self._unheard).add(hash(texts_of(content)))
+                (self._users if voice == "user" else self._others).add(hash(texts_of(content)))
             self.voices.append(voice)
             if voice == "model":
                 self.calls.append(index)
@@ -135,22 +145,29 @@ class Outline:
                 self.turns.append(index)
                 self._before_turn = self._results
             if index in answering:
-                self._results += self.pairing.answering[index]
+                self._results += answering[index]
         return self
 
     @property
     def next_step(self) -> tuple[int, int, int]:
-        """The same for the call that is about to be made."""
+        """The same as one of `steps`, for the call that is about to be made."""
         return len(self.voices), self._results, self._before_turn
 
     @property
     def groups(self) -> list[Group]:
-        """The contents as groups that cover all of them, in order; not the caller's to change."""
+        """The contents as groups that cover all of them, in order. Do not change the list."""
         grow_groups(self._groups, self.pairing, self.voices)
         return self._groups
 
 
 def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
-    """The outline of one of the lists of contents that the passes of `call` come across."""
+    """Returns the outline of one of the lists of contents that the passes of `call` work on."""
     voices = Voices.of(call)
-    return known_contents(call, contents).grower("outline", lambda: Outline(voices), lambda found: found.fits(voices))
+    known = known_contents(call, contents)
+    outline: Outline | None = known.peek("outline")
+    if outline is not None and not outline.fits(voices):
+        # Sums by category depend on the speakers as well.
+        known.forget()
+    with known.growing("outline", lambda: Outline(voices)) as (found, new):
+        found.grow(new)
+    return found

@@ -1,6 +1,6 @@
-"""Which tool result answers which call.
+"""Pairs tool results with their calls.
 
-By id where there is one; where ADK has taken its own ids away (Gemini), by position and name.
+Ids decide where there are any. Where ADK has removed its own ids (Gemini), position and name decide.
 """
 
 from __future__ import annotations
@@ -8,27 +8,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import NamedTuple
 
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack.conversation.event_fold import fold_events
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.session_events import reading_events
 
 _Key = str | tuple[str | None]
 """A call's id, or its name alone where it has none."""
 
+_ENTRY_BYTES = 330
+"""Bytes of an entry with its places; tests/conversation/test_memory.py measures them."""
+
 
 class Used(NamedTuple):
-    """What is known of a call."""
+    """Holds what is known of a call."""
 
     name: str | None
     id: str | None
 
 
 class Place(NamedTuple):
-    """Where a part stands: the index of its content, and its own in there."""
+    """Locates a part: the index of its content, and its own index there."""
 
     content: int
     part: int
@@ -36,10 +40,10 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Pairing:
-    """Which result answers which call, in contents that grow; holds nothing of the contents themselves.
+    """Pairs results with calls in contents that grow. It holds nothing of the contents themselves.
 
-    A result goes to the newest open call with its id, so that a reused id finds the call it stands behind; without an
-    id to the first open call of its name in the newest content that has one, else to the oldest of all.
+    A result with an id answers the newest open call with that id, so that a reused id finds the call right before it.
+    A result without one answers the first open call of its name in the newest content that has such a call.
 
     Attributes:
         call_of: the place of each result's call.
@@ -61,11 +65,13 @@ class Pairing:
     _open: dict[_Key, list[Place]] = field(default_factory=dict)
 
     def grow(self, contents: Sequence[types.Content]) -> Pairing:
-        """Takes in what `contents` has more than when this was last asked, and gives itself back."""
+        """Takes in the contents that follow those it knows, and returns itself."""
         start = len(self.reach)
-        self.reach.extend(range(start, len(contents)))
-        for index in range(start, len(contents)):
-            for number, part in enumerate(contents[index].parts or ()):
+        self.reach.extend(range(start, start + len(contents)))
+        for index, content in enumerate(contents, start):
+            for number, part in enumerate(content.parts or ()):
+                if part.text is not None:
+                    continue
                 if (call := part.function_call) is not None:
                     place = Place(index, number)
                     self.calls[place] = Used(call.name, call.id)
@@ -76,8 +82,14 @@ class Pairing:
         return self
 
     @property
+    def bytes(self) -> int:
+        """The memory that it takes, in bytes."""
+        pairs = len(self.call_of) + len(self.calls) + len(self.results)
+        return getsizeof(self.reach) + pairs * _ENTRY_BYTES + (len(self.tooling) + len(self.answering)) * 120
+
+    @property
     def unanswered(self) -> set[Place]:
-        """Calls without a result in these contents: they wait, or their result is lost."""
+        """The calls without a result in these contents: they wait, or their result is lost."""
         return {place for places in self._open.values() for place in places}
 
     def _answer(self, place: Place, result: types.FunctionResponse) -> None:
@@ -101,7 +113,7 @@ class Pairing:
 
 
 def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:
-    """The part that stands at a place."""
+    """Returns the part at a place."""
     return (contents[place.content].parts or [])[place.part]
 
 
@@ -116,17 +128,19 @@ def _newest(waiting: Sequence[Place]) -> int:
 
 
 _APPROVALS = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
-"""ADK's own calls, by which it asks the user; releases differ in which of them reach a request."""
+"""ADK's own calls that ask the user. Releases differ in which of them reach a request."""
 
 
 def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:
-    """The places of calls that nothing may be taken from: unanswered ones, and those that wait for somebody.
+    """Returns the places of calls that nothing may be taken from: unanswered ones, and those that wait for somebody.
 
-    Where ADK has taken the ids away, the newest calls of the name count as the waiting ones.
+    Where ADK has removed the ids, the newest calls of a name count as the waiting ones.
     """
     found = set(pairing.unanswered)
     found.update(place for place, made in pairing.calls.items() if made.name in _APPROVALS)
-    names = fold_events(call, "waiting", _Waiting, _Waiting.take).names
+    with reading_events(call, "waiting", _Waiting) as (waiting, events):
+        waiting.take(events)
+    names = waiting.names
     if not names:
         return found
     unnamed = Counter(names.values())
@@ -141,7 +155,7 @@ def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:
 
 
 class _Waiting:
-    """The names of waiting calls, by id."""
+    """Collects the names of waiting calls, by id."""
 
     def __init__(self) -> None:
         self._long_running: dict[str, str | None] = {}
@@ -165,8 +179,8 @@ class _Waiting:
 
     def _end(self, event: Event, asks: Collection[str]) -> None:
         for result in event.get_function_responses():
-            # A long-running tool's first result is its receipt: what ends the waiting is posted by the user. A tool
-            # that asked is run again, and gives its result as any other.
+            # A long-running tool's first result is its receipt. The user posts the result that ends the waiting. A tool
+            # that asked runs once more, and its result is like any other.
             if event.author == "user":
                 self._long_running.pop(result.id or "", None)
             if result.id not in asks:

@@ -1,4 +1,4 @@
-"""How many tokens a text or a payload is likely to have: an estimate on the high side, in linear time."""
+"""Estimates the tokens of a text or a payload: on the high side, and in linear time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from adk_context_pack._json import json_text
 
 # Fitted on o200k, on the high side: prose has 4 to 5 characters a token, dense JSON 2.4, CJK one to two. Letters and
-# spaces are cheap, digits and punctuation are what makes text dense, and a CJK character has three UTF-8 bytes. The
-# zero byte stands among the letters for the length prefixes of marshal. Random letters (base64) are undercounted until
-# the provider's first figure.
+# spaces are cheap, digits and punctuation make a text dense, and a CJK character has three UTF-8 bytes. The zero byte
+# counts as a letter because of marshal's length prefixes. Random letters (base64) are undercounted until the provider's
+# first figure.
 _LETTERS_A_TOKEN = 4.2
 _OTHERS_A_TOKEN = 1.4
 _HIGH_BYTES_A_TOKEN = 3.0
@@ -20,43 +20,45 @@ _SAMPLED, _PIECES, _PIECE = 12_288, 12, 256
 
 
 def estimate_tokens(text: str) -> int:
-    """An estimate of the tokens in `text`, on the high side, in time linear in its length with a small constant.
+    """Returns an estimate of the tokens in `text`, on the high side.
+
+    The time is linear in the length, with a small constant.
 
     Args:
-        text: any text; lone surrogates are counted, not refused.
+        text: any text. Lone surrogates are counted, not refused.
     """
-    return _bytes_to_tokens(text.encode("utf-8", "surrogatepass"))
+    return tokens_of_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 def estimate_payload(value: Any) -> int:
-    """An estimate of the tokens in call arguments or a tool's response (any JSON-like value)."""
-    return _bytes_to_tokens(_payload_bytes(value))
+    """Returns an estimate of the tokens in call arguments or a tool's response (any JSON-like value)."""
+    return tokens_of_bytes(payload_bytes(value))
 
 
-def _payload_bytes(value: Any) -> bytes:
-    # marshal walks a nested dict two to forty times faster than json, and its size is within a few percent of the
-    # JSON's: strings stand as they are, and its length prefixes stand where JSON has quotes and commas. Version 1
-    # writes floats as text, and nothing by reference.
+def payload_bytes(value: Any) -> bytes:
+    """Returns a payload as bytes of about the size and the characters of its JSON."""
+    # marshal walks a nested dict much faster than json, and its size is within a few percent of the JSON's: strings are
+    # the same, and its length prefixes are where JSON has quotes and commas. Version 1 writes floats as text, and
+    # nothing by reference.
     try:
         return marshal.dumps(value, 1)
     except ValueError:
         return json_text(value).encode("utf-8", "surrogatepass")
 
 
-def _bytes_to_tokens(data: bytes) -> int:
-    if len(data) <= _SAMPLED:
-        return round(_weigh(data))
-    # What kinds of characters a long text has is known well enough from a part of it, taken evenly in pieces that
-    # are longer than a row; its length is exact.
-    step = len(data) / _PIECES
-    sample = b"".join([data[int(n * step) : int(n * step) + _PIECE] for n in range(_PIECES)])
-    return round(_weigh(sample) * len(data) / len(sample))
-
-
-def _weigh(data: bytes) -> float:
+def tokens_of_bytes(data: bytes) -> int:
+    """Returns an estimate of the tokens in a text that is given as UTF-8."""
+    size = len(data)
+    if size > _SAMPLED:
+        # A part of a long text, taken evenly in pieces longer than a row, shows well enough which characters it has.
+        # Its length is exact.
+        step = size / _PIECES
+        data = b"".join([data[int(n * step) : int(n * step) + _PIECE] for n in range(_PIECES)])
     others = data.translate(None, _LETTERS)
-    letters = (len(data) - len(others)) / _LETTERS_A_TOKEN
+    tokens = (len(data) - len(others)) / _LETTERS_A_TOKEN
     if others.isascii():
-        return letters + len(others) / _OTHERS_A_TOKEN
-    low = len(others.translate(None, _HIGH))
-    return letters + low / _OTHERS_A_TOKEN + (len(others) - low) / _HIGH_BYTES_A_TOKEN
+        tokens += len(others) / _OTHERS_A_TOKEN
+    else:
+        low = len(others.translate(None, _HIGH))
+        tokens += low / _OTHERS_A_TOKEN + (len(others) - low) / _HIGH_BYTES_A_TOKEN
+    return round(tokens if size == len(data) else tokens * size / len(data))

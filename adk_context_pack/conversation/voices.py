@@ -1,13 +1,12 @@
-"""Who speaks in a content of the user role: the user, another agent by way of ADK, or ADK itself.
+"""Tells who speaks in a content of the user role: the user, another agent by way of ADK, or ADK itself.
 
-Roles do not tell: relays, function responses, dynamic instructions and the old form of compaction summaries all come
-under the user's. The session's events do.
+Roles do not tell. Relays, function responses, dynamic instructions and the old form of compaction summaries all have
+the user's role. The session's events tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,42 +15,44 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import QUOTE_BEGIN
 from adk_context_pack.conversation.contents import Texts, texts_of
-from adk_context_pack.conversation.event_fold import fold_events
+from adk_context_pack.conversation.growing_cache import bytes_of
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.session_events import reading_events
 
 Voice = Literal["user", "relay", "model", "fixed"]
 """`fixed` is what nobody said in this conversation and no pass may drop: summaries, instructions, what is unknown."""
 
 _RELAYS = ("For context", "What other agents did, quoted", QUOTE_BEGIN)
-"""How a relayed block begins: as ADK writes it, as `CastNarrative` retells it, as `StripForContext` leaves a note."""
+"""The beginnings of relayed blocks: as ADK writes them, as `CastNarrative` retells them, as notes in their place."""
 
 _INSTRUCTION = "<<<BEGIN_SYSTEM_INSTRUCTION>>>"
-"""How ADK marks its dynamic instruction from 2.9.0 on."""
+"""ADK's mark before its dynamic instruction, from 2.9.0 on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """What a session says about its speakers.
+    """Describes what a session says about its speakers.
 
     Attributes:
-        user: what users said, as a hash of the texts of each message; None where there are no events to ask.
+        user: the hashes of the texts of each user message, in order and only ever more; None without events to ask.
         summaries: the texts of ADK's compaction summaries.
     """
 
-    user: AbstractSet[int] | None
+    user: Mapping[int, None] | None
     summaries: tuple[str, ...]
 
     @classmethod
     def of(cls, call: ModelCall) -> Voices:
-        """The speakers of the session behind `call`."""
-        read = fold_events(call, "voices", _Read, _Read.take)
-        said: AbstractSet[int] = read.said
-        if call.user_content is not None and (mark := hash(texts_of(call.user_content))) not in said:
-            said = said | {mark}
-        return cls(said if call.events else None, tuple(read.summaries))
+        """Returns the speakers of the session behind `call`."""
+        with reading_events(call, "voices", _Said) as (said, events):
+            said.take(events)
+        user: Mapping[int, None] = said.user
+        if call.user_content is not None and (key := hash(texts_of(call.user_content))) not in user:
+            user = {**user, key: None}
+        return cls(user if call.events else None, tuple(said.summaries))
 
     def voice(self, content: types.Content) -> Voice:
-        """Who speaks in a content that holds no function response."""
+        """Returns who speaks in a content that holds no function response."""
         texts = texts_of(content)
         if self.summaries and self._is_summary(texts):
             return "fixed"
@@ -68,20 +69,29 @@ class Voices:
         return "fixed" if unknown else "user"
 
     def _is_summary(self, texts: Texts) -> bool:
-        # Up to 2.6.3 the summary stands behind "[model] said: "; later it is a content of its own.
+        # Up to 2.6.3 the summary follows "[model] said: ". Later releases give it a content of its own.
         last = (texts[-1] if texts else None) or ""
         return any(last.endswith(summary) for summary in self.summaries)
 
 
-class _Read:
+class _Said:
+    """Collects what users said and what ADK summed up."""
+
+    __slots__ = ("summaries", "user")
+
     def __init__(self) -> None:
-        self.said: set[int] = set()
+        self.user: dict[int, None] = {}
         self.summaries: list[str] = []
+
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes."""
+        return bytes_of(self.user) + sum(map(len, self.summaries))
 
     def take(self, events: Iterable[Event]) -> None:
         for event in events:
             if event.author == "user" and event.content is not None:
-                self.said.add(hash(texts_of(event.content)))
+                self.user[hash(texts_of(event.content))] = None
             if event.actions.compaction is not None:
                 self.summaries += _summary_texts(event)
 

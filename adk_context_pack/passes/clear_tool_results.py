@@ -1,4 +1,4 @@
-"""Bodies of older tool results give way to short notes, in batches that stay put."""
+"""Replaces the bodies of older tool results by short notes, in batches."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from adk_context_pack.passes.context_pass import ContextPass
 
 @dataclass(frozen=True, kw_only=True)
 class ClearToolResults(ContextPass):
-    """Replaces the bodies of older tool results by a note that says what was there.
+    """Replaces the bodies of older tool results by notes that say what was there.
 
-    The note names the tool, the size, what came of the call (status or error, counts, short values), and the handle
-    if the result has one. The call and its result stay where they are, paired; the session keeps the body. What the
-    model has not answered yet, results of waiting calls, results with media and orphans stay as they are.
+    A note names the tool, the size, the outcome (status or error, counts, short values), and the handle if the result
+    has one. The call and its result stay where they are, paired, and the session keeps the body. What the model has not
+    answered yet, results of waiting calls, results with media and orphans stay as they are.
 
     Args:
         keep_results: how many of the newest results always stay.
-        keep_in_turn: how many of the newest results of the running turn stay, where that is more; a turn's answer
+        keep_in_turn: how many of the newest results of the running turn stay, where that is more. A turn's answer
             needs more of them than the next turn does. None for `keep_results`.
         min_tokens: results smaller than this stay.
         exclude_tools: tools whose results stay.
-        clear_args: whether the arguments of a cleared result's call go, too, if they have `min_tokens`. Calls that
-            carry a thought signature keep them.
-        counter: a tokenizer of one's own, from text to tokens; without one, tokens are estimated.
+        clear_args: whether the arguments of a cleared result's call are cleared as well, if they have `min_tokens`.
+            Calls that carry a thought signature keep them.
+        counter: a tokenizer, from text to tokens. Without one, tokens are estimated.
 
-    Cost to the prompt cache: a batch is cleared at the model call at which it takes away at least as many tokens as
-    must be sent anew behind it. Until the next batch each request begins with the one before it. When that is
-    depends on the history alone, so that it comes out the same in another process. With `keep_results=0` little
-    stands behind the results of a finished turn, so they go as soon as the next turn begins, at almost no cost; each
-    result that is kept beyond its turn is sent in full once more.
+    Cost to the prompt cache: a batch is cleared at the model call at which it saves at least as many tokens as follow
+    it and must be read once more. Until the next batch each request begins with the one before it. The history alone
+    decides when, so that another process decides alike. With `keep_results=0` little follows the results of a finished
+    turn, so they are cleared as soon as the next turn begins, at almost no cost. Each result that is kept beyond its
+    turn is sent in full once more.
     """
 
     keep_results: int = 3
@@ -62,7 +62,7 @@ class ClearToolResults(ContextPass):
         valid_counter(self, self.counter)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """`request` with older results as notes; the same object where nothing is worth clearing."""
+        """Returns `request` with older results as notes, or the same object where nothing is worth clearing."""
         contents = request.contents or []
         meter = meter_of(call, self.counter)
         if max(meter.sizes(contents), default=0) < self.min_tokens:
@@ -73,9 +73,9 @@ class ClearToolResults(ContextPass):
             return request
         known = known_contents(call, contents)
         editor = ClearingEditor(known, meter, findable="search_history" in (request.tools_dict or {}))
-        sizes: Sequence[int] = known.column_of(
-            results, ("clearable", self, editor.findable), lambda place: self._size(place, pairing, editor)
-        )
+        with known.growing(("clearable", self, editor.findable), list[int], items=results) as (sizes, new):
+            for place in new:
+                sizes.append(self._size(place, pairing, editor))
         if waiting := waiting_calls(pairing, call):
             sizes = [
                 0 if pairing.call_of.get(place) in waiting else size for place, size in zip(results, sizes, strict=True)
@@ -108,7 +108,7 @@ class ClearToolResults(ContextPass):
         )
 
     def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor) -> int:
-        """The tokens of a result that may go; 0 for one that stays whatever its age."""
+        """Returns the tokens of a result that may be cleared, or 0 for one that stays whatever its age."""
         result = editor.result(place)
         size = editor.meter.payload(result.response)
         stays = (
@@ -122,16 +122,16 @@ class ClearToolResults(ContextPass):
         return 0 if stays else size
 
     def _cleared(self, outline: Outline, results: Sequence[Place], sizes: Sequence[int], sums: Sequence[int]) -> int:
-        """How many of the oldest results are cleared, found by going through all model calls of the history.
+        """Returns how many of the oldest results are cleared, from all model calls of the history.
 
-        At each call the results that may go are cleared if they weigh at least as much as what was sent before and
-        stands behind the first of them: that is what the provider must read anew.
+        At each call the results that may go are cleared if they weigh at least as much as what follows the first of
+        them and was sent before. That is what the provider has to read once more.
 
         Args:
-            outline: of the contents.
+            outline: the outline of the contents.
             results: the places of all results.
-            sizes: the tokens of those that may go.
-            sums: the tokens of the contents before each of them, and of all.
+            sizes: the tokens of those that may be cleared.
+            sums: the tokens of all contents before each content, and of all.
         """
         gains = [0, *accumulate(sizes)]
         keep, keep_in_turn = self.keep_results, self._kept_in_turn

@@ -68,7 +68,8 @@ class ContextPass(ABC):
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """ADK's `before_model_callback`; changes `llm_request` at its top level only."""
         try:
-            adopt(llm_request, self.apply(llm_request, ModelCall.of(callback_context)))
+            with ModelCall.remembering(callback_context) as call:
+                adopt(llm_request, self.apply(llm_request, call))
         except Exception:
             if self.on_error == "raise":
                 raise

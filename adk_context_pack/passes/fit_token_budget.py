@@ -1,4 +1,4 @@
-"""The oldest parts of a conversation leave the request when it would not fit its budget."""
+"""Removes the oldest parts of a conversation from a request that would not fit its budget."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from itertools import accumulate
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, marker_text, without
+from adk_context_pack.conversation.budget_cut import BudgetCut, CutWalk
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, has_figures
 from adk_context_pack.conversation.contents import same_texts
+from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.left_out import MAX_TOKENS, marker_text, without
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.outline import Group, Outline, outline_of, sizes_of
+from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import Pairing, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
 from adk_context_pack.errors import SettingError, positive
@@ -23,35 +25,35 @@ from adk_context_pack.passes.context_pass import ContextPass, logger
 # early costs one declaration. Being late would cost the cached prefix a second time.
 _EARLY = 0.5
 _LITTLE = 2 * MAX_TOKENS
-"""Below this, the marker's words may be longer than what they stand for, though they cost fewer tokens."""
+"""Smaller savings are checked by characters as well: the marker could be longer than the text it replaces."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitTokenBudget(ContextPass):
-    """Keeps a request within `max_tokens`: the oldest whole groups go, turns first, then calls with their results.
+    """Keeps a request within `max_tokens` by leaving out its oldest whole turns, then its oldest calls with results.
 
-    Never goes: the system instruction, the user's current message, ADK's compaction summary and dynamic instruction,
-    the newest group, calls that wait (for a result, a confirmation or credentials), and whatever the session's events
-    do not explain. A short user content says where something was left out, and names `search_history` if the agent has
-    that tool. Where the budget cannot be met so, the request is as small as these rules allow, and the log and the
-    report say so.
+    These always stay: the system instruction, the user's current message, ADK's compaction summary and dynamic
+    instruction, the newest group, calls that wait (for a result, a confirmation or credentials), and whatever the
+    session's events do not explain. A short user content says where something was left out, and names `search_history`
+    if the agent has that tool. Where these rules cannot meet the budget, the request is as small as they allow, and the
+    log and the report say so.
 
-    Everything that is sent counts: system instruction, tool declarations, contents, media. Estimates are set right by
-    the figures that the provider gave for the session's own calls of this agent and model; before the first figure,
-    and for what is new, a dense prior holds.
+    Everything that is sent counts: system instruction, tool declarations, contents, media. The figures that the
+    provider gave for the session's own calls of this agent and model correct the estimates. Before the first figure,
+    and for what is new, the estimate is on the high side.
 
     Args:
         max_tokens: the budget, in tokens.
-        keep_turns: how many of the newest turns are not dropped as a whole; if the rest is not enough, their oldest
-            calls with results go, then what the agent said in them, and the user's messages stay.
+        keep_turns: how many of the newest turns are not left out as a whole. If that is not enough, their oldest calls
+            with results are left out, then what the agent said in them. The user's messages stay.
         cut_to: the share of the room in the budget that a cut leaves filled, above 0 and below 1. Less means fewer
             cuts, and so fewer cache misses, but less history right after one.
-        counter: a tokenizer of one's own, from text to tokens; without one, tokens are estimated and calibrated.
+        counter: a tokenizer, from text to tokens. Without one, tokens are estimated and calibrated.
 
-    Cost to the prompt cache: one miss at each cut. Where a cut stands depends on the history alone and moves in large
-    steps; in between, each request begins with the one before it, across processes and restarts.
+    Cost to the prompt cache: one miss at each cut. The place of a cut depends on the history alone and moves in large
+    steps. In between, each request begins with the one before it, across processes and restarts.
 
-    ADK's own compaction by `token_threshold` reads the size of the last prompt, which this pass keeps small: set the
+    ADK's own compaction by `token_threshold` reads the size of the last prompt, which this pass keeps small. Set the
     threshold below `max_tokens`, or compact by `compaction_interval`.
     """
 
@@ -70,45 +72,51 @@ class FitTokenBudget(ContextPass):
         valid_counter(self, self.counter)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """`request` within the budget; the same object where it fits."""
+        """Returns `request` within the budget, or the same object where it fits."""
         contents = request.contents or []
         meter = meter_of(call, self.counter)
-        prior = meter.request(request)
-        # Figures of the provider's can raise an estimate only so far, and what is far below needs none.
+        sizes = meter.sizes(contents)
+        prior = meter.fixed(request) + sum(sizes)
+        # The provider's figures can raise an estimate only so far, and a request far below the budget needs none.
         if prior * HIGHEST_FACTOR <= self.max_tokens or (prior <= self.max_tokens and not self._is_calibrated(call)):
             return request
         outline = outline_of(call, contents)
         pairing, groups = outline.pairing, outline.groups
-        cut = self._cut(request, call, meter, outline, groups).find()
-        result = self._without(request, groups, cut, pairing)
-        gone = meter.contents(contents) - meter.contents(result)
+        known = known_contents(call, contents)
+        cut = self._cut(request, call, meter, outline, known.peek(("cut", self)))
+        walk = cut.find()
+        known.keep(("cut", self), cut.walk)
+        result = self._without(request, groups, walk, pairing)
+        gone = sum(sizes) - sum(meter.sizes(result))
         if gone < _LITTLE and characters(result) > characters(contents):
             gone = 0
         if gone > 0:
-            call.note(f"left out {len(cut.dropped)} groups, {gone} tokens")
-        if cut.total > self.max_tokens:
-            self._warn(call, cut)
+            call.note(f"left out {len(walk.dropped)} groups, {gone} tokens")
+        if walk.total > self.max_tokens:
+            self._warn(call, walk)
         if pairing.orphans:
             call.note(f"{len(pairing.orphans)} results without a call were left as they came")
-        # A marker may weigh more than the little that there was to leave out.
+        # A marker may weigh more than what was left out.
         return request.model_copy(update={"contents": result}) if gone > 0 else request
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether the request has more than half of the tokens that the budget allows."""
-        return meter_of(call, self.counter).request(request) > self.max_tokens * _EARLY
+        meter = meter_of(call, self.counter)
+        return meter.fixed(request) + sum(meter.sizes(request.contents or ())) > self.max_tokens * _EARLY
 
     def _cut(
-        self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, groups: Sequence[Group]
+        self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, walk: CutWalk | None
     ) -> BudgetCut:
-        contents = request.contents
+        contents, groups = request.contents, outline.groups
         started = set(outline.calls)
-        sizes = sizes_of(groups, [0, *accumulate(meter.sizes(contents))])
-        standing = meter.system(request) + meter.tools(request)
+        sums = [0, *accumulate(meter.sizes(contents))]
+        sizes = [sums[one.stop] - sums[one.start] for one in groups]
+        standing = meter.fixed(request)
         waiting = {place.content for place in waiting_calls(outline.pairing, call)}
         pinned = fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
         if waiting:
             pinned = fixed | {index for index, one in enumerate(groups) if not waiting.isdisjoint(range(*one[:2]))}
-        # Behind a call that no result follows, providers read the next turn as a part of the same one.
+        # Providers read the turn after a call without a result as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
         pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
         return BudgetCut(
@@ -121,37 +129,33 @@ class FitTokenBudget(ContextPass):
             target=self.cut_to,
             keep_turns=self.keep_turns,
             marker=MAX_TOKENS,
-            calibration=self._calibration(request, call, outline.calls, standing, meter),
+            calibration=Calibration.of(call, request, outline.calls, standing, meter)
+            if self._is_calibrated(call)
+            else Calibration({}),
+            walk=walk,
         )
 
-    def _calibration(
-        self, request: LlmRequest, call: ModelCall, calls: Sequence[int], standing: int, meter: TokenMeter
-    ) -> Calibration:
-        if not self._is_calibrated(call):
-            return Calibration({})
-        return Calibration.of(call, request, calls, standing, meter)
-
     def _is_calibrated(self, call: ModelCall) -> bool:
-        # A counter of the user's own is taken at its word.
+        # The figures of a counter that the app provides are taken as they are.
         return self.counter is None and has_figures(call)
 
     def _without(
-        self, request: LlmRequest, groups: Sequence[Group], cut: BudgetCut, pairing: Pairing
+        self, request: LlmRequest, groups: Sequence[Group], walk: CutWalk, pairing: Pairing
     ) -> list[types.Content]:
-        if not cut.dropped:
+        if not walk.dropped:
             return request.contents
         findable = "search_history" in (request.tools_dict or {})
-        marker = marker_text(groups, cut.dropped, pairing, findable=findable)
-        return without(request.contents, groups, cut.dropped, marker)
+        marker = marker_text(groups, walk.dropped, pairing, findable=findable)
+        return without(request.contents, groups, walk.dropped, marker)
 
-    def _warn(self, call: ModelCall, cut: BudgetCut) -> None:
-        over = f"about {round(cut.total)} tokens are left where {self.max_tokens} are allowed"
+    def _warn(self, call: ModelCall, walk: CutWalk) -> None:
+        over = f"about {round(walk.total)} tokens are left where {self.max_tokens} are allowed"
         call.note(f"over budget: {over}")
         logger.warning("the request of agent %s cannot be made smaller: %s", call.agent_name, over)
 
 
 def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:
-    """The group of the user's current message; where ADK leaves contents out, it may be in no newest turn."""
+    """Returns the group of the user's current message, which ADK may have moved out of the newest turns."""
     message = call.user_content
     if message is None:
         return set()
@@ -163,6 +167,6 @@ def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: M
 
 
 def _in_steps(tokens: int, budget: int) -> int:
-    """`tokens` up to the next 64th of the budget, so that a dynamic instruction of changing length moves no cut."""
+    """Rounds `tokens` up to a 64th of the budget, so that a dynamic instruction of changing length moves no cut."""
     step = max(budget // 64, 1)
     return -(-tokens // step) * step

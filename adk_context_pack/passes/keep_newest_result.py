@@ -28,7 +28,7 @@ class KeepNewestResult(ContextPass):
     Args:
         min_tokens: results smaller than this stay.
         exclude_tools: tools whose results stay.
-        counter: a tokenizer of one's own, from text to tokens; without one, tokens are estimated.
+        counter: a tokenizer, from text to tokens. Without one, tokens are estimated.
 
     Cost to the prompt cache: when a result is repeated, what stands behind the older one is sent anew, once.
     """

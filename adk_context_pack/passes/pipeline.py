@@ -1,7 +1,8 @@
-"""Ordered passes as one callback, with a report for each model call."""
+"""Runs ordered passes as one callback, with a report for each model call."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from time import perf_counter
 
@@ -30,14 +31,14 @@ class ContextPipeline:
         LlmAgent(before_model_callback=[pipeline], after_model_callback=[pipeline.after_model])
 
     Each call leaves a line in the log (`adk_context_pack`, INFO), a span event and metrics (OpenTelemetry), and a
-    `CallReport`. With `after_model` as well, the report also has the provider's figures and stands on the stored event,
-    under `custom_metadata["adk_context_pack"]`. No payload is in any of them.
+    `CallReport`. With `after_model` as well, the report also has the provider's figures, and ADK stores it with the
+    event, under `custom_metadata["adk_context_pack"]`. No payload is in any of them.
 
     Args:
         passes: the passes, in the order in which they run.
-        counter: a tokenizer of one's own for the report, from text to tokens; without one, tokens are estimated.
-        max_reports: how many reports are kept, newest last; the oldest goes first.
-        keep_requests: keeps the requests of the newest calls, as ADK had built them and as they were sent, for
+        counter: a tokenizer for the report, from text to tokens. Without one, tokens are estimated.
+        max_reports: how many of the newest reports are kept.
+        keep_requests: keeps the requests of the newest calls, as ADK built them and as they were sent, for
             `write_html`: True for 50 calls, or a number. Off by default, since requests hold what users said.
         telemetry: where span events and metrics go; by default OpenTelemetry's global providers.
 
@@ -45,7 +46,7 @@ class ContextPipeline:
         reports: one `CallReport` for each model call, newest last, and sums over them; see `ReportLog`.
 
     Raises:
-        SettingError: an entry of `passes` is no pass, or a limit is no number of at least 1.
+        SettingError: an entry of `passes` is not a pass, or a limit is not a number of at least 1.
     """
 
     def __init__(
@@ -69,37 +70,63 @@ class ContextPipeline:
         self._telemetry = telemetry or Telemetry()
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """ADK's `before_model_callback`; changes `llm_request` at its top level only."""
+        """Changes `llm_request` at its top level only. This is ADK's `before_model_callback`."""
         try:
-            call = ModelCall.of(callback_context)
+            remembering = ModelCall.remembering(callback_context)
         except Exception:
             logger.exception("the callback context could not be read; the request goes out as it is")
             return
-        self.process(callback_context, llm_request, call, self.passes)
+        with remembering as call:
+            result, report = self.run(llm_request, call)
+        self.deliver(callback_context, llm_request, result, report)
 
-    def process(
-        self, callback_context: CallbackContext, llm_request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
+    def run(
+        self, request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass] | None = None
+    ) -> tuple[LlmRequest, CallReport]:
+        """Returns the request after all passes, and the report; usable without ADK's flow.
+
+        It changes neither the request nor the session. The pipeline remembers the hashes of what it returns, to tell
+        how much of it begins the agent's next request.
+
+        Args:
+            request: the request before the passes.
+            call: whose request it is.
+            passes: the passes to run in place of the pipeline's own.
+        """
+        reporter = CallReporter(request, call, meter_of(call, self._counter))
+        for entry in self.passes if passes is None else passes:
+            request = run_pass(entry, request, call, reporter)
+        return request, reporter.report(request, self._memory, keep_requests=self._keep_requests)
+
+    def deliver(
+        self, callback_context: CallbackContext, llm_request: LlmRequest, result: LlmRequest, report: CallReport
     ) -> None:
-        """Runs other passes than the pipeline's own, for a plugin whose agents have passes of their own.
+        """Makes ADK's request say what `run` returned, and hands the report on.
 
         Args:
             callback_context: ADK's context of the call.
-            llm_request: the request; changed at its top level only.
-            call: the call behind `callback_context`; what was found out about it is not found out again.
-            passes: the passes, in the order in which they run.
+            llm_request: ADK's request, changed at its top level only.
+            result: the request after the passes.
+            report: the report of the call.
         """
-        result, report = self._run(llm_request, call, passes)
         adopt(llm_request, result)
         try:
             self.reports.add(report, callback_context)
             log_line(report)
             self._telemetry.sent(report)
         except Exception:
-            # An exporter or a log handler of the app's own; the request is ready and goes out.
+            # An exporter or a log handler of the app's own failed. The request is ready and goes out.
             logger.exception("a report could not be handed on")
 
+    def process(
+        self, callback_context: CallbackContext, llm_request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
+    ) -> None:
+        """Runs other passes than the pipeline's own over ADK's request. Deprecated: call `run`, then `deliver`."""
+        warnings.warn("process() is deprecated: call run(), then deliver()", DeprecationWarning, stacklevel=2)
+        self.deliver(callback_context, llm_request, *self.run(llm_request, call, passes))
+
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-        """ADK's `after_model_callback`: the provider's figures into the report, and the report onto the event."""
+        """Adds the provider's figures to the report, and the report to the event. ADK's `after_model_callback`."""
         try:
             report = self.reports.waiting_for(callback_context)
             if report is None:
@@ -113,25 +140,9 @@ class ContextPipeline:
         except Exception:
             logger.exception("a response could not be reported on")
 
-    def run(self, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, CallReport]:
-        """The request after all passes, and the report; usable without ADK's flow.
-
-        Changes neither the request nor the session. The pipeline remembers the hashes of what it returns, to tell how
-        much of it is still the prefix of the agent's next request.
-        """
-        return self._run(request, call, self.passes)
-
-    def _run(
-        self, request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
-    ) -> tuple[LlmRequest, CallReport]:
-        reporter = CallReporter(request, call, meter_of(call, self._counter))
-        for entry in passes:
-            request = run_pass(entry, request, call, reporter)
-        return request, reporter.report(request, self._memory, keep_requests=self._keep_requests)
-
 
 def run_pass(entry: ContextPass, request: LlmRequest, call: ModelCall, reporter: CallReporter) -> LlmRequest:
-    """What one pass makes of `request`, with its record in `reporter`; `request` itself where the pass fails."""
+    """Returns what one pass makes of `request`, or `request` itself where the pass fails, and reports on it."""
     call.notes.clear()
     error = None
     result = request
@@ -142,12 +153,13 @@ def run_pass(entry: ContextPass, request: LlmRequest, call: ModelCall, reporter:
         if entry.on_error == "raise":
             raise
         logger.exception("pass %s failed and was skipped", entry.name)
-        error = _said(exception)
-    reporter.ran(entry.name, result, seconds=perf_counter() - start, error=error)
+        error = _message(exception)
+    seconds = perf_counter() - start
+    reporter.ran(entry.name, result, seconds=seconds, error=error)
     return result
 
 
-def _said(exception: Exception) -> str:
+def _message(exception: Exception) -> str:
     try:
         return f"{type(exception).__name__}: {exception}"
     except Exception:

@@ -1,4 +1,4 @@
-"""Makes the report of a model call while the passes run, and brings it to where people look."""
+"""Makes the report of a model call while the passes run."""
 
 from __future__ import annotations
 
@@ -37,11 +37,18 @@ class CallReporter:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Under which a `PrefixMemory` remembers the requests of this agent in this session."""
+        """The key under which a `PrefixMemory` remembers the requests of this agent in this session."""
         return self._call.session_id, self._call.agent_name
 
     def ran(self, name: str, request: LlmRequest, *, seconds: float, error: str | None) -> None:
-        """A pass is done, and left `request`."""
+        """Records that the pass `name` ran and left `request`.
+
+        Args:
+            name: the pass.
+            request: the request after it.
+            seconds: how long it took.
+            error: why it was skipped, if it failed.
+        """
         before, self.tokens_after = self.tokens_after, self._count(request)
         note = "; ".join(self._call.notes)
         self._passes.append(
@@ -53,13 +60,13 @@ class CallReporter:
     def report(
         self, request: LlmRequest, memory: PrefixMemory | None, *, keep_requests: bool = False, categories: bool = True
     ) -> CallReport:
-        """The report of the whole call, of which `request` is what will be sent.
+        """Returns the report of the whole call, of which `request` is what will be sent.
 
         Args:
             request: the request after the last pass.
-            memory: what remembers the agent's previous request; without it nothing is said of the prefix.
+            memory: remembers the agent's previous request. Without it the report says nothing of the prefix.
             keep_requests: whether the report holds the requests themselves.
-            categories: whether tokens are sorted by category; without it they are all under "other".
+            categories: whether tokens are sorted by category. Otherwise they are all under "other".
         """
         call = self._call
         report = CallReport(
@@ -79,7 +86,7 @@ class CallReporter:
                 report.request_before = view_of(self._first)
                 report.request_after = view_of(request, report.request_before)
         except Exception:
-            # A counter of the user's own, or a part of an odd shape: the report is poorer, the run must not fail.
+            # A counter of the app's own failed, or a part has an odd shape. The run must go on without these figures.
             logger.exception("the report of a request of %s is incomplete", call.agent_name)
         return report
 
@@ -101,7 +108,7 @@ class CallReporter:
         if contents is request.contents and config is request.config and contents is not None:
             return int(count)
         try:
-            count = self._meter.request(request)
+            count = self._meter.fixed(request) + sum(self._meter.sizes(request.contents or ()))
         except Exception:
             logger.exception("the tokens of a request could not be counted")
             count = 0

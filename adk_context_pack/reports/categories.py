@@ -1,4 +1,4 @@
-"""What a request is made of: its tokens by category, which add up to the whole."""
+"""Sorts a request's tokens by category, so that the categories add up to the whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.instruction import LABEL_BEGIN, agent_of
-from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -28,17 +27,17 @@ CATEGORIES = (
 """The names of the categories, in the order in which they are shown."""
 
 VIEWS = "state_views"
-"""Under this name a pass puts the texts that it filled into instructions into `ModelCall.memo`, as a list."""
+"""The entry of `ModelCall.memo` in which a pass lists the texts that it filled into instructions."""
 
 _VOICES = {"user": "user", "model": "own_words", "relay": "relayed"}
 
 
 class Categories:
-    """Sorts the tokens of one model call's requests into categories; a content is looked at once in a run.
+    """Sorts the tokens of one model call's requests into categories.
 
     Args:
         call: whose requests they are.
-        meter: what counts; its figures for the same contents are used again.
+        meter: counts the tokens.
     """
 
     def __init__(self, call: ModelCall, meter: TokenMeter) -> None:
@@ -47,24 +46,23 @@ class Categories:
         self._dynamic = bool(getattr(agent_of(call.context), "static_instruction", None))
 
     def of(self, request: LlmRequest) -> dict[str, int]:
-        """Tokens by category, one entry for each of `CATEGORIES`; state views are still among the instructions."""
+        """Returns tokens by category, with an entry for each of `CATEGORIES`. State views count as instructions."""
         found = dict.fromkeys(CATEGORIES, 0)
         found["system_instruction"] = self._meter.system(request)
         found["tool_declarations"] = self._meter.tools(request)
+        contents = request.contents or ()
         voices = Voices.of(self._call)
-        known = known_contents(self._call, request.contents or ())
-        outline = outline_of(self._call, request.contents or ())
-        name = ("categories", *self._meter.name, self._dynamic, outline.voices_known)
-
-        def take(sums: dict[str, int], content: types.Content) -> None:
-            for category, tokens in self._sorted(content, voices):
-                sums[category] = sums.get(category, 0) + tokens
-
-        sums: dict[str, int] = known.folded(name, dict, take)
+        # It forgets the sums where the session says something else about the speakers.
+        outline_of(self._call, contents)
+        name = f"categories, dynamic instruction {self._dynamic}"
+        with self._meter.growing(contents, name, dict[str, int]) as (sums, new):
+            for content in new:
+                for category, tokens in self._sorted(content, voices):
+                    sums[category] = sums.get(category, 0) + tokens
         return found | {category: found[category] + tokens for category, tokens in sums.items()}
 
     def with_views(self, found: dict[str, int], before: Mapping[str, int]) -> dict[str, int]:
-        """`found` with the state views apart: what passes say they filled in, else what instructions grew by."""
+        """Returns `found` with state views apart: what passes list as filled in, else what instructions grew by."""
         texts = self._call.memo.get(VIEWS)
         grown = found["system_instruction"] - before["system_instruction"]
         views = sum(map(self._meter.text, texts)) if texts else grown
@@ -80,7 +78,7 @@ class Categories:
         kinds = [_kind(part) for part in content.parts or ()]
         main = kinds[0] if kinds and kinds[0] and len(set(kinds)) == 1 else self._speaker(content, voices)
         for kind, part in zip(kinds, content.parts or (), strict=True):
-            # What is no text in a content of texts is counted apart; the rest, envelope included, is the speaker's.
+            # A part of another kind among texts counts apart. The rest, envelope included, is the speaker's.
             if kind and kind != main:
                 tokens = min(self._meter.part(part), total)
                 total -= tokens
@@ -95,7 +93,7 @@ class Categories:
 
 
 def _kind(part: types.Part) -> str:
-    """The category of a part that tells it by itself, or nothing for a text."""
+    """Returns the category of a part that tells it by itself, or nothing for a text."""
     if part.text is not None:
         return ""
     if part.function_call is not None or part.function_response is not None:
@@ -109,12 +107,12 @@ def _is_instruction(content: types.Content, *, dynamic: bool) -> bool:
     text = content.parts[0].text if content.parts else None
     if LABEL_BEGIN and text and text.startswith(LABEL_BEGIN):
         return True
-    # Releases before 2.9.0 put no marks around it; only agents with a static instruction have one.
+    # Releases before 2.9.0 put no marks around it. Only agents with a static instruction have one.
     return dynamic and content.role == "user" and not (text or "").startswith("For context")
 
 
 def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
-    """`found` scaled so that its sum is `total` exactly; the largest entry takes what rounding leaves."""
+    """Returns `found` scaled so that its sum is exactly `total`. The largest entry takes what rounding leaves."""
     whole = sum(found.values())
     if whole == total:
         return dict(found)

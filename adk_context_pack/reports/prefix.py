@@ -1,29 +1,30 @@
-"""A request as a chain of hashes: what the provider sees, in its order, and none of the text."""
+"""Turns a request into a chain of hashes, in the order in which the provider reads it, to compare prefixes."""
 
 from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.content_marks import payload_mark
+from adk_context_pack.conversation.content_hashes import payload_hash
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports.pass_report import PrefixReport
 
 BLOCK = 1024
-"""Characters of a text behind one hash, so that a text which grew at its end, or lost its end, counts for the rest."""
+"""Characters of a text behind one hash, so that the unchanged beginning of a text counts where its end changed."""
 
 
 class Chain:
-    """The links of a chain, one after another: plain numbers, since a session's chain is kept from call to call.
+    """Holds the links of a chain as plain numbers, since a session's chain is kept from call to call.
 
     Attributes:
-        hashes: of what stands there.
-        tokens: those of the part behind the link, of a long text those of the block.
+        hashes: a hash for each link.
+        tokens: the tokens of the part behind each link; of a long text, those of the block.
     """
 
     __slots__ = ("hashes", "tokens")
@@ -32,10 +33,15 @@ class Chain:
         self.hashes = array("q")
         self.tokens = array("q")
 
-    def add(self, mark: object, tokens: int) -> None:
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes."""
+        return 200 + 16 * len(self.hashes)
+
+    def add(self, key: object, tokens: int) -> None:
         """Adds one link."""
-        self.hashes.append(hash(mark))
-        # A counter of the user's own may give what is no int.
+        self.hashes.append(hash(key))
+        # A counter of the app's own may return a float.
         self.tokens.append(int(tokens))
 
     def add_text(self, text: str, label: object, tokens: int) -> None:
@@ -43,7 +49,7 @@ class Chain:
         if len(text) <= BLOCK:
             self.add((label, text), tokens)
             return
-        # Each block has the tokens that its length is worth; what rounding leaves goes to the last one.
+        # Each block has the tokens that its length is worth. The last one takes what rounding leaves.
         sums = [tokens * min(start, len(text)) // len(text) for start in range(0, len(text) + BLOCK, BLOCK)]
         for number in range(len(sums) - 1):
             self.add((label, text[number * BLOCK : (number + 1) * BLOCK]), sums[number + 1] - sums[number])
@@ -55,14 +61,14 @@ class Chain:
 
 
 def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
-    """The chain of a request: tool declarations, system instruction, then each part of each content.
+    """Returns the chain of a request: tool declarations, system instruction, then each part of each content.
 
-    Tools come first, as OpenAI and Anthropic cache them (platform.claude.com/docs, prompt caching: tools, system,
+    Tools are first, since OpenAI and Anthropic cache them so (platform.claude.com/docs, prompt caching: tools, system,
     messages). Another model is another chain. A part has one link, and a long text one for each of its blocks.
 
     Args:
         request: the request.
-        meter: what counts.
+        meter: counts the tokens.
     """
     config = request.config
     declared = tuple(_tool(tool) for tool in (config.tools if config else None) or ())
@@ -73,9 +79,9 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
     if instruction is not None:
         text = instruction if isinstance(instruction, str) else repr(instruction)
         chain.add_text(text, "system", meter.system(request))
-    contents = meter.folded(
-        request.contents or (), "chain", Chain, lambda found, content: _add_content(found, content, meter)
-    )
+    with meter.growing(request.contents or (), "chain", Chain) as (contents, new):
+        for content in new:
+            _add_content(contents, content, meter)
     chain.extend(contents)
     return chain
 
@@ -96,9 +102,9 @@ def _add_content(chain: Chain, content: types.Content, meter: TokenMeter) -> Non
 
 def _native(part: types.Part) -> object:
     if (result := part.function_response) is not None:
-        return "result", result.id, result.name, payload_mark(result.response)
+        return "result", result.id, result.name, payload_hash(result.response)
     if (call := part.function_call) is not None:
-        return "call", call.id, call.name, payload_mark(call.args)
+        return "call", call.id, call.name, payload_hash(call.args)
     if (blob := part.inline_data) is not None:
         data = blob.data or b""
         return "media", blob.mime_type, len(data), data[:64], data[-64:]
@@ -114,7 +120,7 @@ def _tool(tool: Any) -> object:
 
 _MAX_AGENTS = 1024
 _MAX_LINKS = 1 << 18
-"""2 MB of hashes in all; a request has one for each part, and for each further 1,024 characters of a text."""
+"""2 MB of hashes in all. A request has one for each part, and for each further 1,024 characters of a text."""
 
 
 class _Last(NamedTuple):
@@ -123,28 +129,28 @@ class _Last(NamedTuple):
 
 
 class PrefixMemory:
-    """The hashes of the last request of each agent in each session, and nothing of its text.
+    """Remembers the hashes of the last request of each agent in each session, and nothing of its text.
 
-    Bounded: the sessions that called longest ago are forgotten first. One that comes back after that is treated as one
-    that calls for the first time.
+    Its memory is bounded: the sessions that called longest ago are forgotten first. A session that calls again after
+    that counts as one that calls for the first time. Threads may share it.
     """
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[str, ...], _Last] = OrderedDict()
         self._links = 0
+        self._lock = Lock()
 
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
-        """What `request` shares with the one before it under `key`; remembers `request` for the next one.
+        """Returns what `request` shares with the one before it under `key`, and remembers `request`.
 
         Args:
             key: session and agent.
-            request: as it is sent.
-            meter: what counts; its figures for the same contents are used again.
+            request: the request as it is sent.
+            meter: counts the tokens.
             total: the tokens of the whole request.
         """
         chain = fingerprint(request, meter)
-        last = self._last.pop(key, None)
-        self._remember(key, _Last(chain.hashes, total), forgotten=last)
+        last = self._remember(key, _Last(chain.hashes, total))
         if last is None:
             return PrefixReport()
         return PrefixReport(
@@ -153,21 +159,24 @@ class PrefixMemory:
 
     def adopt(self, key: tuple[str, ...], other: PrefixMemory) -> None:
         """Remembers under `key` what `other` does."""
-        self._remember(key, other._last[key], forgotten=self._last.pop(key, None))
+        self._remember(key, other._last[key])
 
     def __len__(self) -> int:
         return len(self._last)
 
-    def _remember(self, key: tuple[str, ...], last: _Last, *, forgotten: _Last | None) -> None:
-        self._last[key] = last
-        self._links += len(last.hashes) - (len(forgotten.hashes) if forgotten else 0)
-        while len(self._last) > _MAX_AGENTS or (self._links > _MAX_LINKS and len(self._last) > 1):
-            _, oldest = self._last.popitem(last=False)
-            self._links -= len(oldest.hashes)
+    def _remember(self, key: tuple[str, ...], last: _Last) -> _Last | None:
+        with self._lock:
+            before = self._last.pop(key, None)
+            self._last[key] = last
+            self._links += len(last.hashes) - (len(before.hashes) if before else 0)
+            while len(self._last) > _MAX_AGENTS or (self._links > _MAX_LINKS and len(self._last) > 1):
+                _, oldest = self._last.popitem(last=False)
+                self._links -= len(oldest.hashes)
+        return before
 
 
 def _common(one: array[int], other: array[int]) -> int:
-    """How many entries at the beginning are the same; slices are compared in C."""
+    """Returns how many entries at the beginning are equal. Python compares slices in C."""
     low, high = 0, min(len(one), len(other))
     if one[:high] == other[:high]:
         return high

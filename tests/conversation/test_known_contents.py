@@ -9,7 +9,6 @@ from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
-import pytest
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +22,9 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
-from adk_context_pack.conversation.content_marks import ContentMarks
-from adk_context_pack.conversation.known_contents import KnownContents, Memory, known_contents
+from adk_context_pack.conversation.content_hashes import ContentHashes
+from adk_context_pack.conversation.growing_cache import GrowingCache
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
@@ -69,13 +69,13 @@ def test_a_call_gives_what_it_would_give_alone(conversation: Conversation, order
 
 def test_what_was_there_is_not_found_out_again() -> None:
     """A list that only grew is looked at behind its end, although every content in it is a copy."""
-    memory, asked = Memory(), []
+    cache, asked = GrowingCache(), []
     texts = [f"text {number}" for number in range(5)]
     for length in (3, 5):
         contents = [said(number, text) for number, text in enumerate(texts[:length])]
-        found = known(memory, contents).column(
-            "letters", lambda content: asked.append(content) or content.parts[0].text
-        )
+        with known(cache, contents).growing("letters", list) as (found, new):
+            asked += new
+            found.extend(content.parts[0].text for content in new)
         assert found == texts[:length]
     assert len(asked) == 5
 
@@ -98,18 +98,17 @@ def test_another_history_is_found_out_anew() -> None:
     ]
     for one in variants:
         for other in variants:
-            memory, asked = Memory(), []
-            known(memory, [one]).column("self", asked.append)
-            known(memory, [other, said(1, "more")]).column("self", asked.append)
-            assert len(asked) == (2 if one is other else 3)
+            cache = GrowingCache()
+            assert new_to(known(cache, [one])) == 1
+            assert new_to(known(cache, [other, said(1, "more")])) == (1 if one is other else 2)
 
 
 def test_a_list_that_grew_in_place_is_met_again() -> None:
     """A callback between two passes may add to the very list that was met before."""
     call, contents = ModelCall(), [said(0, "one")]
-    assert len(known_contents(call, contents).column("self", id)) == 1
+    assert new_to(known_contents(call, contents)) == 1
     contents.append(said(1, "two"))
-    assert len(known_contents(call, contents).column("self", id)) == 2
+    assert new_to(known_contents(call, contents)) == 2
 
 
 def test_nothing_said_is_held_beyond_a_run() -> None:
@@ -136,34 +135,20 @@ def test_nothing_said_is_held_beyond_a_run() -> None:
             left += gc.get_referents(one)
 
 
-def test_what_fails_halfway_is_not_half_known() -> None:
-    """Where finding out fails on a content, the next call gives what it would give had nothing failed."""
-    contents, memory, fails = [said(number, "text") for number in range(4)], Memory(), [True]
-
-    def take(seen: list[int], content: types.Content) -> None:
-        seen.append(1)
-        if content is contents[2] and fails:
-            raise ValueError(fails.pop())
-
-    class Halfway:
-        def __init__(self) -> None:
-            self.seen = 0
-
-        def grow(self, given: Sequence[types.Content]) -> None:
-            for content in given[self.seen :]:
-                self.seen += 1
-                take([], content)
-
-    with pytest.raises(ValueError, match="True"):
-        known(memory, contents).folded("seen", list, take)
-    assert known(memory, contents).folded("seen", list, take) == [1, 1, 1, 1]
-    fails.append(True)
-    with pytest.raises(ValueError, match="True"):
-        known(memory, contents).grower("half", Halfway, lambda _: True)
-    fails.append(True)
-    with pytest.raises(ValueError, match="True"):
-        known(memory, contents).grower("half", Halfway, lambda _: True)
+def test_texts_last_for_one_run_and_one_list() -> None:
+    """A dictionary for texts is the same for a list that grew, and empty for another list and for another run."""
+    call, contents = ModelCall(), [said(0, "one")]
+    known_contents(call, contents).texts("notes")["a"] = "text"
+    longer = replace(call, memo={})
+    assert known_contents(longer, [*contents, said(1, "two")]).texts("notes") == {"a": "text"}
+    assert known_contents(replace(call, memo={}, run_memo={}), contents).texts("notes") == {}
+    assert known_contents(replace(call, memo={}), [said(0, "other")]).texts("notes") == {}
 
 
-def known(memory: Memory, contents: Sequence[types.Content]) -> KnownContents:
-    return KnownContents(contents, ContentMarks().of(contents), memory, {})
+def new_to(known: KnownContents) -> int:
+    with known.growing("count", list) as (_, new):
+        return len(new)
+
+
+def known(cache: GrowingCache, contents: Sequence[types.Content]) -> KnownContents:
+    return KnownContents(contents, ContentHashes().of(contents), cache, GrowingCache())

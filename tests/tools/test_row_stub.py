@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from adk_context_pack.tables.table_walk import REPEATED
 from adk_context_pack.tools import row_stub
 from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE, make_stub
 from adk_context_pack.tools.stub_plan import StubPlan
@@ -143,13 +142,13 @@ def test_json_in_a_text_keeps_being_json_in_a_text():
     assert body[LIMITS] == {"rows": {"shown": 3, "total": 200}}
 
 
-def test_rows_that_an_mcp_result_repeats_are_shown_once():
-    """Rows in the text and in the structured content are cut in the latter alone, and `isError` is not touched."""
+def test_mcp_text_and_structured_content_are_both_reduced():
+    """The same rows stand twice in an MCP result; both are cut, and `isError` is not touched."""
     data = {"rows": transactions(200)}
     result = {"content": [{"type": "text", "text": json.dumps(data)}], "structuredContent": data, "isError": False}
     body = make_stub(result, plan(max_rows=4)).body
     assert body["structuredContent"]["rows"] == data["rows"][:4]
-    assert json.loads(body["content"][0]["text"]) == {"rows": REPEATED}
+    assert json.loads(body["content"][0]["text"])["rows"] == data["rows"][:4]
     assert body["isError"] is False
     assert list(body[LIMITS]) == list(body[FACTS]) == ["rows"]
 

@@ -8,19 +8,19 @@ from decimal import Decimal
 from google.genai import types
 from hypothesis import given
 
-from adk_context_pack.conversation import content_marks
-from adk_context_pack.conversation.content_marks import ContentMarks
+from adk_context_pack.conversation import content_hashes
+from adk_context_pack.conversation.content_hashes import ContentHashes
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 
 
 @given(conversations())
-def test_copies_have_the_same_marks(conversation: Conversation) -> None:
+def test_copies_have_the_same_hashes(conversation: Conversation) -> None:
     """ADK's contents of another run are known again, whatever their payloads hold."""
     contents, loaded = conversation.contents(), copy.deepcopy(conversation).contents()
     dumped = [content.model_dump() for content in contents]
-    marks, again = ContentMarks().of(contents), ContentMarks().of(loaded)
-    for one, other, mark, same in zip(dumped, [each.model_dump() for each in loaded], marks, again, strict=True):
+    hashes, again = ContentHashes().of(contents), ContentHashes().of(loaded)
+    for one, other, mark, same in zip(dumped, [each.model_dump() for each in loaded], hashes, again, strict=True):
         assert mark == same or repr(one) != repr(other)
 
 
@@ -33,28 +33,28 @@ def test_payloads_that_no_format_holds() -> None:
         )
         for each in odd
     ]
-    assert len(set(ContentMarks().of(contents))) == len(odd)
-    assert ContentMarks().of(contents) == ContentMarks().of(contents)
+    assert len(set(ContentHashes().of(contents))) == len(odd)
+    assert ContentHashes().of(contents) == ContentHashes().of(contents)
 
 
 def test_payloads_of_calls_long_past_are_not_held() -> None:
     """A payload serves the calls after it, and passes that make new ones at each call fill no memory."""
-    marks, kept = ContentMarks(), result({"rows": list(range(9))})
+    hashes, kept = ContentHashes(), result({"rows": list(range(9))})
     for number in range(3000):
-        marks.next_call()
-        marks.of([kept, *(result({"note": (number, each)}) for each in range(5))])
-    assert len(marks._payloads) == len(marks._marks) < 300
-    assert marks.of([kept]) == ContentMarks().of([kept])
+        hashes.next_call()
+        hashes.of([kept, *(result({"note": (number, each)}) for each in range(5))])
+    assert len(hashes._payloads) == len(hashes._hashes) < 300
+    assert hashes.of([kept]) == ContentHashes().of([kept])
 
 
 def test_a_payload_is_hashed_once(monkeypatch) -> None:
     """The same object in the next call's copy of a content is known by its identity."""
     hashed = []
-    monkeypatch.setattr(content_marks, "payload_mark", lambda value: hashed.append(value) or 1)
-    marks, content = ContentMarks(), result({"rows": [1]})
+    monkeypatch.setattr(content_hashes, "payload_hash", lambda value: hashed.append(value) or 1)
+    hashes, content = ContentHashes(), result({"rows": [1]})
     for _ in range(3):
-        marks.next_call()
-        marks.of([content])
+        hashes.next_call()
+        hashes.of([content])
     assert len(hashed) == 1
 
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 
 import pytest
 from google.adk.events.event import Event
 
-from adk_context_pack.conversation.event_fold import fold_events
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.session_events import reading_events
 from tests.support.events import user_said
 
 
 def names(call: ModelCall, read: list[Event]) -> list[str]:
-    def take(state: list[str], events: Iterable[Event]) -> None:
-        for event in events:
-            read.append(event)
-            state.append(event.content.parts[0].text)
-
-    return list(fold_events(call, "names", list, take))
+    with reading_events(call, "names", list) as (found, new):
+        read += new
+        found.extend(event.content.parts[0].text for event in new)
+    return list(found)
 
 
 def test_only_what_came_since_is_read() -> None:
@@ -40,7 +37,9 @@ def test_copies_of_the_same_events_are_the_same_past() -> None:
         found = []
         for given in (events, copies):
             call = ModelCall(events=given, session_memo=memos[0], run_memo=memos[1])
-            found.append(fold_events(call, "all", list, list.extend, holds_events=holds))
+            with reading_events(call, "all", list, holds_events=holds) as (value, new):
+                value.extend(new)
+            found.append(value)
         assert (found[1][0] is copies[0]) == holds
         assert len(found[1]) == 2
 
@@ -67,13 +66,15 @@ def test_what_fails_halfway_is_read_anew() -> None:
     """Where reading fails on an event, the next call reads all of them, and none twice."""
     events, memo, fails = [user_said("one"), user_said("two"), user_said("three")], {}, [True]
 
-    def take(state: list[Event], given: Iterable[Event]) -> None:
-        for event in given:
-            if event is events[2] and fails:
-                raise ValueError(fails.pop())
-            state.append(event)
+    def read(given: list[Event]) -> list[Event]:
+        with reading_events(ModelCall(events=given, session_memo=memo), "all", list) as (found, new):
+            for event in new:
+                if event is events[2] and fails:
+                    raise ValueError(fails.pop())
+                found.append(event)
+        return found
 
-    assert fold_events(ModelCall(events=events[:1], session_memo=memo), "all", list, take) == events[:1]
+    assert read(events[:1]) == events[:1]
     with pytest.raises(ValueError, match="True"):
-        fold_events(ModelCall(events=events, session_memo=memo), "all", list, take)
-    assert fold_events(ModelCall(events=events, session_memo=memo), "all", list, take) == events
+        read(events)
+    assert read(events) == events

@@ -1,0 +1,142 @@
+"""Runs that share a session at the same time do not disturb each other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent, ParallelAgent
+from google.adk.apps.app import App
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import Runner
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.session import Session
+from google.genai import types
+
+from adk_context_pack import ContextPackPlugin, ContextPipeline, ModelCall
+from adk_context_pack.conversation.memos import RunMemos
+from tests.support.scripted_model import ScriptedModel, call
+
+THREADS, MESSAGES = 8, 10
+KEY = {"app_name": "app", "user_id": "user", "session_id": "shared"}
+
+
+class Recorder(BasePlugin):
+    """Keeps each request as ADK built it, with the session's events at that time."""
+
+    def __init__(self) -> None:
+        super().__init__(name="recorder")
+        self.requests: list[tuple[Any, ...]] = []
+
+    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+        request = llm_request.model_copy(update={"contents": list(llm_request.contents)})
+        call = ModelCall.of(callback_context)
+        events = list(call.events)
+        self.requests.append((llm_request, request, call.agent_name, events, call.user_content))
+
+
+@pytest.fixture(autouse=True)
+def _switch_often() -> Iterator[None]:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def agent(name: str) -> LlmAgent:
+    def look_up(city: str) -> dict:
+        """Looks a city up."""
+        return {"city": city, "notes": f"notes on {city} " * 60}
+
+    def answer(request: Any) -> Any:
+        last = request.contents[-1].parts[-1]
+        return "Done." if last.function_response else call("look_up", city=str(last.text)[-12:])
+
+    return LlmAgent(name=name, model=ScriptedModel(answer=answer), tools=[look_up])
+
+
+def app_of(root: Any) -> tuple[Runner, Recorder, ContextPackPlugin, InMemorySessionService]:
+    recorder, plugin, service = Recorder(), ContextPackPlugin(max_tokens=3_000), InMemorySessionService()
+    app = App(name="app", root_agent=root, plugins=[recorder, plugin])
+    return Runner(app=app, session_service=service), recorder, plugin, service
+
+
+def assert_as_alone(recorder: Recorder, caplog: pytest.LogCaptureFixture) -> None:
+    """Each request is what the same passes make of it in a process that has seen nothing else."""
+    assert not [record for record in caplog.records if record.exc_info]
+    plugin = ContextPackPlugin(max_tokens=3_000)
+    for sent, built, name, events, message in recorder.requests:
+        call = ModelCall(agent_name=name, events=events, user_content=message)
+        settings = plugin.settings_for(name)
+        request = built.model_copy(update={"config": sent.config})
+        alone, _ = ContextPipeline(settings.passes_within(3_000, None)).run(request, call)
+        assert dumped(sent.contents) == dumped(alone.contents)
+
+
+def dumped(contents: Any) -> list[Any]:
+    return [content.model_dump(exclude_none=True) for content in contents]
+
+
+def test_eight_threads_on_one_session(caplog: pytest.LogCaptureFixture) -> None:
+    """The synchronous runner in eight threads sends the requests that a process with nothing cached sends."""
+    caplog.set_level(logging.ERROR, logger="adk_context_pack")
+    runner, recorder, plugin, service = app_of(agent("worker"))
+    asyncio.run(service.create_session(**KEY))
+
+    def talk(number: int) -> None:
+        for turn in range(MESSAGES):
+            said = types.Content(role="user", parts=[types.Part(text=f"What of city {number}-{turn}?")])
+            list(runner.run(user_id="user", session_id="shared", new_message=said))
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(talk, range(THREADS)))
+    assert len(recorder.requests) >= THREADS * MESSAGES
+    assert len(plugin.reports) == len(recorder.requests)
+    assert_as_alone(recorder, caplog)
+
+
+@pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated")
+def test_parallel_agents_in_several_loops(caplog: pytest.LogCaptureFixture) -> None:
+    """Parallel agents of several event loops on one session send what they would send alone."""
+    caplog.set_level(logging.ERROR, logger="adk_context_pack")
+    root = ParallelAgent(name="both", sub_agents=[agent("left"), agent("right")])
+    runner, recorder, _, service = app_of(root)
+    asyncio.run(service.create_session(**KEY))
+
+    async def talk(number: int) -> None:
+        for turn in range(4):
+            said = types.Content(role="user", parts=[types.Part(text=f"What of city {number}-{turn}?")])
+            async for _ in runner.run_async(user_id="user", session_id="shared", new_message=said):
+                pass
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: asyncio.run(talk(number)), range(4)))
+    assert {name for _, _, name, _, _ in recorder.requests} == {"left", "right"}
+    assert_as_alone(recorder, caplog)
+
+
+def test_run_memos_survive_sessions_that_come_and_go() -> None:
+    """Threads that make and drop session objects leave no memo behind, and never see another object's memo."""
+    memos = RunMemos()
+
+    def use(number: int) -> None:
+        for _ in range(300):
+            session = session_of(number)
+            for expected in ({}, {"of": number}):
+                with memos.lent(session) as memo:
+                    assert memo == expected
+                    memo["of"] = number
+            del session
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(use, range(THREADS)))
+    assert len(memos) == 0
+
+
+def session_of(number: int) -> Any:
+    return Session(id=str(number), app_name="app", user_id="user")
