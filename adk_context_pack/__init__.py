@@ -41,7 +41,7 @@ from adk_context_pack.tools.cap_rows import CapRows, cap_rows
 from adk_context_pack.tools.offload_payload import OffloadPayload, offload_payload
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
-from adk_context_pack.tools.search_history import search_history
+from adk_context_pack.tools.search_history import SearchHistory, search_history
 
 __version__ = "0.2.0"
 
@@ -79,6 +79,7 @@ __all__ = [
     "RecordingError",
     "ReportLog",
     "ReportTotals",
+    "SearchHistory",
     "SettingError",
     "StoreError",
     "StripForContext",

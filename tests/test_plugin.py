@@ -112,7 +112,7 @@ async def test_history_stays_within_the_window_and_can_be_searched():
     def answer(request):
         if "find" not in request.contents[-1].parts[0].model_dump_json(exclude_none=True):
             return f"noted {len(request.contents)} " + "and so on " * 300
-        return call("search_history", words="zebra")
+        return call("search_history", query="zebra")
 
     agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[list_sales])
     plugin = ContextPackPlugin(max_tokens=4000)

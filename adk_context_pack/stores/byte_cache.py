@@ -54,10 +54,26 @@ class ByteCache(Generic[T]):
             finally:
                 with self._lock:
                     self._making.pop(key, None)
-            self._put(key, value, size)
+            self.put(key, value, size)
             return value
 
-    def _put(self, key: Hashable, value: T, size: int) -> None:
+    def take(self, key: Hashable) -> T | None:
+        """Returns the value kept under `key` and forgets it, so that its taker alone may change it."""
+        with self._lock:
+            found = self._items.pop(key, None)
+            if found is None:
+                return None
+            self._bytes -= found[1]
+            return found[0]
+
+    def put(self, key: Hashable, value: T, size: int) -> None:
+        """Keeps a value.
+
+        Args:
+            key: what the value belongs to.
+            value: the value, in the place of one kept under the same key.
+            size: its weight in bytes. A value above `max_bytes` is not kept.
+        """
         if size > self._max_bytes:
             return
         with self._lock:

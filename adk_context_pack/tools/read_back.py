@@ -7,15 +7,14 @@ from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.function_tool import FunctionTool
 
 from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.tools.query_rows import QueryRows
 from adk_context_pack.tools.read_payload import ReadPayload
-from adk_context_pack.tools.search_history import search_history
+from adk_context_pack.tools.search_history import SearchHistory
 
 _TOOLS: dict[str, BaseTool] = {"rows": QueryRows(), "payload": ReadPayload()}
-_HISTORY = FunctionTool(search_history)
+_HISTORY = SearchHistory()
 
 READ_BACK = frozenset(tool.name for tool in _TOOLS.values())
 """Names of the tools that an agent will have by the time it reads a shortened result."""

@@ -1,124 +1,162 @@
-"""`search_history`: the session's past, also what is no longer in the request."""
+"""The tool with which a model searches the session's past, also what is no longer in its request."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+import logging
+import warnings
+from collections.abc import Callable
 from typing import Any
 
-from google.adk.events.event import Event
+from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack._adk.live_events import live_events
-from adk_context_pack.conversation.account import Entry, entries, event_text
-from adk_context_pack.passes.context_pass import logger
+from adk_context_pack.conversation.account import event_text
+from adk_context_pack.conversation.history_index import HistoryIndex
+from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.errors import positive
+from adk_context_pack.search.excerpts import Excerpt, excerpts
+from adk_context_pack.search.ranked_index import Keep
+from adk_context_pack.tools.session_past import SessionPast, Wanted
+
+logger = logging.getLogger("adk_context_pack")
 
 NAME = "search_history"
-_MAX_FOUND = 8
-_SNIPPET = 300
+_MAX_LISTED, _LISTED = 8, 300
 _PAGE = 4000
+_MAX_HITS = 50
+_ENTRY_TOKENS = 60
+"""About what an entry of a reply takes beside its text."""
 
 
-async def search_history(  # noqa: D417, PLR0913, PLR0917 - ADK fills in tool_context; each argument is one the model sees
-    tool_context: ToolContext,
-    words: str = "",
-    agent: str = "",
-    tool: str = "",
-    before_event: str = "",
-    read_event: str = "",
-    offset: int = 0,
-) -> dict[str, Any]:
-    """Finds what was said, called and returned earlier in this conversation, newest first, or reads one event.
+class SearchHistory(FunctionTool):
+    """`search_history` with other limits; the ready-made `search_history` has the defaults.
+
+    The reply holds the passages of the session that fit the query best, each with the passages around it. The index is
+    made at the first search and grows with the session. Replies add to the prompt and never change what is in it, so
+    the provider's cached prefix stays.
 
     Args:
-        words: Words that must all occur, upper and lower case alike; empty finds everything.
-        agent: Only what this agent, or "user", said, called or got.
-        tool: Only calls and results of this tool.
-        before_event: Go on with what is older than this event id.
-        read_event: An event id: gives this event's whole text, in pages, in place of a search.
-        offset: The character of the event to begin with; go on with next_offset.
+        max_tokens: tokens of a reply, as estimated.
+
+    Raises:
+        SettingError: `max_tokens` is no positive integer.
     """
-    try:
-        events = _visible(tool_context)
-        if read_event:
-            return _page(events, str(read_event), max(int(offset or 0), 0))
-        found = _search(_older(events, before_event), str(words or ""), agent, tool)
-        return _answer(found)
-    except LookupError as error:
-        return {"error": str(error.args[0])}
-    except Exception:
-        # The traceback goes to the log; a tool of ours never ends a run.
-        logger.exception("search_history failed")
-        return {"error": "The history could not be searched."}
 
+    def __init__(self, *, max_tokens: int = 1500) -> None:
+        self._max_tokens = positive("SearchHistory", "max_tokens", max_tokens)
+        super().__init__(self.search_history)
 
-def _visible(context: ToolContext) -> list[Event]:
-    """The events of this session that are the agent's to know: live ones, in its own scope or in none."""
-    invocation = getattr(context, "_invocation_context", None)
-    scope = getattr(invocation, "isolation_scope", None)
-    return [
-        event
-        for event in live_events(context.session.events)
-        if event.actions.compaction is None and getattr(event, "isolation_scope", None) in {None, scope}
-    ]
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Runs the search that a model asked for."""
+        # What the argument was called before; a recorded session shows a model how to call it so.
+        if "words" in args and "query" not in args:
+            args = {"query": args["words"], **args}
+        return await super().run_async(args=args, tool_context=tool_context)
 
+    # The model reads this docstring, on every call.
+    async def search_history(  # noqa: D417, PLR0913, PLR0917 - ADK fills in tool_context
+        self,
+        tool_context: ToolContext,
+        query: str = "",
+        agent: str = "",
+        tool: str = "",
+        before_event: str = "",
+        read_event: str = "",
+        offset: int = 0,
+        turn: int = 0,
+    ) -> dict[str, Any]:
+        """Finds what was said, called and returned earlier in this conversation, best first, or reads one event.
 
-def _older(events: Sequence[Event], event_id: str) -> Sequence[Event]:
-    if not event_id:
-        return events
-    return events[: _index(events, event_id)]
-
-
-def _search(events: Iterable[Event], words: str, agent: str, tool: str) -> list[tuple[Entry, str]]:
-    wanted = words.casefold().split()
-    found: list[tuple[Entry, str]] = []
-    for event in reversed(list(events)):
-        if agent and event.author != agent:
-            continue
-        for entry in entries(event):
+        Args:
+            query: A question or words; "words in quotes" must occur exactly. Empty lists everything, newest first.
+            agent: Only what this agent, or "user", said, called or got.
+            tool: Only calls and results of this tool.
+            before_event: Only what is older than this event id.
+            read_event: An event id: gives this event's whole text, in pages, in place of a search.
+            offset: Go on with the next_offset of a reply.
+            turn: Only this turn of the user: 1 for the first, -1 for the newest.
+        """
+        try:
             # What this tool itself was asked and gave would be found again and again.
-            if entry.tool == NAME or (tool and entry.tool != tool):
-                continue
-            text = entry.text
-            folded = text.casefold()
-            if all(word in folded or word in entry.tool.casefold() for word in wanted):
-                found.append((entry, _snippet(text, folded, wanted)))
-        # Whole events, since reading on begins before an event.
-        if len(found) > _MAX_FOUND:
-            break
-    return found
+            past = await SessionPast.of(tool_context, leaves_out=NAME.__eq__)
+            start = max(int(offset or 0), 0)
+            if read_event:
+                return _page(past, str(read_event), start)
+            keep = past.keep(Wanted(agent, tool, int(turn or 0), before_event))
+            asked = str(query or "").strip()
+            found = self._ranked(past, asked, keep, start) if asked else _listed(past, keep)
+            return found | _unseen(past) if found else _nothing(past)
+        except LookupError as error:
+            return {"error": str(error.args[0])}
+        except Exception:
+            # The traceback goes to the log; a tool of ours never ends a run.
+            logger.exception("search_history failed")
+            return {"error": "The history could not be searched."}
+
+    def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
+        ranked = past.history.ranked
+        hits = ranked.search(query, keep=keep, limit=offset + _MAX_HITS)[offset:]
+        shown, next_hit = excerpts(
+            ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=_ENTRY_TOKENS, keep=keep
+        )
+        if not shown:
+            return {}
+        if next_hit is None and len(hits) == _MAX_HITS:
+            next_hit = _MAX_HITS
+        found = {"found": [_described(past.history, part) for part in shown]}
+        return found if next_hit is None else found | {"next_offset": offset + next_hit}
 
 
-def _answer(found: Sequence[tuple[Entry, str]]) -> dict[str, Any]:
-    if not found:
-        return {"found": [], "note": "Nothing in this session matches. Fewer or other words may."}
-    shown = list(found[:_MAX_FOUND])
-    reply: dict[str, Any] = {"found": [_describe(entry, snippet) for entry, snippet in shown]}
-    if len(found) > len(shown):
-        reply["more"] = f"There is more that is older: go on with before_event={shown[-1][0].event.id!r}."
-    return reply
+def _listed(past: SessionPast, keep: Keep) -> dict[str, Any]:
+    found: list[int] = []
+    for number in range(len(past.history.entries) - 1, -1, -1):
+        if keep(number):
+            # Whole events, since reading on begins before an event.
+            if (
+                len(found) >= _MAX_LISTED
+                and past.history.entries[number].event != past.history.entries[found[-1]].event
+            ):
+                last = past.history.entries[found[-1]].event_id
+                more = {"more": f"There is more that is older: go on with before_event={last!r}."}
+                return {"found": [_beginning(past.history, one) for one in found]} | more
+            found.append(number)
+    return {"found": [_beginning(past.history, one) for one in found]} if found else {}
 
 
-def _describe(entry: Entry, snippet: str) -> dict[str, Any]:
-    described = {"event": entry.event.id, "agent": entry.event.author, "kind": entry.kind}
+def _beginning(index: HistoryIndex, number: int) -> dict[str, Any]:
+    return _described(index, Excerpt(number, 0, min(_LISTED, len(index.ranked.texts[number]))))
+
+
+def _described(index: HistoryIndex, part: Excerpt) -> dict[str, Any]:
+    entry = index.entries[part.text]
+    text = index.ranked.texts[part.text]
+    described = {"event": entry.event_id, "turn": entry.turn, "agent": entry.agent, "kind": entry.kind}
     if entry.tool:
         described["tool"] = entry.tool
-    described["text"] = snippet
-    if len(entry.text) > len(snippet):
-        described["read"] = f"{len(entry.text)} characters; read_event={entry.event.id!r} gives all"
+    described["text"] = (
+        f"{'…' if part.start else ''}{text[part.start : part.end].strip()}{'…' if part.end < len(text) else ''}"
+    )
+    if part.end - part.start < len(text):
+        described["read"] = f"{len(text)} characters; read_event={entry.event_id!r} gives all"
     return described
 
 
-def _snippet(text: str, folded: str, words: Sequence[str]) -> str:
-    """The surroundings of the first word that was looked for, or the beginning."""
-    if len(text) <= _SNIPPET:
-        return text
-    at = min((place for word in words if (place := folded.find(word)) >= 0), default=0)
-    start = max(0, min(at - _SNIPPET // 3, len(text) - _SNIPPET))
-    return f"{'…' if start else ''}{text[start : start + _SNIPPET]}{'…' if start + _SNIPPET < len(text) else ''}"
+def _nothing(past: SessionPast) -> dict[str, Any]:
+    note = f"Nothing in the {len(past.events)} events of this session matches. Other words may."
+    if not past.whole:
+        note = f"Nothing matches. {_unseen(past)['note']}"
+    return {"found": [], "note": note}
 
 
-def _page(events: Sequence[Event], event_id: str, offset: int) -> dict[str, Any]:
-    event = events[_index(events, event_id)]
+def _unseen(past: SessionPast) -> dict[str, Any]:
+    if past.whole:
+        return {}
+    return {"note": f"Only the newest {len(past.events)} events of this session are loaded; older ones were not seen."}
+
+
+def _page(past: SessionPast, event_id: str, offset: int) -> dict[str, Any]:
+    event = past.events[past.number_of(event_id)]
     text = event_text(event)
     page = text[offset : offset + _PAGE]
     reply: dict[str, Any] = {"event": event.id, "agent": event.author, "text": page, "characters": len(text)}
@@ -127,8 +165,33 @@ def _page(events: Sequence[Event], event_id: str, offset: int) -> dict[str, Any]
     return reply
 
 
-def _index(events: Sequence[Event], event_id: str) -> int:
-    for index, event in enumerate(events):
-        if event.id == event_id:
-            return index
-    raise LookupError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
+_READY = SearchHistory()
+
+
+def _with_old_name(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def search(*args: Any, **settings: Any) -> dict[str, Any]:
+        if "words" in settings:
+            warnings.warn("search_history(words=…) is now search_history(query=…)", DeprecationWarning, stacklevel=2)
+            settings["query"] = settings.pop("words")
+        found: dict[str, Any] = await function(*args, **settings)
+        return found
+
+    return search
+
+
+@_with_old_name
+async def search_history(  # noqa: D103, PLR0913, PLR0917 - below
+    tool_context: ToolContext,
+    query: str = "",
+    agent: str = "",
+    tool: str = "",
+    before_event: str = "",
+    read_event: str = "",
+    offset: int = 0,
+    turn: int = 0,
+) -> dict[str, Any]:
+    return await _READY.search_history(tool_context, query, agent, tool, before_event, read_event, offset, turn)
+
+
+search_history.__doc__ = SearchHistory.search_history.__doc__

@@ -1,13 +1,18 @@
 """search_history: what left the request is found again, and only what is the session's own."""
 
 import json
+import re
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.agents.run_config import RunConfig
 from google.adk.events.event_actions import EventActions
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.session import Session
 from google.adk.tools.function_tool import FunctionTool
 
-from adk_context_pack import ClearToolResults, FitTokenBudget, search_history
+from adk_context_pack import ClearToolResults, FitTokenBudget, SearchHistory, SettingError, search_history
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
 from tests.support.histories import rows
 from tests.support.run import run_agent
@@ -18,7 +23,8 @@ class Context:
     """What the tool reads of a ToolContext."""
 
     def __init__(self, events, scope=None):
-        self.session = type("Session", (), {"events": events})()
+        self.session = Session(id="s", app_name="app", user_id="user", events=[])
+        self.session.events = events
         self._invocation_context = type("Invocation", (), {"isolation_scope": scope})()
 
 
@@ -46,11 +52,18 @@ def ids(answer):
     return [found["event"] for found in answer["found"]]
 
 
-async def test_finds_by_words_newest_first():
-    """All words must occur, in any case; the newest comes first."""
-    assert ids(await find(words="sk 4711")) == ["e3", "e2"]
-    assert ids(await find(words="OSLO seat")) == ["e0"]
-    assert ids(await find(words="東京")) == ["e4"]
+async def test_finds_by_words_best_first():
+    """The event that fits best is first, with those around it; identifiers are found by their parts."""
+    assert ids(await find(query="sk 4711", agent="booker"))[0] == "e2"
+    assert ids(await find(query="OSLO seats", agent="user")) == ["e0"]
+    assert ids(await find(query="東京", agent="user")) == ["e4"]
+    assert "e3" in ids(await find(query="How much did it cost in euros?"))
+
+
+async def test_a_phrase_must_occur_exactly():
+    """Words in quotes are found only in this order."""
+    assert ids(await find(query='"120 euros"')) == ["e2", "e3", "e4"]
+    assert ids(await find(query='"euros 120"')) == []
 
 
 async def test_finds_by_agent_and_by_tool():
@@ -60,25 +73,105 @@ async def test_finds_by_agent_and_by_tool():
     assert [(found["kind"], found["event"]) for found in answer["found"]] == [("returned", "e2"), ("called", "e1")]
 
 
-async def test_output_is_bounded_and_can_be_read_on():
-    """Never more than eight hits of a few hundred characters; going on leads to every hit exactly once."""
+@pytest.mark.parametrize("asked", [{"query": "needle"}, {}])
+async def test_output_is_bounded_and_can_be_read_on(asked):
+    """Never more than the budget; going on, ranked or listed, leads to every event."""
     events = numbered(*(agent_said("a", f"needle {n} " + "hay " * 500) for n in range(30)))
-    seen, asked = [], {}
-    while True:
-        answer = await find(events, words="needle", **asked)
-        assert len(json.dumps(answer)) < 6000
-        seen += ids(answer)
-        if "more" not in answer:
+    seen, on = set(), {}
+    for _ in range(30):
+        answer = await find(events, **asked, **on)
+        assert estimate_tokens(json.dumps(answer)) < 1800
+        seen.update(ids(answer))
+        on = {"offset": answer["next_offset"]} if "next_offset" in answer else {"before_event": ids(answer)[-1]}
+        if "next_offset" not in answer and "more" not in answer:
             break
-        asked = {"before_event": seen[-1]}
-    assert seen == [f"e{n}" for n in reversed(range(30))]
+    assert seen == {f"e{n}" for n in range(30)}
+
+
+async def test_the_budget_is_a_setting():
+    """A smaller budget gives fewer passages; one that cannot work is refused."""
+    events = numbered(*(agent_said("a", f"needle {n} " + "hay " * 50) for n in range(30)))
+    few, many = [await SearchHistory(max_tokens=size).search_history(Context(events), "needle") for size in (200, 1000)]
+    assert 1 <= len(few["found"]) < len(many["found"])
+    with pytest.raises(SettingError, match="max_tokens"):
+        SearchHistory(max_tokens=0)
+
+
+async def test_finds_by_turn():
+    """A turn is counted from the first, or from the newest; each entry says its own."""
+    assert ids(await find(turn=-1)) == ["e4"]
+    assert ids(await find(turn=1, agent="user")) == ["e0"]
+    assert [found["turn"] for found in (await find(query="oslo euros tokyo 東京"))["found"]].count(2) == 1
+
+
+async def test_the_index_grows_with_the_session_and_is_made_again_for_another():
+    """What was said since the last search is found; a session made again under the same id has nothing of the old."""
+    events = numbered(user_said("alpha"), agent_said("a", "beta"))
+    assert ids(await find(events, query="alpha", agent="user")) == ["e0"]
+    events = numbered(*events, user_said("gamma"))
+    assert ids(await find(events, query="gamma", agent="user")) == ["e2"]
+    assert ids(await find(numbered(user_said("delta")), query="alpha")) == []
+
+
+async def test_the_old_name_of_the_query_still_works():
+    """`words` is taken for the query, with a warning where code calls it, and quietly where a model does."""
+    with pytest.warns(DeprecationWarning, match="query"):
+        assert ids(await search_history(Context(EVENTS), words="aisle", agent="user")) == ["e0"]
+    answer = await SearchHistory().run_async(args={"words": "aisle", "agent": "user"}, tool_context=Context(EVENTS))
+    assert ids(answer) == ["e0"]
+
+
+def limited_to(events):
+    module = pytest.importorskip("google.adk.sessions.base_session_service")
+    if "get_session_config" not in RunConfig.model_fields:
+        pytest.skip("this ADK loads all events of a session")
+    return RunConfig(get_session_config=module.GetSessionConfig(num_recent_events=events))
+
+
+async def searched(service, query, config):
+    """What a model finds in its third turn, with few events loaded."""
+
+    def answer(request):
+        if "Find" in str(request.contents) and not results_in(request):
+            return call("search_history", query=query)
+        return "noted"
+
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[search_history])
+    messages = ["The code word is zebra.", *["More."] * 4, "Find it."]
+    run = await run_agent(agent, *messages, session_service=service, run_config=config)
+    return results_in(run.requests[-1])[-1].response
+
+
+async def test_events_that_were_not_loaded_are_read_from_the_service():
+    """With only the newest events loaded, the first turn is found all the same."""
+    answer = await searched(InMemorySessionService(), "code word", limited_to(2))
+    assert "zebra" in answer["found"][0]["text"]
+    assert "note" not in answer
+
+
+async def test_says_what_it_could_not_see():
+    """Where the service cannot give the older events, the answer says how many are loaded and denies nothing."""
+
+    class Forgetful(InMemorySessionService):
+        failed = False
+
+        async def get_session(self, *, config=None, **key):
+            session = await super().get_session(config=config, **key)
+            if config is None and session is not None and session.events and not self.failed:
+                self.failed = True
+                raise ConnectionError("gone")
+            return session
+
+    answer = await searched(Forgetful(), "code word", limited_to(2))
+    assert answer["found"] == []
+    assert re.search("newest [2-4] events of this session are loaded", answer["note"])
 
 
 async def test_a_snippet_shows_the_word_and_pages_give_it_all():
     """A word deep in a long text stands in the snippet, and all pages together are the exact text."""
     text = "x" * 5000 + " NEEDLE " + "y\u2028😀" * 3000
     events = numbered(agent_said("a", text))
-    found = (await find(events, words="needle"))["found"][0]
+    found = (await find(events, query="needle"))["found"][0]
     assert "NEEDLE" in found["text"]
     pages, offset = "", 0
     while offset is not None:
@@ -105,7 +198,7 @@ async def test_leaves_out_thoughts_credentials_rewound_and_its_own():
         tool_returned("a", "search_history", {"found": ["secret again"]}, "s"),
         summary("secret summary", 1.0, 2.0, timestamp=3.0),
     )
-    assert (await find(events, words="secret"))["found"] == []
+    assert (await find(events, query="secret"))["found"] == []
 
 
 async def test_other_scopes_stay_closed():
@@ -115,8 +208,8 @@ async def test_other_scopes_stay_closed():
         pytest.skip("this ADK has no isolated tasks")
     inner.isolation_scope = "task-1"
     events = numbered(inner, open_to_all)
-    assert ids(await find(events, words="needle")) == ["e1"]
-    assert ids(await search_history(Context(events, "task-1"), words="needle")) == ["e1", "e0"]
+    assert ids(await find(events, query="needle")) == ["e1"]
+    assert ids(await search_history(Context(events, "task-1"), query="needle")) == ["e0", "e1"]
 
 
 @pytest.mark.parametrize("asked", [{"read_event": "nope"}, {"before_event": "nope"}])
@@ -127,7 +220,7 @@ async def test_an_unknown_event_is_said(asked):
 
 async def test_a_broken_session_is_no_exception():
     """Whatever goes wrong is an answer, not the end of a run."""
-    assert "error" in await search_history(None, words="x")
+    assert "error" in await search_history(None, query="x")
 
 
 def test_declares_what_the_model_may_ask():
@@ -152,7 +245,7 @@ async def test_what_a_pass_took_away_is_found_in_a_real_run():
             return f"It was {text[text.index('code-of-page-1') :][:14]}."
         if len(seen) < 8 and "search_history" not in text:
             return call("fetch", page=len(seen))
-        return call("search_history", words="code-of-page-1", tool="fetch")
+        return call("search_history", query="code-of-page-1", tool="fetch")
 
     passes = [ClearToolResults(), FitTokenBudget(max_tokens=5000)]
     agent = LlmAgent(
@@ -164,12 +257,14 @@ async def test_what_a_pass_took_away_is_found_in_a_real_run():
 
 async def test_what_is_found_says_who_and_how_to_read_on():
     """Each find names its event, agent, kind and tool, and how to read a long one; nothing found says so."""
-    long = numbered(user_said("Q"), agent_called("a", "dump", "c1"), tool_returned("a", "dump", {"t": "x" * 900}, "c1"))
-    (found,) = (await find(long, words="xxx"))["found"]
-    assert list(found) == ["event", "agent", "kind", "tool", "text", "read"]
+    long = numbered(
+        user_said("Q"), agent_called("a", "dump", "c1"), tool_returned("a", "dump", {"t": "word " * 3000}, "c1")
+    )
+    found = (await find(long, query="word", tool="dump"))["found"][-1]
+    assert list(found) == ["event", "turn", "agent", "kind", "tool", "text", "read"]
     assert (found["event"], found["agent"], found["tool"]) == ("e2", "a", "dump")
     assert "read_event='e2'" in found["read"]
-    assert set(await find(words="nowhere")) == {"found", "note"}
+    assert set(await find(query="nowhere")) == {"found", "note"}
 
 
 async def test_an_event_is_read_from_its_beginning():

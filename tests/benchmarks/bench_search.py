@@ -1,0 +1,164 @@
+"""Measures `search_history`: answers in the first reply, and time: `python -m tests.benchmarks.bench_search`.
+
+An answer counts as found where one of its wordings stands in the texts of the reply, from word to word, whatever the
+case. The questions are the queries, word for word. `chance` is the same with passages drawn at random in the same
+budget. The questions about `bfcl/memory.dev.json` were looked at while the search was made. Those about the tau-bench
+dialogues were written afterwards, in other words than the dialogues', and nothing was changed for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+import re
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from google.adk.events.event import Event
+from google.adk.sessions.session import Session
+
+from adk_context_pack import search_history
+from adk_context_pack.conversation.history_index import HistoryIndex
+from adk_context_pack.conversation.token_estimate import estimate_tokens
+from tests.support.events import user_said
+from tests.support.shared_data import shared_file
+from tests.support.tau_bench import conversations
+
+BUDGET, ENTRY = 1500, 60
+HELD_OUT: dict[int, tuple[tuple[str, str], ...]] = {
+    3: (
+        ("Which town does the customer live in?", "Houston"),
+        ("When was the traveller born?", "1950-06-24"),
+        ("What is the login name of this person?", "sofia_kim_7287"),
+        ("Why could the first leg not be rebooked in economy?", "not enough seats"),
+        ("What did the user finally pay with after vouchers were refused?", "9725"),
+        ("Which booking was the trip to Colorado and back?", "OBUT9V"),
+        ("Are vouchers allowed for paying a change of booking?", "certificate cannot be used"),
+    ),
+    10: (
+        ("Whom did the customer want to take off the booking?", "Ethan Lopez"),
+        ("Why was the trip called off, in the customer's words?", "Change of plan"),
+        ("How long until the money is back?", "5 to 7 business days"),
+        ("On what day was the booking made?", "2024-05-01"),
+    ),
+    34: (
+        ("Which card got the money back?", "2135"),
+        ("Where is the customer's home?", "Indianapolis"),
+        ("Which of the two tickets was the cheapest kind of fare?", "XEHM4B"),
+        ("What was done to the ticket before it was called off?", "upgraded"),
+    ),
+    47: (
+        ("In which month and day was the Charlotte ticket bought?", "2024-05-06"),
+        ("What is the account name?", "amelia_sanchez_4739"),
+        ("Who takes over the conversation in the end?", "Transfer successful"),
+    ),
+    60: (
+        ("How much did the two travellers pay altogether?", "608"),
+        ("Who is flying with Aarav?", "Daiki Li"),
+        ("Which loyalty tier does the traveller claim?", "silver"),
+        ("With which plastic was the new trip paid?", "7334"),
+        ("What is the code of the new booking?", "HATHAT"),
+        ("Did the customer want cover against losses?", "not wish to add travel insurance"),
+    ),
+}
+
+
+class Context:
+    """What the tool reads of a ToolContext."""
+
+    _ids = itertools.count()
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.session = Session(id=f"s{next(self._ids)}", app_name="app", user_id="user")
+        self.session.events = list(events)
+
+
+def has(text: str, answers: Iterable[str]) -> bool:
+    """Tells whether one of the answers stands in `text`."""
+    plain = f" {_plain(text)} "
+    return any(f" {_plain(answer)} " in plain or f" {_plain(answer)}s " in plain for answer in answers)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"[a-z0-9_]+(?:\.[0-9]+)?", text.casefold().replace("-", " ")))
+
+
+def memory_questions(part: str) -> tuple[list[Event], list[tuple[str, list[str]]]]:
+    """The conversation called `part`, and its questions with their answers."""
+    data = json.loads(shared_file("bfcl/memory.dev.json").read_text(encoding="utf-8"))[part]
+    return [user_said(text) for text in data["messages"]], [(q["question"], q["answers"]) for q in data["questions"]]
+
+
+def held_out() -> Iterator[tuple[list[Event], list[tuple[str, list[str]]]]]:
+    """The tau-bench dialogues with questions."""
+    dialogues = list(conversations())
+    for number, asked in HELD_OUT.items():
+        yield dialogues[number], [(question, [answer]) for question, answer in asked]
+
+
+async def share_found(events: list[Event], asked: Sequence[tuple[str, list[str]]]) -> tuple[int, int, float]:
+    """How many answers are in the first reply, how many of them by chance, and the tokens of a reply."""
+    context, draw, tokens = Context(events), random.Random(1), []
+    index = HistoryIndex(lambda _: False)
+    index.grow(events)
+    found = lucky = 0
+    for question, answers in asked:
+        reply = await search_history(context, question)
+        tokens.append(estimate_tokens(json.dumps(reply, ensure_ascii=False)))
+        hit = has("\n".join(one["text"] for one in reply["found"]), answers)
+        found += hit
+        lucky += has("\n".join(_at_random(index, draw)), answers)
+        if not hit:
+            print(f"   not found: {question} ({answers[0]})")
+    return found, lucky, statistics.mean(tokens)
+
+
+def _at_random(index: HistoryIndex, draw: random.Random) -> Iterator[str]:
+    left = BUDGET
+    for number in draw.sample(range(len(index.ranked)), len(index.ranked)):
+        text, start, end = index.ranked.span(number)
+        passage = index.ranked.texts[text][start:end]
+        left -= estimate_tokens(passage) + ENTRY
+        if left < 0:
+            return
+        yield passage
+
+
+async def times(events: Sequence[Event], questions: Sequence[str]) -> tuple[float, list[float]]:
+    """Milliseconds of the first search, which builds the index, and of those after it."""
+    context = Context(events)
+    spent: list[float] = []
+    for question in questions:
+        start = time.perf_counter()
+        await search_history(context, question)
+        spent.append((time.perf_counter() - start) * 1000)
+    return spent[0], sorted(spent[1:])
+
+
+async def main() -> None:
+    """Prints shares and times."""
+    groups: dict[str, list[Any]] = {part: [memory_questions(part)] for part in ("customer", "student")}
+    groups["held out (tau-bench)"] = list(held_out())
+    for name, parts in groups.items():
+        sums = [await share_found(*part) for part in parts]
+        asked = sum(len(part[1]) for part in parts)
+        found, lucky = sum(one[0] for one in sums), sum(one[1] for one in sums)
+        tokens = statistics.mean(one[2] for one in sums)
+        print(
+            f"{name:24} {found}/{asked} = {found / asked:.1%}, chance {lucky / asked:.1%}, {tokens:.0f} tokens a reply"
+        )
+    tau = list(itertools.islice(itertools.cycle(itertools.chain(*conversations())), 2000))
+    tau = [event.model_copy(update={"id": f"e{n}"}) for n, event in enumerate(tau)]
+    questions = [q for part in ("customer", "student") for q, _ in memory_questions(part)[1]]
+    questions += [q for _, asked in held_out() for q, _ in asked]
+    first, later = await times(tau, questions)
+    print(f"2,000 events: first search {first:.0f} ms, then {statistics.median(later):.1f} ms in the median, ", end="")
+    print(f"{later[int(len(later) * 0.95)]:.1f} ms at the 95th percentile, {later[-1]:.1f} ms at most")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
