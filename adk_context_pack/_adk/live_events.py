@@ -12,7 +12,7 @@ def live_events(events: Sequence[Event]) -> Sequence[Event]:
 
     Without a rewind, it returns `events` itself.
     """
-    if not any(map(_rewound, events)):
+    if not any(map(rewound_to, events)):
         return events
     first: dict[str, int] = {}
     for index, event in enumerate(events):
@@ -20,7 +20,7 @@ def live_events(events: Sequence[Event]) -> Sequence[Event]:
     kept = []
     index = len(events) - 1
     while index >= 0:
-        rewound = _rewound(events[index])
+        rewound = rewound_to(events[index])
         if rewound:
             index = min(first.get(rewound, index), index)
         else:
@@ -29,7 +29,7 @@ def live_events(events: Sequence[Event]) -> Sequence[Event]:
     return kept[::-1]
 
 
-def _rewound(event: Event) -> str | None:
+def rewound_to(event: Event) -> str | None:
     """Returns the id of the invocation before which the session goes on, if `event` is a rewind."""
     # The attribute came with the releases that can rewind.
     return getattr(event.actions, "rewind_before_invocation_id", None)

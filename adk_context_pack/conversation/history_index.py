@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from google.adk.events.event import Event
 
+from adk_context_pack._adk.live_events import rewound_to
 from adk_context_pack.conversation.account import EntryKind, entries
 from adk_context_pack.search.ranked_index import RankedIndex
 
@@ -23,6 +24,7 @@ class IndexedEntry(NamedTuple):
         kind: what it is.
         tool: the tool's name, for what was called or returned.
         turn: the number of the user's turn, from 1 on.
+        scope: the isolated task (2.x) that the event belongs to, or None.
     """
 
     event: int
@@ -31,6 +33,7 @@ class IndexedEntry(NamedTuple):
     kind: EntryKind
     tool: str
     turn: int
+    scope: str | None
 
 
 class HistoryIndex:
@@ -43,6 +46,7 @@ class HistoryIndex:
         ranked: the index; the number of a text is the number of its entry.
         entries: the indexed entries, oldest first.
         turns: how many turns of the user there were.
+        rewound: whether a rewind has annulled some of the events.
     """
 
     def __init__(self, leaves_out: Callable[[str], bool]) -> None:
@@ -50,6 +54,7 @@ class HistoryIndex:
         self.ranked = RankedIndex()
         self.entries: list[IndexedEntry] = []
         self.turns = 0
+        self.rewound = False
         self._read = 0
         self._ends: tuple[object, object] = (None, None)
 
@@ -76,16 +81,20 @@ class HistoryIndex:
         self._ends = (_key(events[0]), _key(events[-1])) if events else (None, None)
 
     def _take(self, number: int, event: Event) -> None:
+        if rewound_to(event):
+            self.rewound = True
+        if event.actions.compaction is not None:
+            # A summary repeats what the events say that it was made from.
+            return
         said = list(entries(event))
         if event.author == "user" and any(entry.kind == "said" for entry in said):
             self.turns += 1
-        for entry in said:
-            if entry.tool and self._leaves_out(entry.tool):
-                continue
-            self.ranked.add(entry.text, title=entry.tool)
-            self.entries.append(
-                IndexedEntry(number, event.id, event.author or "", entry.kind, entry.tool, max(1, self.turns))
-            )
+        scope = getattr(event, "isolation_scope", None)
+        for kind, tool, text in ((entry.kind, entry.tool, entry.text) for entry in said):
+            if not (tool and self._leaves_out(tool)):
+                self.ranked.add(text, title=tool)
+                turn = max(1, self.turns)
+                self.entries.append(IndexedEntry(number, event.id, event.author or "", kind, tool, turn, scope))
 
 
 def _key(event: Event) -> tuple[str, float]:

@@ -15,7 +15,8 @@ from adk_context_pack.search.phrases import Phrase, split_query
 from adk_context_pack.search.terms import content_terms, terms
 
 _SATURATION, _LENGTH_SHARE = 1.2, 0.75
-_NEIGHBOUR_SHARE = 0.3
+_FEW_WORDS = 2
+_NEIGHBOUR_SHARE = 0.5
 _TERM_BYTES, _POSTING_BYTES, _PASSAGE_BYTES = 300, 6, 40
 
 Keep = Callable[[int], bool]
@@ -54,7 +55,7 @@ class RankedIndex:
         texts: the texts, in the order in which they were added.
     """
 
-    def __init__(self, *, passage_size: int = 240) -> None:
+    def __init__(self, *, passage_size: int = 320) -> None:
         self._size = passage_size
         self.texts: list[str] = []
         self._text_of = array("I")
@@ -115,14 +116,15 @@ class RankedIndex:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
 
         Args:
-            query: words, or a question. What is in double quotes must occur exactly, but for case and white space. A
-                query none of whose words is indexed is looked for as it is written.
+            query: words, or a question. What is in double quotes must occur exactly, but for case and white space. One
+                or two words that are not indexed are looked for as they are written.
             keep: tells by a text's number whether it counts; None for all.
             limit: how many hits are returned at most.
         """
         words, phrases = split_query(query)
         scores = self._scores(content_terms(words))
-        if phrases or (words and not scores):
+        # No text holds a whole question as it is written, and going through all texts takes time.
+        if phrases or (words and not scores and len(words.split()) <= _FEW_WORDS):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
             text_of, kept = self._text_of, _Kept(keep)

@@ -138,7 +138,7 @@ def _described(index: HistoryIndex, part: Excerpt) -> dict[str, Any]:
         f"{'…' if part.start else ''}{text[part.start : part.end].strip()}{'…' if part.end < len(text) else ''}"
     )
     if part.end - part.start < len(text):
-        described["read"] = f"{len(text)} characters; read_event={entry.event_id!r} gives all"
+        described["read"] = f"{len(text)} characters in all; see read_event"
     return described
 
 

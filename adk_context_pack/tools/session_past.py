@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from google.adk.events.event import Event
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.live_events import live_events
-from adk_context_pack._adk.whole_session import SessionEvents, session_events
+from adk_context_pack._adk.whole_session import session_events
 from adk_context_pack.conversation.history_index import HistoryIndex
 from adk_context_pack.stores.byte_cache import ByteCache
 
@@ -39,13 +39,15 @@ class SessionPast(NamedTuple):
     Attributes:
         events: the events, oldest first.
         whole: whether these are all events of the session.
-        visible: the numbers of those that are live, and in the agent's own scope or in none.
+        scope: the isolated task (2.x) that the agent works on, or None.
+        live: the numbers of the events that no rewind has annulled.
         history: the index over all of them.
     """
 
     events: Sequence[Event]
     whole: bool
-    visible: set[int]
+    scope: str | None
+    live: Collection[int]
     history: HistoryIndex
 
     @classmethod
@@ -64,7 +66,8 @@ class SessionPast(NamedTuple):
             index = HistoryIndex(leaves_out)
         index.grow(loaded.events)
         _INDEXES.put(key, index, index.bytes)
-        return cls(loaded.events, loaded.whole, _visible(context, loaded), index)
+        scope = getattr(getattr(context, "_invocation_context", None), "isolation_scope", None)
+        return cls(loaded.events, loaded.whole, scope, _live(loaded.events, index), index)
 
     def number_of(self, event_id: str) -> int:
         """Returns the number of an event that may be seen.
@@ -73,8 +76,10 @@ class SessionPast(NamedTuple):
             LookupError: there is no such event; worded for a model.
         """
         for number, event in enumerate(self.events):
-            if event.id == event_id and number in self.visible:
-                return number
+            if event.id == event_id and number in self.live and event.actions.compaction is None:
+                if getattr(event, "isolation_scope", None) in {None, self.scope}:
+                    return number
+                break
         raise LookupError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
     def keep(self, wanted: Wanted) -> Callable[[int], bool]:
@@ -85,13 +90,14 @@ class SessionPast(NamedTuple):
         """
         before = self.number_of(wanted.before_event) if wanted.before_event else len(self.events)
         turn = wanted.turn if wanted.turn >= 0 else self.history.turns + 1 + wanted.turn
-        known, visible = self.history.entries, self.visible
+        known, live, scopes = self.history.entries, self.live, {None, self.scope}
 
         def keep(number: int) -> bool:
             entry = known[number]
             return (
-                entry.event in visible
-                and entry.event < before
+                entry.event < before
+                and entry.event in live
+                and entry.scope in scopes
                 and (not wanted.agent or entry.agent == wanted.agent)
                 and (not wanted.tool or entry.tool == wanted.tool)
                 and (not wanted.turn or entry.turn == turn)
@@ -100,14 +106,8 @@ class SessionPast(NamedTuple):
         return keep
 
 
-def _visible(context: ToolContext, loaded: SessionEvents) -> set[int]:
-    """Returns the numbers of the events that are live and in the agent's own scope, or in none."""
-    scope = getattr(getattr(context, "_invocation_context", None), "isolation_scope", None)
-    live = {id(event) for event in live_events(loaded.events)}
-    return {
-        number
-        for number, event in enumerate(loaded.events)
-        if id(event) in live
-        and event.actions.compaction is None
-        and getattr(event, "isolation_scope", None) in {None, scope}
-    }
+def _live(events: Sequence[Event], index: HistoryIndex) -> Collection[int]:
+    if not index.rewound:
+        return range(len(events))
+    live = {id(event) for event in live_events(events)}
+    return {number for number, event in enumerate(events) if id(event) in live}

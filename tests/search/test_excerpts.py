@@ -22,8 +22,14 @@ def shown(index, query, **settings):
 def test_a_hit_has_its_neighbours():
     """The sentence before and the one after are part of the excerpt; next to a text's end it is its neighbour's."""
     index = index_of("A one. B two. C three. D four. E five.", "F six.")
-    assert shown(index, "three", max_tokens=100) == (["B two. C three. D four. "], None)
-    assert shown(index, "five", max_tokens=100) == (["D four. E five.", "F six."], None)
+    assert shown(index, "three", max_tokens=24) == (["B two. C three. D four. "], None)
+    assert shown(index, "five", max_tokens=21) == (["D four. E five.", "F six."], None)
+
+
+def test_what_is_left_of_the_budget_goes_to_what_stands_around():
+    """Where all hits fit, passages further away are shown too, the nearer ones first."""
+    index = index_of("A one. B two. C three. D four. E five.", "F six.")
+    assert shown(index, "four", max_tokens=40) == (["B two. C three. D four. E five.", "F six."], None)
 
 
 def test_neighbours_that_may_not_be_seen_stay_out():
@@ -34,10 +40,9 @@ def test_neighbours_that_may_not_be_seen_stay_out():
 
 def test_the_budget_holds_and_says_where_to_go_on():
     """Hits that no longer fit are left, the first of them is told, and each part costs its overhead."""
-    index = index_of("x red one.", "y", "x red two.", "y", "x red three", "y")
-    parts, next_hit = shown(index, "red", max_tokens=24, neighbours=0)
-    assert len(parts) == next_hit == 2
-    assert shown(index, "red", max_tokens=24, neighbours=0, overhead=5)[1] == 1
+    index = index_of("x red one.", "no more yy", "x red two.", "no more yy", "x red three")
+    assert shown(index, "red", max_tokens=22) == (["no more yy", "x red three"], 1)
+    assert shown(index, "red", max_tokens=22, overhead=5) == (["x red three"], 1)
 
 
 def test_the_best_hit_is_shown_however_small_the_budget():
