@@ -71,5 +71,5 @@ def test_a_second_value_takes_the_place_of_the_first():
     cache = ByteCache(max_bytes=100)
     cache.get_or_make("other", lambda: ("O", 40))
     for value in ("one", "two"):
-        cache._put("key", value, 60)
+        cache.put("key", value, 60)
     assert [cache.get(key) for key in ("key", "other")] == ["two", "O"]
