@@ -1,19 +1,24 @@
-"""Columns as SQLite can hold them, so that comparing, sorting and adding up give what the values mean."""
+"""Turns columns into cells of SQLite, so that comparing, sorting and adding up give what the values mean."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from adk_context_pack._json import json_text
+from adk_context_pack.sql.number_columns import NUMBERS
+from adk_context_pack.sql.number_places import TextColumn
+from adk_context_pack.tables.column_facts import short_text
 from adk_context_pack.tables.column_kind import Reading, read_column
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.numbers import Number, plain
 
 EXACT = "TEXT COLLATE exact_number"
 """The type of a column whose numbers SQLite cannot hold: texts that are compared and added up as numbers."""
+WRITTEN = {"point": "TEXT COLLATE written_point", "comma": "TEXT COLLATE written_comma"}
+"""The types of a column of formatted numbers, such as `$1,250.00`: texts that are compared as numbers."""
 
 _INT64 = range(-(2**63), 2**63)
 # A float holds every integer up to here, and every decimal of up to 15 digits can be read back from one.
@@ -24,14 +29,16 @@ _NONE = frozenset((type(None),))
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """One column, ready to be inserted.
+    """Holds one column, ready to be inserted.
 
     Attributes:
         declared: its type in `CREATE TABLE`; empty for "as they come".
         values: what SQLite is given, one for each row.
         longest: characters of the longest text.
         note: what a reader of query results should know about it; empty where there is nothing.
-        overflows: whether the sum of the column may be beyond 64 bits, where SQLite's own `sum` gives up.
+        overflows: whether SQLite's own `sum` of the column may fail beyond 64 bits, or show binary noise in decimals.
+        numbers: a second column with the numbers that the texts of this one are; None where it needs none.
+        reason: why adding up the numbers would not be what a reader takes it for; empty where it would be.
     """
 
     declared: str
@@ -39,14 +46,51 @@ class Cells:
     longest: int = 0
     note: str = ""
     overflows: bool = False
+    numbers: Cells | None = None
+    reason: str = ""
+
+    @property
+    def needs_exact(self) -> bool:
+        """Whether the connection needs the collations and aggregates of `exact_sum`."""
+        return self.overflows or self.declared == EXACT or self.declared in WRITTEN.values()
+
+    @property
+    def is_text(self) -> bool:
+        """Whether SQLite would add up the digits in front of its texts."""
+        if self.numbers is not None or self.declared != "TEXT":
+            return self.numbers is not None
+        return not all(value is None or (type(value) is str and value.isdecimal()) for value in self.values)
+
+
+def named_cells(name: str, column: Column) -> list[tuple[str, Cells]]:
+    """Returns the cells of one column under its name, and behind them its numbers where its texts hide them.
+
+    Args:
+        name: the name that the column has in SQLite.
+        column: the column.
+    """
+    cells = cells_of(column)
+    return [(name, cells)] if cells.numbers is None else [(name, cells), (f"{name}{NUMBERS}", cells.numbers)]
+
+
+def text_columns(names: Sequence[str], cells: Sequence[Cells]) -> list[TextColumn]:
+    """Returns the columns of texts among the columns of a table, for `use_numbers`."""
+    found: list[TextColumn] = []
+    for place, (name, cell) in enumerate(zip(names, cells, strict=True)):
+        if cell.is_text:
+            numbers = names[place + 1] if cell.numbers is not None else ""
+            found.append(TextColumn(name=name, numbers=numbers, reason=cell.reason))
+    return found
 
 
 def cells_of(column: Column) -> Cells:
-    """The cells of one column.
+    """Returns the cells of one column.
 
     Integers and floats stay what they are, booleans become 1 and 0, NaN becomes NULL (SQLite has none), lists and
-    objects become JSON text. A column of numeric texts (the Google Ads API returns int64 as text) becomes numbers, so
-    that `ORDER BY` and `>` work; one with numbers beyond 64 bits or 15 decimal digits becomes exact texts.
+    objects become JSON text. Texts that are plain numbers (the Google Ads API returns int64 as text) become numbers,
+    so that `ORDER BY` and `>` work. Formatted numbers stay the texts that they are, are compared as numbers, and have
+    a second column of numbers. Numbers beyond 64 bits or 15 decimal digits become exact texts. In a column of numbers
+    or dates, words for "no value" (`N/A`) are NULL.
     """
     types = column.types - _NONE
     if types <= {int}:
@@ -56,13 +100,49 @@ def cells_of(column: Column) -> Cells:
     if types <= {int, float}:
         return _from_numbers(column.values, "")
     reading = read_column(column)
-    kind = reading.kind
-    if kind == "number":
-        return _mixed_numbers(column, reading)
+    if reading.kind == "number" or reading.texts.currencies:
+        return _read_numbers(column, reading)
     if types != {str}:
-        return _texts([_cell(value) for value in column.values], "TEXT" if kind == "identifier" else "")
+        declared = "TEXT" if reading.kind == "identifier" else ""
+        return _texts([_cell(value) for value in column.values], declared)
+    values: Sequence[Any] = column.values
+    if reading.kind == "date":
+        values = [None if reading.is_empty(value) else value for value in values]
     # With TEXT, `id = 123` finds the text '123'.
-    return _texts(column.values, "TEXT")
+    return _texts(values, "TEXT")
+
+
+def _read_numbers(column: Column, reading: Reading) -> Cells:
+    numbers = _from_numbers(reading.numbers(column.values), "")
+    texts = reading.texts
+    reason = _reason(reading)
+    note = _note_on_missing(column, reading)
+    if not texts.formatted and not reason:
+        return replace(numbers, note=note)
+    declared = "TEXT" if texts.currencies else WRITTEN[texts.style] if texts.formatted else ""
+    as_text = str if texts.formatted else _cell
+    values = [None if reading.is_empty(value) else as_text(_cell(value)) for value in column.values]
+    # SQLite keeps a declared type's conversions away from texts that are numbers, which only "" leaves as they are.
+    about = f"{column.name} is text as it was written, its numbers are in `{column.name}{NUMBERS}`"
+    parts = [about, f"it {reason}" if reason else "", note.partition(": ")[2]]
+    return replace(_texts(values, declared), note="; ".join(filter(None, parts)), numbers=numbers, reason=reason)
+
+
+def _reason(reading: Reading) -> str:
+    if reading.texts.currencies:
+        return f"holds amounts in {' and '.join(reading.texts.currencies)}, which do not add up"
+    if not reading.left_out:
+        return ""
+    cells = "cell that is not a number" if reading.left_out == 1 else "cells that are not numbers"
+    return f"also holds {reading.left_out} {cells}, such as {short_text(reading.example)!r}"
+
+
+def _note_on_missing(column: Column, reading: Reading) -> str:
+    words = sorted(filter(str.strip, reading.texts.missing))
+    unit = f"in {reading.unit}" if reading.unit else ""
+    nulls = f"{', '.join(map(repr, words[:3]))} are NULL" if words else ""
+    said = ", ".join(filter(None, [unit, reading.texts.note, nulls]))
+    return f"{column.name}: {said}" if said else ""
 
 
 def _integers(values: Sequence[Any]) -> Cells:
@@ -78,20 +158,6 @@ def _texts(values: Sequence[Any], declared: str) -> Cells:
     return Cells(declared, values, longest)
 
 
-def _mixed_numbers(column: Column, reading: Reading) -> Cells:
-    cells: list[Any] = []
-    texts = 0
-    for value in column.values:
-        number = reading.number(value)
-        if number is None and not reading.is_empty(value):
-            texts += 1
-            cells.append(_cell(value))
-        else:
-            cells.append(number)
-    note = f"{column.name} also holds {texts} values that are no numbers, kept as text" if texts else ""
-    return _from_numbers(cells, note)
-
-
 def _from_numbers(values: Sequence[Any], note: str) -> Cells:
     types = set(map(type, values))
     if Decimal in types and not all(_fits_float(value) for value in values if type(value) is Decimal):
@@ -105,7 +171,7 @@ def _from_numbers(values: Sequence[Any], note: str) -> Cells:
     if Decimal in types:
         values = [float(value) if type(value) is Decimal else value for value in values]
     # REAL makes a float of 3, so that 3 / 2 is 1.5 in every row; only integers that no float holds stay as they are.
-    return Cells("REAL" if largest <= _FLOAT_EXACT else "", values, note=note)
+    return Cells("REAL" if largest <= _FLOAT_EXACT else "", values, note=note, overflows=Decimal in types)
 
 
 def _exact(values: Sequence[Any], note: str) -> Cells:

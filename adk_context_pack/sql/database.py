@@ -11,6 +11,8 @@ from typing import Any
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
+from adk_context_pack.sql.number_columns import use_numbers
+from adk_context_pack.sql.number_places import TextColumn
 from adk_context_pack.sql.sql_names import quote, quote_dotted_names
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, names_in
 from adk_context_pack.tables.numbers import plain
@@ -59,6 +61,7 @@ class RowDatabase:
         self._connection.execute("PRAGMA temp_store = MEMORY")
         self._handles = [handle.lower() for handle in images]
         self._names = [name for image in images.values() for name in names_in(image.names)]
+        self._texts = dict(_texts(images))
         if any(image.names.exact for image in images.values()):
             install_exact_numbers(self._connection)
         for handle, image in images.items():
@@ -85,7 +88,8 @@ class RowDatabase:
         """
         self._guard.start(max_seconds)
         try:
-            cursor = self._connection.execute(quote_dotted_names(sql, self._names, self._handles))
+            numeric = use_numbers(sql, self._texts, self._handles)
+            cursor = self._connection.execute(quote_dotted_names(numeric, self._names, self._handles))
             columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")
@@ -114,6 +118,14 @@ class RowDatabase:
                 return None
             raise
         return count
+
+
+def _texts(images: Mapping[str, TableImage]) -> Iterator[tuple[str, list[TextColumn]]]:
+    """Yields every name of every table with its columns of texts; names of the first image come last and win."""
+    for handle, image in reversed(list(images.items())):
+        texts = {table: [TextColumn(**text) for text in found] for table, found in image.names.texts.items()}
+        yield from texts.items()
+        yield from ((name, texts.get("rows", [])) for name in (*image.names.views, handle))
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

@@ -1,13 +1,14 @@
-"""`sum`, `avg` and `total` for SQLite that add up numbers kept as text without rounding."""
+"""Gives SQLite a `sum`, `avg` and `total` that do not round, and an order of numbers that are kept as text."""
 
 from __future__ import annotations
 
 import sqlite3
 from decimal import Context, Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 from adk_context_pack.tables.column_kind import number_in
+from adk_context_pack.tables.number_text import Style, read_number
 from adk_context_pack.tables.numbers import Number, number_of
 
 _INT64 = range(-(2**63), 2**63)
@@ -17,14 +18,16 @@ _FLOAT_DIGITS = 15
 
 
 def install_exact_numbers(connection: sqlite3.Connection) -> None:
-    """Gives a connection the collation `exact_number` and aggregates that are exact for its texts."""
+    """Gives a connection collations for texts that are numbers, and aggregates that are exact for decimals."""
     connection.create_collation("exact_number", compare_numbers)
+    connection.create_collation("written_point", partial(_compare_written, "point"))
+    connection.create_collation("written_comma", partial(_compare_written, "comma"))
     for name, aggregate in (("sum", ExactSum), ("avg", ExactAverage), ("total", ExactTotal)):
         connection.create_window_function(name, 1, aggregate)
 
 
 def compare_numbers(left: str, right: str) -> int:
-    """Order of two texts by the numbers that they are; texts that are none come after all numbers."""
+    """Returns the order of two texts by the numbers that they are; texts that are none come after all numbers."""
     one, other = _sort_key(left), _sort_key(right)
     return (one > other) - (one < other)
 
@@ -35,14 +38,30 @@ def _sort_key(text: str) -> tuple[int, Any]:
     return (1, text) if number is None else (0, number)
 
 
+def _compare_written(style: Style, left: str, right: str) -> int:
+    one, other = _written_key(style, left), _written_key(style, right)
+    return (one > other) - (one < other)
+
+
+@lru_cache(maxsize=8192)
+def _written_key(style: Style, text: str) -> tuple[int, Any]:
+    written = read_number(text)
+    number = written.value(style) if written else None
+    return (1, text) if number is None else (0, number)
+
+
 class ExactSum:
-    """SQLite's window function protocol: step and inverse add and remove a row, value and finalize say the sum."""
+    """Adds up cells by SQLite's protocol for window functions: step adds a row, inverse takes it out again.
+
+    A float counts as the decimal that it is written as, so that 0.1 and 0.2 are 0.3.
+    """
 
     empty: ClassVar[Any] = None
 
     def __init__(self) -> None:
         self._total: Any = Decimal(0)
         self._count = 0
+        self._has_floats = False
 
     def step(self, value: Any) -> None:
         """Adds one cell; NULL does not count, a text that is no number counts as 0, as SQLite has it."""
@@ -54,7 +73,7 @@ class ExactSum:
 
     def value(self) -> Any:
         """What the aggregate is now."""
-        return _as_cell(self._total) if self._count else self.empty
+        return _as_cell(self._total, as_float=self._has_floats) if self._count else self.empty
 
     def finalize(self) -> Any:
         """What the aggregate is in the end."""
@@ -65,8 +84,13 @@ class ExactSum:
             return
         self._count += sign
         number = as_number(value)
-        if number is not None:
-            self._total = _ADDING.add(self._total, _ADDING.multiply(Decimal(number), Decimal(sign)))
+        if number is None:
+            return
+        if isinstance(number, float):
+            self._has_floats = True
+            number = Decimal(repr(number))
+        exact = Decimal(number)
+        self._total = _ADDING.add(self._total, exact if sign > 0 else exact.copy_negate())
 
 
 class ExactTotal(ExactSum):
@@ -83,9 +107,11 @@ class ExactAverage(ExactSum):
         return float(self._total / self._count) if self._count else None
 
 
-def _as_cell(total: Decimal) -> Any:
+def _as_cell(total: Decimal, *, as_float: bool) -> Any:
     if not total.is_finite():
         return str(total)
+    if as_float:
+        return float(total)
     if total == total.to_integral_value(_EVEN, _ADDING):
         return int(total) if int(total) in _INT64 else str(int(total))
     return float(total) if len(total.as_tuple().digits) <= _FLOAT_DIGITS else str(total)

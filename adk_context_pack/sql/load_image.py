@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
-from adk_context_pack.sql.cells import EXACT, Cells, cells_of, without_surrogates
+from adk_context_pack.sql.cells import EXACT, Cells, named_cells, text_columns, without_surrogates
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.sql_names import quote
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
@@ -54,20 +55,31 @@ class _Loader:
             if len(names) == SQLITE_COLUMNS:
                 self._names.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")
                 break
-            names.append(_unique(_clean(column.name), names))
-            cells.append(cells_of(column))
+            unique = self._unique_name(column.name, names)
             if column.types & _NESTED:
-                self._names.nested.append(names[-1])
+                self._names.nested.append(unique)
+            for name, cell in named_cells(unique, column):
+                names.append(_unique(name, names))
+                cells.append(cell)
         if not cells:
             names, cells = ["value"], [Cells("", ())]
         self._describe(names, cells)
         self._names.tables[table] = names
+        self._names.texts[table] = [asdict(text) for text in text_columns(names, cells)]
         self._create(table, names, cells)
+
+    def _unique_name(self, name: str, names: list[str]) -> str:
+        clean = _clean(name)
+        unique = _unique(clean, names)
+        if unique != clean:
+            first = next(other for other in names if other.lower() == clean.lower())
+            self._names.notes.append(f"{one_line(clean)} is `{one_line(unique)}` here, beside {one_line(first)}")
+        return unique
 
     def _describe(self, names: list[str], cells: list[Cells]) -> None:
         described = self._names
         exact = [name for name, cell in zip(names, cells, strict=True) if cell.declared == EXACT]
-        if exact or any(cell.overflows for cell in cells):
+        if any(cell.needs_exact for cell in cells):
             described.exact = True
             install_exact_numbers(self._connection)
         if exact:

@@ -292,8 +292,10 @@ async def test_small_tables_weigh_as_much_as_they_take(monkeypatch):
 
 async def test_notes_on_the_rows_stand_in_each_answer():
     """What a reader of the rows should know, such as texts among numbers, comes with the answer."""
-    (reply,) = await ask([{"x": value} for value in ("1", "2", "3", "odd")], "SELECT sum(x) FROM rows")
-    assert reply["notes"] == ["x also holds 1 values that are no numbers, kept as text"]
+    (reply,) = await ask([{"x": value} for value in ("1", "2", "3", "odd")], 'SELECT sum("x#") FROM rows')
+    assert reply["notes"] == [
+        "x is text as it was written, its numbers are in `x#`; it also holds 1 cell that is not a number, such as 'odd'"
+    ]
 
 
 async def test_an_ambiguous_column_is_answered_with_the_tables():

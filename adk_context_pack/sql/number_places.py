@@ -1,0 +1,203 @@
+"""Finds the places of a statement where a number is meant, by the signs and functions around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from adk_context_pack.errors import QueryError
+
+_ADDING = frozenset({"SUM", "AVG", "TOTAL"})
+_NUMERIC = _ADDING | {
+    *("ABS", "ACOS", "ASIN", "ATAN", "CEIL", "CEILING", "COS", "DEGREES", "EXP", "FLOOR", "LN", "LOG", "LOG10", "LOG2"),
+    *("MOD", "POW", "POWER", "RADIANS", "ROUND", "SIGN", "SIN", "SQRT", "TAN", "TRUNC"),
+}
+_EXTREMES = frozenset({"MAX", "MIN"})
+_CHOICES = frozenset({"COALESCE", "IFNULL", "IIF", "NULLIF"})
+# fmt: off
+_KEYWORDS = frozenset(
+    (
+        "ALL", "AND", "AS", "ASC", "BETWEEN", "BY", "CASE", "COLLATE", "CROSS", "DESC", "DISTINCT", "ELSE",
+        "END", "ESCAPE", "EXCEPT", "EXISTS", "FILTER", "FROM", "GLOB", "GROUP", "HAVING", "IN", "INNER",
+        "INTERSECT", "IS", "ISNULL", "JOIN", "LEFT", "LIKE", "LIMIT", "NATURAL", "NOT", "NOTNULL", "NULL",
+        "NULLS", "OFFSET", "ON", "OR", "ORDER", "OUTER", "OVER", "PARTITION", "RIGHT", "ROWS", "SELECT",
+        "THEN", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WINDOW", "WITH"
+    )
+)
+# fmt: on
+_ARITHMETIC = frozenset("+-*/%&~")
+_COMPARING = frozenset("=<>!")
+_NUMBER_TYPES = ("INT", "REAL", "NUM", "DEC", "FLOA", "DOUB", "BIGI")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextColumn:
+    """A column of texts, and what to know before adding them up.
+
+    Attributes:
+        name: the column.
+        numbers: the column with its numbers; empty where it has none.
+        reason: why a sum of it would not be what a reader takes it for; empty where it would be.
+    """
+
+    name: str
+    numbers: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A token that is not blank, or the dotted name of a column of texts."""
+
+    text: str
+    word: str
+    kind: str
+    first: int
+    last: int
+    column: TextColumn | None = None
+
+
+class NumberPlaces:
+    """The items of a statement, with what encloses each of them."""
+
+    def __init__(self, items: list[Item]) -> None:
+        self._items = items
+        self._opener = [-1] * len(items)
+        self._closer: dict[int, int] = {}
+        opened: list[int] = []
+        for index, item in enumerate(items):
+            if item.text == ")" and opened:
+                self._closer[opened.pop()] = index
+            self._opener[index] = opened[-1] if opened else -1
+            if item.text == "(":
+                opened.append(index)
+        words = [item.word for item in items]
+        self._is_simple = words.count("SELECT") <= 1 and "ORDER" not in words and "HAVING" not in words
+
+    def as_numbers(self) -> Iterator[Item]:
+        """Yields the columns that stand where a number is meant."""
+        kept: dict[str, TextColumn] = {}
+        for index, item in enumerate(self._items):
+            if item.column is None or self._word(index + 1) == "(" or self._word(index - 1) == "AS":
+                continue
+            if self._is_number(index, item.column):
+                yield item
+            elif alias := self._alias(index):
+                kept[alias] = item.column
+        self._refuse_aliases(kept)
+
+    def _refuse_aliases(self, kept: Mapping[str, TextColumn]) -> None:
+        for index, item in enumerate(self._items):
+            column = kept.get(item.text.strip('"`[]').lower())
+            if column is None or item.column is not None or self._word(index - 1) in {"AS", ")"}:
+                continue
+            if column.numbers and self._is_number(index, column):
+                raise QueryError(
+                    f"{item.text} is text here: write {_shown(column.numbers)} AS {item.text} for its numbers."
+                )
+
+    def _alias(self, index: int) -> str:
+        after = self._item(index + 1)
+        if after is not None and after.word == "AS":
+            after = self._item(index + 2)
+        if after is None or after.kind not in {"name", "quoted"} or after.word in _KEYWORDS:
+            return ""
+        return after.text.strip('"`[]').lower()
+
+    def _is_number(self, index: int, column: TextColumn) -> bool:
+        """Whether the expression at `index` stands where a number is meant."""
+        beside = self._beside(index, index)
+        if beside:
+            return self._is_calculated(column, beside)
+        opener = self._opener[index]
+        while opener >= 0:
+            function = self._word(opener - 1)
+            if function in _ADDING or (function in _EXTREMES and column.reason):
+                self._refuse(function.lower(), column)
+                return True
+            if function in _NUMERIC:
+                return self._is_calculated(column, "number")
+            if function == "CAST":
+                return self._casts_to_number(opener) and bool(column.numbers)
+            if function in _CHOICES and self._has_number(opener):
+                return bool(column.numbers)
+            is_name = self._kind(opener - 1) == "name" and function not in _KEYWORDS
+            if is_name and function not in _EXTREMES | _CHOICES:
+                return False
+            beside = self._beside(opener - 1 if is_name else opener, self._closer.get(opener, len(self._items)))
+            if beside:
+                return self._is_calculated(column, beside)
+            if function in _EXTREMES and not self._is_simple:
+                return bool(column.numbers)
+            opener = self._opener[opener]
+        return False
+
+    def _is_calculated(self, column: TextColumn, beside: str) -> bool:
+        if beside == "number" and not column.numbers:
+            raise QueryError(f"{_shown(column.name)} holds texts, and texts are not calculated with.")
+        return beside != "text" and bool(column.numbers)
+
+    def _refuse(self, function: str, column: TextColumn) -> None:
+        if not column.numbers:
+            raise QueryError(f"{function} needs numbers, and {_shown(column.name)} holds texts.")
+        if column.reason:
+            numbers = _shown(column.numbers)
+            raise QueryError(
+                f"{_shown(column.name)} {column.reason}. Write {function}({numbers}) to use its numbers alone."
+            )
+
+    def _beside(self, first: int, last: int) -> str:
+        """Says whether the signs beside an expression calculate with it, compare it with a number, or take its text."""
+        sides = ((last + 1, self._after(last + 1)), (first - 1, self._before(first - 1)))
+        for place, other in sides:
+            if (sign := self._item(place)) is None:
+                continue
+            if sign.text in _ARITHMETIC and not self._is_star(sign):
+                return "number"
+            if (sign.text in _COMPARING or sign.word == "BETWEEN") and other is not None:
+                return "compared" if self._compares_numbers(other) else "text"
+            if sign.word in {"LIKE", "GLOB", "IN", "IS", "COLLATE"} or sign.text == "|":
+                return "text"
+        return ""
+
+    def _compares_numbers(self, other: Item) -> bool:
+        is_call = other.kind == "name" and self._word(self._items.index(other) + 1) == "("
+        return other.kind != "text" and other.text not in {"(", ")"} and not is_call
+
+    def _is_star(self, sign: Item) -> bool:
+        return sign.text == "*" and self._word(self._items.index(sign) - 1) in {"SELECT", ",", "(", "."}
+
+    def _after(self, index: int) -> Item | None:
+        while (item := self._item(index)) is not None and (item.text in _COMPARING or item.word == "BETWEEN"):
+            index += 1
+        return item
+
+    def _before(self, index: int) -> Item | None:
+        while (item := self._item(index)) is not None and item.text in _COMPARING:
+            index -= 1
+        return item
+
+    def _casts_to_number(self, opener: int) -> bool:
+        closer = self._closer.get(opener, len(self._items))
+        names = [item.word for item in self._items[opener:closer]]
+        target = names[names.index("AS") + 1 : names.index("AS") + 2] if "AS" in names else []
+        return bool(target) and target[0].startswith(_NUMBER_TYPES)
+
+    def _has_number(self, opener: int) -> bool:
+        inside = range(opener + 1, self._closer.get(opener, len(self._items)))
+        return any(self._items[place].kind == "number" and self._opener[place] == opener for place in inside)
+
+    def _item(self, index: int) -> Item | None:
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def _word(self, index: int) -> str:
+        item = self._item(index)
+        return item.word if item else ""
+
+    def _kind(self, index: int) -> str:
+        item = self._item(index)
+        return item.kind if item else ""
+
+
+def _shown(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,166 @@
+"""Texts that are numbers keep their text in every answer, and are never added up by the digits in front."""
+
+import random
+from decimal import Decimal
+
+import pytest
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.load_image import image_of
+from adk_context_pack.sql.number_columns import use_numbers
+from adk_context_pack.sql.number_places import TextColumn
+from adk_context_pack.tables.columns import iter_columns
+
+PRICES = ["$950", "$870", "$640", "$1,250", "$12,480", "N/A"]
+ROWS = [
+    {"c": name, "price": price, "n": n, "odd": odd, "mix": mix, "version": version, "cents": cents}
+    for name, price, n, odd, mix, version, cents in zip(
+        "abcdef",
+        PRICES,
+        ["1", "2", "N/A", "4", "5", "6"],
+        ["1", "2", "abc", "4", "5", "6"],
+        ["$5", "€7", "$1", "$1", "$1", "$1"],
+        ["3.10", "3.1", "3.9", "3.11", "3.1", "3.2"],
+        ["0.10", "0.20", "0.30", "0.10", "0.20", "0.30"],
+        strict=True,
+    )
+]
+
+
+def ask(sql, rows=ROWS):
+    images = {"2abcdefghjk": image_of({"rows": iter_columns(rows)})}
+    return RowDatabase(images).query(sql, max_rows=100, max_seconds=5).rows
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("sum(price)", 16190),
+        ("avg(price)", 3238.0),
+        ("total(r.price)", 16190),
+        ("max(price) - min(price)", 11840),
+        ("sum(price * n)", 70090),
+        ("sum(CASE WHEN c = 'a' THEN price ELSE 0 END)", 950),
+        ("round(avg(price) / 2, 1)", 1619.0),
+        ("max(CAST(price AS REAL))", 12480.0),
+        ("sum(coalesce(price, 0))", 16190),
+        ("sum(CASE WHEN price = '$950' THEN 1 ELSE 0 END)", 1),
+        ("sum(price > 900)", 3),
+        ("count(price)", 5),
+        ("max(price)", "$12,480"),
+        ("min(price)", "$640"),
+        ("group_concat(price, ' ')", "$950 $870 $640 $1,250 $12,480"),
+        ("length(max(price))", 7),
+        ('sum("price#")', 16190),
+        ("sum(cents)", 1.2),
+        ("avg(n)", 3.6),
+    ],
+)
+def test_expressions(said, value):
+    """Sums and calculations use the numbers, and whatever shows a cell shows its text."""
+    assert ask(f"SELECT {said} FROM rows r") == [[value]]
+
+
+@pytest.mark.parametrize(
+    ("sql", "values"),
+    [
+        ("SELECT price FROM rows WHERE price > 900 ORDER BY price DESC", ["$12,480", "$1,250", "$950"]),
+        ("SELECT c FROM rows WHERE price = '$1,250'", ["d"]),
+        ("SELECT c FROM rows WHERE price = 1250", ["d"]),
+        ("SELECT c FROM rows WHERE 1000 < r.price", ["d", "e"]),
+        ("SELECT c FROM rows WHERE price LIKE '$1%'", ["d", "e"]),
+        ("SELECT c FROM rows WHERE price IN ('$640', '$870')", ["b", "c"]),
+        ("SELECT c FROM rows WHERE price BETWEEN 800 AND 1000", ["a", "b"]),
+        ("SELECT c FROM rows WHERE price IS NULL", ["f"]),
+        ("SELECT c FROM rows WHERE price > (SELECT avg(price) FROM rows)", ["e"]),
+        ("SELECT c FROM rows WHERE price = (SELECT max(price) FROM rows)", ["e"]),
+        ("SELECT c FROM rows WHERE odd > 3", ["d", "e", "f"]),
+        ("SELECT version FROM rows GROUP BY version ORDER BY version", ["3.1", "3.10", "3.11", "3.2", "3.9"]),
+        ("SELECT price AS p FROM rows WHERE p IS NOT NULL ORDER BY p LIMIT 2", ["$640", "$870"]),
+        ("SELECT max(price) AS m FROM rows GROUP BY c HAVING m > 1000 ORDER BY m DESC", [12480, 1250]),
+        ("SELECT sum(price) OVER (ORDER BY c) FROM rows", [950, 1820, 2460, 3710, 16190, 16190]),
+    ],
+)
+def test_rows(sql, values):
+    """Conditions and orders go by the numbers, and the cells of an answer are the texts."""
+    assert [row[0] for row in ask(sql.replace("FROM rows", "FROM rows r", 1))] == values
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("sum(odd)", """also holds 1 cell that is not a number, such as 'abc'. Write sum("odd#")"""),
+        ("max(odd)", 'Write max("odd#")'),
+        ("sum(mix)", """holds amounts in $ and €, which do not add up. Write sum("mix#")"""),
+        ("sum(version)", "holds texts"),
+        ("version * 2", "not calculated with"),
+        ("avg(c)", "holds texts"),
+    ],
+)
+def test_what_cannot_be_added_up(said, message):
+    """A sum that would leave cells out or add up names is an error that names the column and the way to its numbers."""
+    with pytest.raises(QueryError) as caught:
+        ask(f"SELECT {said} FROM rows")
+    assert message in str(caught.value)
+
+
+def test_an_alias_does_not_hide_a_text():
+    """A text under another name is not calculated with either."""
+    with pytest.raises(QueryError, match='write "price#" AS p'):
+        ask("SELECT p * 2 FROM (SELECT price AS p FROM rows)")
+
+
+@pytest.mark.parametrize(
+    ("sql", "written"),
+    [
+        ("SELECT sum(m.cost) FROM rows", "SELECT sum(`m.cost#`) FROM rows"),
+        ('SELECT sum(r."m.cost") FROM rows r', "SELECT sum(r.`m.cost#`) FROM rows r"),
+        (
+            "SELECT m.cost + 1, 'm.cost + 1' FROM rows -- m.cost",
+            "SELECT `m.cost#` + 1, 'm.cost + 1' FROM rows -- m.cost",
+        ),
+        ("SELECT m.cost FROM other", "SELECT m.cost FROM other"),
+        ("SELECT count(*), m.cost FROM rows", "SELECT count(*), m.cost FROM rows"),
+    ],
+)
+def test_rewriting(sql, written):
+    """Only the names of columns of texts change, behind an alias too, and never within texts and comments."""
+    assert use_numbers(sql, {"rows": [TextColumn(name="m.cost", numbers="m.cost#")], "other": []}) == written
+
+
+FORMATS = [
+    lambda value: f"{value:,}",
+    lambda value: f"${value:,}" if value >= 0 else f"(${-value:,})",
+    lambda value: f"{value} EUR",
+    lambda value: f"  {value}  ",
+    lambda value: f"{value:,}".translate(str.maketrans(",.", ".,")),
+    str,
+    lambda value: f"{value}%",
+]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_generated_columns_agree_with_decimal(seed):
+    """Sums, means, orders and conditions over generated columns are those of `decimal`, and cells are their texts."""
+    made = random.Random(seed)
+    write = made.choice(FORMATS)
+    values = [Decimal(made.randint(-(10**6), 10**8)).scaleb(-2) for _ in range(made.randint(4, 60))]
+    cells = [write(value) if made.random() < 0.9 or not index else made.choice(["N/A", "", "--", None])
+             for index, value in enumerate(values)]  # fmt: skip
+    known = {cell: value for cell, value in zip(cells, values, strict=True) if cell not in ("N/A", "", "--", None)}
+    present = [known[cell] for cell in cells if cell in known]
+    rows = [{"x": cell, "k": index % 3} for index, cell in enumerate(cells)]
+    ((total, count, mean, nulls),) = ask("SELECT sum(x), count(x), avg(x), sum(x IS NULL) FROM rows", rows)
+    assert Decimal(str(total)) == sum(present)
+    assert (count, nulls) == (len(present), len(cells) - len(present))
+    assert mean == pytest.approx(float(sum(present) / len(present)), rel=1e-12)
+    limit = made.choice(present)
+    ((above,),) = ask(f"SELECT count(*) FROM rows WHERE x > {limit}", rows)
+    assert above == sum(value > limit for value in present)
+    ordered = [row[0] for row in ask("SELECT x FROM rows WHERE x IS NOT NULL ORDER BY x", rows)]
+    assert [known[str(cell)] if str(cell) in known else Decimal(str(cell)) for cell in ordered] == sorted(present)
+    groups = dict(ask("SELECT k, sum(x) FROM rows GROUP BY k", rows))
+    for k, found in groups.items():
+        mine = [known[cell] for cell in cells[k::3] if cell in known]
+        assert (found is None) if not mine else Decimal(str(found)) == sum(mine)
