@@ -1,4 +1,4 @@
-"""`adk-context-pack replay`: what would the pack save on these recorded sessions?"""
+"""Runs `adk-context-pack replay`: what would the pack save on these recorded sessions?"""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from typing import TextIO
 
 from adk_context_pack.errors import RecordingError, SettingError
 from adk_context_pack.replay.load import load_counter, load_passes
-from adk_context_pack.replay.recordings import Recording, open_recording, sessions_in
+from adk_context_pack.replay.recordings import Recording, files_in, open_recording, sessions_in
 from adk_context_pack.replay.replayer import CAPS, Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import Prices, ReplaySums, replay_text
+from adk_context_pack.replay.sums import Prices, ReplaySums
+from adk_context_pack.replay.tables import Screen, replay_text
 from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.report_log import ReportLog
@@ -69,7 +70,10 @@ class Progress:
 
 
 OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
-"""The exit codes. An exceeded budget takes precedence over unreadable input. 64 is EX_USAGE of sysexits."""
+"""The exit codes, an exceeded budget first, then a budget of an unknown agent, then unreadable input.
+
+64 is EX_USAGE of sysexits.
+"""
 
 _MAX_HTML_CALLS = 500
 
@@ -94,7 +98,7 @@ def run_replay(options: argparse.Namespace, out: TextIO | None = None, err: Text
     with _quiet_adk():
         run.replay(options.sessions)
     sums = run.sums
-    out.write(json.dumps(sums.to_dict(), indent=1) + "\n" if options.json else replay_text(sums) + "\n")
+    out.write(json.dumps(sums.to_dict(), indent=1) + "\n" if options.json else replay_text(sums, Screen.of(out)) + "\n")
     if options.html:
         run.write_page(options.html)
     return run.verdict()
@@ -134,7 +138,7 @@ class _Run:
 
     def replay(self, names: Iterable[str]) -> None:
         """Replays all sessions of the recordings that are named, one session at a time."""
-        recordings = [found for name in names if (found := self._opened(name)) is not None]
+        recordings = [found for name in names for found in self._opened(name)]
         counts = [recording.count() for recording in recordings]
         self._progress.total = None if None in counts else sum(count or 0 for count in counts)
         try:
@@ -160,10 +164,15 @@ class _Run:
         """Returns the exit code, and prints a line for each request over its budget."""
         sums = self.sums
         self._err.writelines(f"{line}\n" for line in sums.over_budget)
-        unknown = [agent for agent in sums.budgets if agent != "*" and agent not in sums.agents]
-        self._err.writelines(f"--max-tokens {agent}: no call of this agent in these sessions\n" for agent in unknown)
+        unknown = sums.unknown_agents()
+        known = ", ".join(sums.agents) or "none"
+        self._err.writelines(
+            f"--max-tokens {agent}: no call of this agent in these sessions (agents: {known})\n" for agent in unknown
+        )
         if sums.over_budget:
             return OVER_BUDGET
+        if unknown:
+            return MISUSED
         return UNREADABLE if sums.problems else OK
 
     def _replay_one(self, session: RecordedSession) -> None:
@@ -181,12 +190,12 @@ class _Run:
             text = f"{session.source}: session {session.id}: ADK cannot rebuild {refused} of its requests"
             self._problem(RecordingError(text))
 
-    def _opened(self, name: str) -> Recording | None:
+    def _opened(self, name: str) -> list[Recording]:
         try:
-            return open_recording(name)
+            return [open_recording(found) for found in files_in(name)]
         except RecordingError as error:
             self._problem(error)
-            return None
+            return []
 
     def _problem(self, error: RecordingError) -> None:
         self._progress.end()

@@ -9,8 +9,8 @@ from adk_context_pack.replay.command import run_replay
 _DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
 tool results over it, and prints tokens and cost without the pack and with it. Only reads. Exit code: 0 all well, 1 a
 request exceeds its agent's budget, 2 some input could not be read, 64 an option that cannot work."""
-_SESSIONS = """a SQLite file of an ADK session service, a database URL, a session as JSON as adk web exports it, or an
-eval set"""
+_SESSIONS = """a SQLite file of an ADK session service, a database URL, a session as JSON as adk web exports it, an eval
+set, or a folder of such files"""
 _BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; * stands for every other agent;
 may be repeated"""
 

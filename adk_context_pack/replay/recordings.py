@@ -1,4 +1,4 @@
-"""Which kind of recording a word on the command line names."""
+"""Opens the recordings that the command line names."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from adk_context_pack.errors import RecordingError
 from adk_context_pack.replay.database_recording import MAGIC, DatabaseRecording, Found, SqliteRecording
 from adk_context_pack.replay.json_recording import JsonRecording
 
+_SUFFIXES = (".json", ".db", ".sqlite", ".sqlite3")
+"""The endings of files that `adk web` and ADK's session services write."""
+
 
 class Recording(Protocol):
     """Something that holds sessions."""
@@ -20,6 +23,20 @@ class Recording(Protocol):
 
     def count(self) -> int | None:
         """Returns the number of sessions, or None if counting would mean reading them."""
+
+
+def files_in(name: str) -> list[str]:
+    """Returns the files below a folder that may hold sessions, or `name` itself if it is not a folder.
+
+    Raises:
+        RecordingError: the folder holds no such file.
+    """
+    if "://" in name or not Path(name).is_dir():
+        return [name]
+    found = sorted(str(path) for path in Path(name).rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+    if not found:
+        raise RecordingError(f"{name}: no recorded sessions in this folder ({', '.join(_SUFFIXES)})")
+    return found
 
 
 def open_recording(name: str) -> Recording:

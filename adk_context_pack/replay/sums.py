@@ -1,19 +1,17 @@
-"""What a replay adds up: tokens and cost without and with the pack, for each agent, pass and session."""
+"""Adds up tokens and cost without and with the pack, for each agent, pass and session."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from adk_context_pack.replay.replayer import Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.reports.text_table import share, table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prices:
-    """What input tokens cost, for a million of them, in any currency.
+    """The prices of a million input tokens, in any currency.
 
     Args:
         input: a token that the provider has to read.
@@ -33,14 +31,14 @@ class Sum:
     """Some calls added up.
 
     Attributes:
-        calls: how many model calls.
-        tokens_without: tokens of their requests as ADK had built them.
-        tokens_with: tokens of their requests with the pack.
-        cost_without: what the former cost, cached prefixes considered.
-        cost_with: what the latter cost.
-        largest_without: the largest of the former.
-        largest_with: the largest of the latter.
-        prompt_tokens: what the provider counted when the sessions were recorded.
+        calls: the number of model calls.
+        tokens_without: the tokens of their requests as ADK had built them.
+        tokens_with: the tokens of their requests with the pack.
+        cost_without: the cost of the requests as ADK had built them, cached prefixes considered.
+        cost_with: the cost of the requests with the pack.
+        largest_without: the tokens of the largest request as ADK had built it.
+        largest_with: the tokens of the largest request with the pack.
+        prompt_tokens: the provider's own count when the sessions were recorded.
     """
 
     calls: int = 0
@@ -116,8 +114,12 @@ class ReplaySums:
                 f" {of_session.calls} of session {report.session_id}"
             )
 
+    def unknown_agents(self) -> list[str]:
+        """Returns the agents with a budget that made no call in the sessions."""
+        return [agent for agent in self.budgets if agent != "*" and agent not in self.agents]
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values."""
+        """Returns everything as plain JSON values."""
         sessions = [
             {"id": named.id, "app_name": named.app_name, "user_id": named.user_id, "source": named.source}
             | entry.to_dict()
@@ -132,71 +134,3 @@ class ReplaySums:
             "over_budget": self.over_budget,
             "problems": self.problems,
         }
-
-
-_MAX_SESSIONS = 30
-
-
-def replay_text(sums: ReplaySums) -> str:
-    """Returns the sums as tables: each agent, the savings of each pass, each session."""
-    total = sums.total
-    change = _change(total.tokens_without, total.tokens_with)
-    lines = [
-        f"{total.calls:,} model calls in {len(sums.sessions):,} sessions",
-        f"{total.tokens_without:,} tokens without the pack, {total.tokens_with:,} with it ({change})",
-        "",
-        *_sums("agent", sums.agents),
-        "",
-        *_passes(sums),
-        "",
-        *_sessions(sums),
-        "",
-        f"Cost: {sums.prices.input:g} for a million input tokens, {sums.prices.cached:g} for a million cached ones;",
-        "cached, at best, is what stands at the beginning of the agent's previous request as well.",
-        "Instructions and tool declarations are not in a session: they come on top, the same without and with.",
-    ]
-    if total.prompt_tokens:
-        lines.append(f"When this was recorded the providers counted {total.prompt_tokens:,} prompt tokens in all.")
-    return "\n".join(lines)
-
-
-def _sums(kind: str, entries: Mapping[str, Sum]) -> Iterable[str]:
-    rows: list[tuple[str, ...]] = [
-        (kind, "calls", "without", "with", "change", "", "largest with", "cost without", "cost with")
-    ]
-    rows += [_row(name, entry) for name, entry in entries.items()]
-    return table(rows)
-
-
-def _row(name: str, entry: Sum) -> tuple[str, ...]:
-    return (
-        name,
-        f"{entry.calls:,}",
-        f"{entry.tokens_without:,}",
-        f"{entry.tokens_with:,}",
-        _change(entry.tokens_without, entry.tokens_with),
-        "",
-        f"{entry.largest_with:,}",
-        f"{entry.cost_without:.6f}",
-        f"{entry.cost_with:.6f}",
-    )
-
-
-def _passes(sums: ReplaySums) -> Iterator[str]:
-    rows: list[tuple[str, ...]] = [("pass", "tokens taken away", "of all")]
-    whole = sums.total.tokens_without
-    rows += [(name, f"{saved:,}", share(saved, whole)) for name, saved in sums.passes.items()]
-    yield from table(rows)
-
-
-def _sessions(sums: ReplaySums) -> Iterator[str]:
-    largest = sorted(sums.sessions, key=lambda entry: -entry[1].tokens_without)
-    names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
-    yield from _sums("session", names)
-    if len(largest) > _MAX_SESSIONS:
-        yield f"… and {len(largest) - _MAX_SESSIONS:,} smaller sessions; --json has them all"
-
-
-def _change(before: int, after: int) -> str:
-    change = round(100 * (after - before) / before) if before else 0
-    return f"{change:+d} %" if change else "0 %"

@@ -79,7 +79,7 @@ async def test_prints_tables(tmp_path, capsys):
         "writer ",
         "cast_narrative",
         "session (",
-        "not in a session",
+        "A session holds neither instructions nor tool declarations.",
     ):
         assert wanted in out
 
@@ -134,7 +134,8 @@ async def test_a_budget_fails_the_command(tmp_path, capsys):
     assert run(capsys, path, "--max-tokens", "*=100000")[0] == 0
     assert run(capsys, path, "--max-tokens", "*=10")[0] == 1
     code, _, err = run(capsys, path, "--max-tokens", "nobody=10")
-    assert (code, err) == (0, "--max-tokens nobody: no call of this agent in these sessions\n")
+    assert code == 64
+    assert err == "--max-tokens nobody: no call of this agent in these sessions (agents: scout, writer)\n"
 
 
 async def test_broken_files_get_a_line_and_the_rest_goes_on(tmp_path, capsys):
@@ -252,13 +253,27 @@ async def test_a_page_of_more_calls_than_it_holds_says_so(tmp_path, capsys, monk
 
 async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
     """The table shows the largest sessions and says how many there are beside them."""
-    monkeypatch.setattr("adk_context_pack.replay.sums._MAX_SESSIONS", 1)
+    monkeypatch.setattr("adk_context_pack.replay.tables._MAX_SESSIONS", 1)
     path = await recorded(tmp_path, "sqlite", name="large", turns=3)
     await recorded(tmp_path, "sqlite", name="small", turns=1)
     _, out, _ = run(capsys, path)
     assert "large (" in out
     assert "small (" not in out
-    assert "… and 1 smaller sessions; --json has them all" in out
+    assert "… and 1 smaller sessions. --json has them all." in out
+
+
+async def test_a_folder_is_read_whole(tmp_path, capsys):
+    """A folder gives every session below it, and a folder without any is named with what was looked for."""
+    (tmp_path / "deep" / "deeper").mkdir(parents=True)
+    await recorded(tmp_path / "deep")
+    await recorded(tmp_path / "deep" / "deeper", "sqlite", name="second")
+    (tmp_path / "notes.md").write_text("not a session", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    code, out, err = run(capsys, tmp_path, "--json")
+    assert (code, json.loads(out)["calls"], err) == (0, 10, "")
+    code, out, err = run(capsys, tmp_path / "empty")
+    assert (code, out) == (2, "no model calls found\n")
+    assert err == f"{tmp_path / 'empty'}: no recorded sessions in this folder (.json, .db, .sqlite, .sqlite3)\n"
 
 
 def test_a_recording_without_figures_names_none(tmp_path, capsys):
