@@ -1,8 +1,12 @@
-"""Full results as JSON text, exact for everything that JSON can hold and settled for what it cannot."""
+"""Full results as JSON: exact, written in pieces that let other threads run, and small where state keeps them."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
+import zlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -11,6 +15,11 @@ from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.errors import StoreError
 
 _ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
+# One call of the C encoder holds the interpreter's lock until it returns.
+_ROWS_AT_ONCE = 1_000
+_CHARACTERS_AT_ONCE = 1_000_000
+_BYTES_A_MEMBER = 64
+_LEVEL = 6
 
 
 class Encoded(NamedTuple):
@@ -18,7 +27,7 @@ class Encoded(NamedTuple):
 
     Attributes:
         data: the JSON, in UTF-8.
-        plain: whether nothing had to be settled: JSON could hold every value as it was.
+        plain: whether JSON could hold every value as it was.
     """
 
     data: bytes
@@ -33,18 +42,21 @@ def encode(value: Any) -> Encoded:
     """
     odd: list[type] = []
     try:
-        text = exact_json(value, on_odd=lambda found: odd.append(type(found)))
+        text = _in_pieces(value, lambda found: odd.append(type(found)))
     except Exception as error:
         # A model or a sequence of the user's own may fail in any way, and its message may quote the result.
         raise StoreError(f"the result has no JSON form ({type(error).__name__})") from error
-    return Encoded(without_surrogates(text).encode(), not odd)
+    try:
+        return Encoded(text.encode(), not odd)
+    except UnicodeEncodeError:
+        return Encoded(without_surrogates(text).encode(), not odd)
 
 
 def decode(data: bytes | str) -> Any:
-    """What `encode` made into bytes.
+    """Returns what `encode` made into bytes.
 
     Raises:
-        StoreError: no JSON.
+        StoreError: the data are not JSON.
     """
     try:
         return json.loads(data)
@@ -52,15 +64,53 @@ def decode(data: bytes | str) -> Any:
         raise StoreError(f"the stored result cannot be read ({type(error).__name__})") from error
 
 
+def compress(data: bytes) -> str:
+    """Returns bytes as text for session state: zlib (RFC 1950) in base64, which every database takes as it is."""
+    return base64.b64encode(zlib.compress(data, _LEVEL)).decode()
+
+
+def decompress(text: str, size: int) -> bytes:
+    """Returns the bytes that `compress` made into text.
+
+    Args:
+        text: what `compress` gave.
+        size: how many bytes there are; never more are unpacked, whatever the text holds.
+
+    Raises:
+        StoreError: the text is damaged or holds another number of bytes.
+    """
+    try:
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(base64.b64decode(text, validate=True), size + 1)
+    except (binascii.Error, ValueError, TypeError, OverflowError, zlib.error) as error:
+        raise StoreError(f"the stored result cannot be read ({type(error).__name__})") from error
+    if len(data) != size:
+        raise StoreError("the stored result is not as long as it was")
+    return data
+
+
+def rough_size(value: Any, depth: int = 3) -> int:
+    """Returns a rough number of bytes of `value` as JSON, from its texts and lengths near the top, in a short time."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if not isinstance(value, dict | list | tuple):
+        return _BYTES_A_MEMBER
+    few = len(value) <= _BYTES_A_MEMBER
+    if depth and few:
+        return sum(rough_size(item, depth - 1) for item in (value.values() if isinstance(value, dict) else value))
+    # Rows have some eight cells.
+    return 8 * _BYTES_A_MEMBER * len(value)
+
+
 def survives_as_state(value: Any, encoded: Encoded) -> bool:
-    """Whether every session service keeps `value` as it is.
+    """Returns whether every session service keeps `value` as it is.
 
     Args:
         value: a result.
         encoded: what `encode` made of it.
     """
     data = encoded.data
-    # PostgreSQL's JSONB refuses NUL and NaN and makes 1e+16 an integer and -0.0 a plain zero, ADK writes NaN as null,
+    # PostgreSQL's JSONB refuses NUL and NaN and makes 1e+16 an integer and -0.0 a plain zero. ADK writes NaN as null,
     # and what it cannot serialise ends the run.
     if not encoded.plain or b"\\u0000" in data:
         return False
@@ -71,6 +121,22 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     except PydanticSerializationError:
         return False
     return True
+
+
+def _in_pieces(value: Any, on_odd: Callable[[Any], None]) -> str:
+    if type(value) is str and len(value) > _CHARACTERS_AT_ONCE:
+        steps = range(0, len(value), _CHARACTERS_AT_ONCE)
+        return f'"{"".join(exact_json(value[at : at + _CHARACTERS_AT_ONCE])[1:-1] for at in steps)}"'
+    if type(value) is list and len(value) > _ROWS_AT_ONCE:
+        steps = range(0, len(value), _ROWS_AT_ONCE)
+        return f"[{','.join(exact_json(value[at : at + _ROWS_AT_ONCE], on_odd=on_odd)[1:-1] for at in steps)}]"
+    if type(value) is dict and all(type(key) is str for key in value) and any(map(_is_long, value.values())):
+        return f"{{{','.join(f'{exact_json(key)}:{_in_pieces(item, on_odd)}' for key, item in value.items())}}}"
+    return exact_json(value, on_odd=on_odd)
+
+
+def _is_long(value: Any) -> bool:
+    return type(value) in (str, list, dict) and len(value) > _ROWS_AT_ONCE
 
 
 def _has_plain_numbers(data: bytes) -> bool:

@@ -1,21 +1,29 @@
-"""Ways in and out of the stores: choose one, and open what a handle or a state value stands for."""
+"""Opens what the stores keep: by the handle that a model was given, or by a state value."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from adk_context_pack.errors import HandleError, StoreError
-from adk_context_pack.stores.artifact_access import ArtifactAccess
+from adk_context_pack.stores.artifact_store import ArtifactStore
 from adk_context_pack.stores.codec import decode
-from adk_context_pack.stores.handles import find_result, is_intact, is_pointer, names_our_artifact
+from adk_context_pack.stores.entries import fingerprint, is_entry, is_intact, is_our_name, is_scoped
+from adk_context_pack.stores.handles import find_result, unknown_handle
 from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
+from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, registered
+from adk_context_pack.stores.state_store import StateStore
+from adk_context_pack.stores.worker import off_loop
 
 READ_BACK_TOOLS = frozenset({"query_rows", "read_payload", "search_history"})
 """Tools whose results are parts of stored ones already: they are never cut into a stub again."""
 
 
-def choose_store(store: Place | PayloadStore = "auto") -> PayloadStore:
-    """A store from a setting: a `PayloadStore` as it is, or one with defaults at the place that is named.
+class _ForgedError(HandleError):
+    """An entry that opens nothing, since the pack has not stored what it names."""
+
+
+def choose_store(store: Place | ResultStore | PayloadStore = "auto") -> PayloadStore:
+    """Returns the store that a setting means: a `PayloadStore` as it is, or one with defaults at the named place.
 
     Raises:
         SettingError: neither a store nor one of "auto", "state", "artifacts".
@@ -24,15 +32,15 @@ def choose_store(store: Place | PayloadStore = "auto") -> PayloadStore:
 
 
 async def load_payload(context: Any, handle: object, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Any:
-    """The full result behind a handle of this session.
+    """Returns the full result behind a handle of this session.
 
     Args:
         context: ADK's tool, callback or invocation context.
-        handle: what a stub gave out; case and outer spaces do not matter.
-        timeout_s: seconds after which an artifact service counts as away.
+        handle: the handle that a stub shows; case and outer spaces do not matter.
+        timeout_s: seconds after which a store counts as away.
 
     Returns:
-        The result; the session's own object where state is its place, so read it and never write into it.
+        The result. Under a state key of the user's own it is the session's own object: read it and never change it.
 
     Raises:
         HandleError: unknown in this session, expired, replaced or damaged, in words for a model.
@@ -41,43 +49,67 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float = DEFAU
     state = context.session.state
     result = find_result(state, handle)
     entry = state[result.key]
-    if is_pointer(entry, "key") and entry["key"] not in state:
+    if is_entry(entry, "key") and isinstance(entry["key"], str) and entry["key"] not in state:
         raise HandleError(f"The stored result {result.handle} has expired: its state key is gone.")
-    return await resolve(entry, context, timeout_s=timeout_s)
+    try:
+        return await resolve(entry, context, timeout_s=timeout_s)
+    except _ForgedError:
+        raise unknown_handle(state, result.handle) from None
 
 
 async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Any:
-    """The full result that a state value stands for; a value that is no pointer comes back as the same object.
+    """Returns the full result that a state value stands for; a value that is not an entry comes back as it is.
 
     Args:
-        value: a value of the session's state, as found under `rows:<tool>:<handle>` or a key of one's own.
+        value: a value of the session's state, as found under `rows:<tool>:<handle>` or a key of the user's own.
         context: ADK's tool, callback or invocation context.
-        timeout_s: seconds after which an artifact service counts as away.
+        timeout_s: seconds after which a store counts as away.
 
     Raises:
-        HandleError: what it points to is gone or damaged.
+        HandleError: what the entry names is gone, damaged, or was never stored by the pack.
         StoreError: the store could not be read.
     """
-    if is_pointer(value, "key"):
-        # One step only: a key that points to a key is nobody's doing but an attacker's.
-        value = context.session.state.get(value["key"])
-        if is_pointer(value, "key"):
-            raise HandleError("The stored result is damaged: its key points to another key.")
-    if is_pointer(value, "expired"):
+    if is_entry(value, "key"):
+        value = _under_key(value, context)
+    if is_entry(value, "expired"):
         raise HandleError("The stored result has expired; call its tool again.")
-    if is_pointer(value, "text"):
+    if is_entry(value, "text"):
         return decode(value["text"])
-    if is_pointer(value, "artifact"):
-        return decode(await _artifact(value, context, timeout_s))
+    if is_entry(value, "zlib1"):
+        data = await StateStore().open(StoreScope.of(context), "", value["zlib"])
+        return await off_loop(len(data), decode, data)
+    if is_entry(value, "artifact"):
+        return await _stored(ArtifactStore(), value["artifact"], value, context, timeout_s)
+    if is_entry(value, "store"):
+        return await _stored(registered(value["store"]), value["name"], value, context, timeout_s)
     return value
 
 
-async def _artifact(pointer: dict[str, Any], context: Any, timeout_s: float) -> bytes:
-    if not names_our_artifact(pointer):
-        raise HandleError("The stored result is damaged: its pointer names no stored file.")
-    data = await ArtifactAccess(context, timeout_s=timeout_s).load(pointer["artifact"])
+def _under_key(entry: dict[str, Any], context: Any) -> Any:
+    """Returns what an entry finds under another state key, where the pack has stored it there."""
+    key, state = entry["key"], context.session.state
+    if not isinstance(key, str) or is_scoped(key) or key not in state:
+        raise _ForgedError("The entry names no stored result.")
+    value = state[key]
+    # Whoever wrote the entry must have seen the value, or (in 0.1.0) have written it together with the entry.
+    is_proven = fingerprint(value) == entry["print"] if "print" in entry else _was_written_with(entry, key, context)
+    # One step only: the pack never stores an entry that names a key under a key.
+    if not is_proven or is_entry(value, "key"):
+        raise _ForgedError("The entry names no stored result.")
+    return value
+
+
+def _was_written_with(entry: dict[str, Any], key: str, context: Any) -> bool:
+    deltas = (event.actions.state_delta for event in context.session.events)
+    return any(key in delta and entry in delta.values() for delta in deltas)
+
+
+async def _stored(store: ResultStore, name: object, entry: dict[str, Any], context: Any, timeout_s: float) -> Any:
+    if not isinstance(name, str) or not is_our_name(name):
+        raise _ForgedError("The entry names no stored result.")
+    data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
     if data is None:
-        raise HandleError("The stored result is gone from the artifact service; call its tool again.")
-    if not is_intact(pointer, data):
-        raise StoreError("the artifact is not what was stored")
-    return data
+        raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
+    if not await off_loop(len(data), is_intact, entry, data):
+        raise StoreError(f"the {store.name} service gave back something else than was stored")
+    return await off_loop(len(data), decode, data)

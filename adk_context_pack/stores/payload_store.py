@@ -1,78 +1,96 @@
-"""Where the whole of a result lives while the model sees a part of it."""
+"""Decides where a full result is kept while the model sees a part of it, and for how long."""
 
 from __future__ import annotations
 
 import logging
 import re
 import time
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import SettingError, StoreError, at_least, one_of, positive
-from adk_context_pack.stores.artifact_access import ArtifactAccess
-from adk_context_pack.stores.codec import Encoded, encode, survives_as_state
+from adk_context_pack.errors import SettingError, StoreError, at_least, positive
+from adk_context_pack.stores.artifact_store import ArtifactStore, has_artifacts
+from adk_context_pack.stores.codec import Encoded, encode, rough_size, survives_as_state
+from adk_context_pack.stores.entries import (
+    artifact_entry,
+    is_entry,
+    is_scoped,
+    key_entry,
+    state_bytes,
+    store_entry,
+    text_entry,
+    zlib_entry,
+)
 from adk_context_pack.stores.handles import (
-    EXPIRED,
     Kind,
-    artifact_pointer,
     expiry_key,
-    is_expired,
-    is_pointer,
-    is_result_key,
-    key_pointer,
     made_at,
     new_handle,
     state_key,
     stored_results,
-    text_pointer,
 )
+from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, register, registered
+from adk_context_pack.stores.retention import expired_entries
+from adk_context_pack.stores.state_store import StateStore
+from adk_context_pack.stores.worker import off_loop
 
 Place = Literal["auto", "state", "artifacts"]
 logger = logging.getLogger("adk_context_pack")
 
 DEFAULT_TIMEOUT_S = 10.0
+_PLACES = ("auto", "state", "artifacts")
 _MAX_NAME_LENGTH = 40
+# Below this, what zlib and base64 add outweighs what they save.
+_MIN_COMPRESSED: Final = 256
 
 
 @dataclass(frozen=True, kw_only=True)
 class PayloadStore:
-    """Keeps full results for the session they were made in.
+    """Keeps full results for the session in which they were made.
 
     State holds one key for each result, `rows:<tool>:<handle>` (or `payload:…`), so that parallel calls lose nothing.
-    Its value is the result itself where state is the place, and a pointer of some 120 bytes where artifacts are:
-    `{"stored": "artifact", "artifact": name, "bytes": n, "sha256": hex}`. What a session service would refuse or change
-    (NaN, NUL, lone surrogates, `Decimal`, dates) stands there as JSON text: `{"stored": "text", "text": …}`.
+    Its value is an entry that `load_payload` opens: the result as compressed text (JSON, zlib, base64) where state is
+    the place, and else some 150 bytes that name an artifact or an object of the user's own store, with size and
+    SHA-256. Results that 0.1.0 stored in state as they are, or as plain text, stay readable.
 
-    Nothing is kept in the process, so a handle is valid after a restart and in every process that shares the services.
-    Storing costs the prompt cache nothing: state and artifacts are no part of a prompt (ADK's `LoadArtifactsTool`
-    does list artifact names in the instruction; do not give it to an agent whose results are stored as artifacts).
+    The pack keeps nothing in the process, so that a handle is valid after a restart and in every process that shares
+    the services. Storing costs the prompt cache nothing, since neither state nor artifacts are part of a prompt.
 
     Args:
-        place: "artifacts", "state", or "auto": artifacts for a large result where the app has a service, else state.
-        max_state_bytes: for "auto", the largest JSON that goes to state while there is an artifact service.
-        max_results: how many results a session keeps; the oldest expire first. None keeps all.
+        place: "artifacts", "state", a `ResultStore` of the user's own, or "auto": artifacts for all but small results
+            where the app has an artifact service, else state.
+        max_state_bytes: for "auto", the largest JSON that goes to state while there is an artifact service, in bytes.
+        max_session_bytes: what all results together may take in a session's state, in bytes as stored. The oldest
+            expire first. A result that is larger by itself is not kept and stays whole. None sets no limit. Values
+            under state keys of the user's own (`state_key=`) are the user's, and are not counted.
+        max_results: how many results a session keeps. The oldest expire first. None keeps all.
         max_age_s: seconds after which a result expires, as seen when the next one is stored or this one is opened.
-        timeout_s: seconds after which an artifact service counts as away.
+        timeout_s: seconds after which a store counts as away.
 
     Raises:
         SettingError: a setting that cannot work.
     """
 
-    place: Place = "auto"
-    max_state_bytes: int = 65_536
+    place: Place | ResultStore = "auto"
+    max_state_bytes: int = 2_048
+    max_session_bytes: int | None = 4_194_304
     max_results: int | None = None
     max_age_s: int | None = None
     timeout_s: float = DEFAULT_TIMEOUT_S
 
     def __post_init__(self) -> None:
         """Checks the settings."""
-        one_of(self, "place", self.place, ("auto", "state", "artifacts"))
+        if isinstance(self.place, ResultStore):
+            register(self.place)
+        elif self.place not in _PLACES:
+            expected = f"a ResultStore or one of {', '.join(map(repr, _PLACES))}"
+            raise SettingError.of(self, "place", self.place, expected)
         at_least(self, "max_state_bytes", self.max_state_bytes, 0)
-        for name in ("max_results", "max_age_s"):
+        for name in ("max_session_bytes", "max_results", "max_age_s"):
             if getattr(self, name) is not None:
                 positive(self, name, getattr(self, name))
         if isinstance(self.timeout_s, bool) or not isinstance(self.timeout_s, int | float) or not self.timeout_s > 0:
@@ -88,98 +106,110 @@ class PayloadStore:
         key: str | None = None,
         delta: MutableMapping[str, Any] | None = None,
     ) -> str:
-        """Keeps `value` and gives the handle that opens it again.
+        """Keeps `value` and returns the handle that opens it again.
 
         Args:
             context: ADK's context of the call (tool, callback or invocation context).
-            value: the full result; kept as the same object where it goes to state, so nobody may write into it later.
+            value: the full result. Nobody may change it afterwards.
             tool_name: the tool that returned it.
             kind: "rows" for results with tables, "payload" for others.
-            key: a state key of the caller's own for the value; the result that a former call kept under it is replaced.
+            key: a state key of the caller's own, which then holds the value itself for other code to read, where
+                every session service keeps it as it is, and else an entry. The result that a former call kept under
+                the key expires.
             delta: the state delta to write to, where `context` has no state of its own to write to (an
                 `InvocationContext` in a plugin's `on_event_callback`: the event's own `actions.state_delta`).
 
         Raises:
-            StoreError: the value has no JSON form, or the place failed, hung or wrote half of it.
+            StoreError: the value has no JSON form, is too large for the session, or the store failed.
         """
         state = context.session.state
         handle = _fresh_handle(state)
         own_key = state_key(kind, tool_name, handle)
-        entry = await self._entry(context, value, kind=kind, tool_name=tool_name, handle=handle)
-        entries = {own_key: entry} if key is None else {key: entry, own_key: key_pointer(key)}
+        name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:_MAX_NAME_LENGTH]}-{handle}.json"
+        if key is None:
+            entries: dict[str, Any] = {own_key: await self._entry(context, name, await _encoded(value))}
+        else:
+            entries = await self._under_key(context, name, value, key=key, own_key=own_key)
         if self.max_age_s is not None:
             entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
-        replaced = []
-        if key is not None:
-            replaced.append(state.get(key))
-            entries |= {former: dict(EXPIRED) for former in _former_of(state, key)}
-        _write(context, entries, delta)
-        await self._forget(context, [*replaced, *self._expire(context, handle, delta)])
+        size = state_bytes(entries[own_key])
+        if self.max_session_bytes is not None and size > self.max_session_bytes:
+            raise StoreError(f"the result takes {size} bytes in state, and a session keeps {self.max_session_bytes}")
+        replaced = [] if key is None else [state.get(key)]
+        gone = expired_entries(
+            {**state, **entries},
+            newest=own_key,
+            replaced_key=key,
+            max_bytes=self.max_session_bytes,
+            max_results=self.max_results,
+        )
+        former = [state[each] for each in gone]
+        _write(context, {**gone, **entries}, delta)
+        if gone:
+            logger.info("%d older results of a session expired to keep it within its limits", len(gone))
+        await self._forget(context, [*replaced, *former])
         return handle
 
-    async def _entry(self, context: Any, value: Any, *, kind: Kind, tool_name: str, handle: str) -> Any:
-        artifacts = ArtifactAccess(context, timeout_s=self.timeout_s)
-        stays_here = self.place == "state" or (self.place == "auto" and not artifacts.available)
-        if stays_here and _keeps_objects(context) and not is_pointer(value):
-            return value
-        encoded = encode(value)
-        if not self._to_artifacts(encoded, available=artifacts.available):
-            return _state_entry(value, encoded)
-        name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:_MAX_NAME_LENGTH]}-{handle}.json"
-        await artifacts.save(name, encoded.data)
-        return artifact_pointer(name, encoded.data)
+    async def _entry(self, context: Any, name: str, encoded: Encoded) -> dict[str, Any]:
+        data, store = encoded.data, self._store_for(context, len(encoded.data))
+        if store is None:
+            if len(data) < _MIN_COMPRESSED:
+                return text_entry(data)
+            return zlib_entry(await StateStore().put(StoreScope.of(context), name, data))
+        kept = await StoreAccess(store, context, timeout_s=self.timeout_s).put(name, data)
+        return artifact_entry(name, data) if store.name == "artifact" else store_entry(store.name, name, kept, data)
 
-    def _to_artifacts(self, encoded: Encoded, *, available: bool) -> bool:
-        if self.place == "artifacts":
-            if not available:
-                raise StoreError("the app has no artifact service")
-            return True
-        return self.place == "auto" and available and len(encoded.data) > self.max_state_bytes
+    def _store_for(self, context: Any, size: int) -> ResultStore | None:
+        if isinstance(self.place, ResultStore):
+            return self.place
+        if self.place == "artifacts" and not has_artifacts(context):
+            raise StoreError("the app has no artifact service")
+        is_for_state = self.place == "state" or (self.place == "auto" and size <= self.max_state_bytes)
+        return None if is_for_state or not has_artifacts(context) else ArtifactStore()
 
-    def _expire(self, context: Any, newest: str, delta: MutableMapping[str, Any] | None) -> list[Any]:
-        if self.max_results is None and self.max_age_s is None:
-            return []
-        state = context.session.state
-        old = [key for key in state if is_result_key(key) and is_expired(state, key) and state[key] != EXPIRED]
-        others = [result.key for result in stored_results(state) if result.handle != newest]
-        surplus = len(others) + 1 - self.max_results if self.max_results is not None else 0
-        gone = {key: dict(EXPIRED) for key in [*old, *others[: max(0, surplus)]]}
-        entries = [state[key] for key in gone]
-        _write(context, gone, delta)
-        return entries
+    async def _under_key(self, context: Any, name: str, value: Any, *, key: str, own_key: str) -> dict[str, Any]:
+        """Returns the entries for a result under a state key of the caller's own."""
+        encoded = None if _keeps_objects(context) and not is_entry(value) else await _encoded(value)
+        size = rough_size(value) if encoded is None else len(encoded.data)
+        is_plain = encoded is None or (not is_entry(value) and survives_as_state(value, encoded))
+        if is_plain and self._store_for(context, size) is None:
+            shown = value
+        else:
+            shown = await self._entry(context, name, encoded or await _encoded(value))
+        if not is_scoped(key):
+            return {key: shown, own_key: key_entry(key, shown)}
+        # A handle opens nothing that other sessions can write to, so that the session has a copy of its own.
+        return {key: shown, own_key: await self._entry(context, name, encoded or await _encoded(value))}
 
     async def _forget(self, context: Any, entries: list[Any]) -> None:
         for entry in entries:
-            if is_pointer(entry, "artifact"):
-                try:
-                    await ArtifactAccess(context, timeout_s=self.timeout_s).delete(entry["artifact"])
-                except StoreError as error:
-                    # The handle is gone either way; what is left behind costs only room.
-                    logger.warning("an expired artifact could not be removed: %s", error)
+            try:
+                if is_entry(entry, "artifact"):
+                    await StoreAccess(ArtifactStore(), context, timeout_s=self.timeout_s).delete(
+                        entry["artifact"], None
+                    )
+                elif is_entry(entry, "store"):
+                    access = StoreAccess(registered(entry["store"]), context, timeout_s=self.timeout_s)
+                    await access.delete(entry["name"], entry["kept"])
+            except StoreError as error:
+                # The handle is gone either way, and what is left behind costs only room.
+                logger.warning("an expired result could not be removed: %s", error)
+
+
+async def _encoded(value: Any) -> Encoded:
+    return await off_loop(rough_size(value), encode, value)
 
 
 def _keeps_objects(context: Any) -> bool:
-    # ADK's service in memory serialises nothing, so that nothing needs to be checked there and storing takes the same
-    # time for any number of rows. A subclass may do anything.
+    # ADK's service in memory serialises nothing, so that a value needs no check there. A subclass may do anything.
     return type(getattr(outermost_invocation(context), "session_service", None)) is InMemorySessionService
 
 
-def _state_entry(value: Any, encoded: Encoded) -> Any:
-    # A tool's own result may look like a pointer; as text it cannot pose as one.
-    if is_pointer(value) or not survives_as_state(value, encoded):
-        return text_pointer(encoded.data)
-    return value
-
-
-def _fresh_handle(state: Any) -> str:
+def _fresh_handle(state: Mapping[str, Any]) -> str:
     taken = {result.handle for result in stored_results(state)}
     while (handle := new_handle(time.time())) in taken:
         pass
     return handle
-
-
-def _former_of(state: Any, key: str) -> list[str]:
-    return [result.key for result in stored_results(state) if state[result.key] == key_pointer(key)]
 
 
 def _write(context: Any, entries: dict[str, Any], delta: MutableMapping[str, Any] | None) -> None:

@@ -11,7 +11,8 @@ from google.genai import types
 
 from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.stores.append_guard import Addition
-from adk_context_pack.stores.handles import EXPIRED, HANDLE_LENGTH, is_pointer, is_result_key
+from adk_context_pack.stores.entries import EXPIRED, is_entry
+from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key
 from adk_context_pack.tools.row_stub import HANDLE
 
 logger = logging.getLogger("adk_context_pack")
@@ -41,8 +42,8 @@ class KeptResult(Addition):
         handle = self.key[-HANDLE_LENGTH:]
         keys = {key for key in delta if key.endswith(f":{handle}")}
         keys |= {key for key, value in delta.items() if value == EXPIRED and is_result_key(key)}
-        entry = delta.get(self.key)
-        if isinstance(entry, dict) and is_pointer(entry, "key"):
+        entry: Any = delta.get(self.key)
+        if is_entry(entry, "key"):
             keys.add(entry["key"])
         return keys & delta.keys()
 

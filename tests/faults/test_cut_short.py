@@ -159,7 +159,7 @@ async def test_after_a_model_error_what_was_kept_is_there():
 
     plugin, sessions = ContextPackPlugin(rows=CapRows(max_rows=5)), InMemorySessionService()
     reader = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[list_rows])
-    settings = {"session_service": sessions, "plugins": [plugin]}
+    settings = {"session_service": sessions, "artifact_service": InMemoryArtifactService(), "plugins": [plugin]}
     with pytest.raises(ConnectionError):
         await run_agent(reader, "go", **settings)
     run = await run_agent(reader, "again", **settings)

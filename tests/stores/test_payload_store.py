@@ -17,10 +17,12 @@ from pydantic import BaseModel
 
 from adk_context_pack.errors import HandleError, SettingError, StoreError
 from adk_context_pack.stores import handles, payload_store
-from adk_context_pack.stores.handles import EXPIRED, stored_results
+from adk_context_pack.stores.entries import EXPIRED
+from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.stores.opening import choose_store, load_payload, resolve
 from adk_context_pack.stores.payload_store import PayloadStore
 from tests.support.in_tool import in_tool, model_that_calls, run_in_tool
+from tests.support.kept import kept_in_state
 from tests.support.run import SERVICES, run_agent, session_service
 from tests.support.scripted_model import results_in
 
@@ -160,14 +162,14 @@ async def test_a_forged_pointer_opens_no_file(name):
         )
     pointer = {"stored": "artifact", "artifact": name, "bytes": 8, "sha256": "0" * 64}
     state = {"rows:t:2pw92fpz5qx": pointer}
-    with pytest.raises(HandleError, match="names no stored file"):
+    with pytest.raises(HandleError, match="no stored result"):
         await in_tool(lambda c: load_payload(c, "2pw92fpz5qx"), state=state, artifact_service=artifacts)
 
 
 async def test_a_pointer_to_a_pointer_to_itself_ends():
     """State keys that point to each other are refused instead of followed for ever."""
     state = {"rows:t:2pw92fpz5qx": {"stored": "key", "key": "a"}, "a": {"stored": "key", "key": "a"}}
-    with pytest.raises(HandleError, match="points to another key"):
+    with pytest.raises(HandleError, match="no stored result"):
         await in_tool(lambda c: load_payload(c, "2pw92fpz5qx"), state=state)
 
 
@@ -204,25 +206,27 @@ async def test_handles_are_short_and_say_nothing_of_the_call():
 
 
 async def test_rows_are_kept_once_and_in_one_delta():
-    """State holds the result itself under one key, and only the event of its call carries it."""
+    """State holds the result as text under one key, and only the event of its call carries it."""
     handle, run = await run_in_tool(lambda c: PayloadStore(place="state").put(c, ROWS, tool_name="list_rows"))
-    assert run.session.state[f"rows:list_rows:{handle}"] == ROWS
-    carrying = [event for event in run.session.events if "row 7" in event.model_dump_json()]
+    entry = run.session.state[f"rows:list_rows:{handle}"]
+    assert kept_in_state(entry) == ROWS
+    carrying = [event for event in run.session.events if entry["zlib"] in event.model_dump_json()]
     assert len(carrying) == 1
 
 
 async def test_large_results_go_to_artifacts_and_small_ones_to_state():
-    """auto: above 64 KB of JSON the state holds a pointer of a few bytes, if the app has an artifact service."""
-    large = [{"text": "x" * 1000}] * 70
+    """auto: above 2 KB of JSON the state holds an entry of a few bytes, if the app has an artifact service."""
+    large = [{"text": "x" * 1000}] * 3
 
     async def act(context):
-        return [await PayloadStore().put(context, value, tool_name="t") for value in (ROWS, large)]
+        return [await PayloadStore().put(context, value, tool_name="t") for value in (ROWS[:10], large)]
 
     for artifacts in (InMemoryArtifactService(), None):
         (small, big), run = await run_in_tool(act, artifact_service=artifacts)
-        assert run.session.state[f"rows:t:{small}"] == ROWS
+        assert kept_in_state(run.session.state[f"rows:t:{small}"]) == ROWS[:10]
         kept = run.session.state[f"rows:t:{big}"]
-        assert (kept == large) if artifacts is None else (kept["stored"] == "artifact" and len(str(kept)) < 250)
+        assert kept["stored"] == ("zlib1" if artifacts is None else "artifact")
+        assert len(str(kept)) < 250
 
 
 async def test_parallel_calls_lose_nothing():
@@ -471,7 +475,7 @@ async def test_an_artifact_that_cannot_be_removed_costs_room_and_nothing_else(se
     _, first = await run_in_tool(act, artifact_service=service or InMemoryArtifactService())
     second = await in_tool(act, session_service=first.session_service, artifact_service=service)
     assert second == [1]
-    assert "an expired artifact could not be removed: the a" in caplog.text
+    assert "an expired result could not be removed: the a" in caplog.text
     assert "secret" not in "".join(record.getMessage() for record in caplog.records)
 
 

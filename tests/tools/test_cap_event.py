@@ -9,6 +9,7 @@ from google.genai import types
 
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
 from tests.support.in_tool import in_tool
+from tests.support.kept import kept_in_state
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
 from tests.support.tables import transactions
@@ -91,7 +92,7 @@ async def test_fresh_events_are_capped_before_they_are_stored(kind, tmp_path):
     stored = next(r for event in run.session.events for r in event.get_function_responses()).response
     assert seen == [500]
     assert response["rows"] == ROWS[:10] == stored["rows"]
-    assert run.session.state[f"rows:list_transactions:{response['_handle']}"] == {"rows": ROWS}
+    assert kept_in_state(run.session.state[f"rows:list_transactions:{response['_handle']}"]) == {"rows": ROWS}
 
 
 async def test_parallel_responses_of_one_event_are_each_capped():

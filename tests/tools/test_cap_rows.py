@@ -18,6 +18,7 @@ from google.genai import types
 
 from adk_context_pack.errors import SettingError
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
+from tests.support.kept import kept_in_state
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
@@ -79,7 +80,7 @@ def shown(run, index=0):
 
 def kept(run, prefix="rows:"):
     """The full results in the session's state."""
-    return {key: value for key, value in run.session.state.items() if key.startswith(prefix)}
+    return {key: kept_in_state(entry, run) for key, entry in run.session.state.items() if key.startswith(prefix)}
 
 
 def declared(tool):
@@ -193,7 +194,7 @@ def tool_returning(result):
 
 
 async def test_the_rows_are_not_copied_and_the_result_is_not_changed():
-    """The shown rows are the tool's own row objects, and the result that is kept is the one it returned."""
+    """The shown rows are the tool's own row objects, and what is kept is the result that it returned."""
     result = {"rows": [{"n": n} for n in range(20)], "other": {"deep": [1, 2]}}
     context = FakeContext()
     capped = await cap_rows(tool_returning(result), max_rows=3).run_async(args={}, tool_context=context)
@@ -201,7 +202,7 @@ async def test_the_rows_are_not_copied_and_the_result_is_not_changed():
     assert capped["other"] is result["other"]
     assert len(result["rows"]) == 20
     assert "_row_limits" not in result
-    assert next(value for key, value in context.state.items() if key.startswith("rows:")) is result
+    assert [kept_in_state(value) for key, value in context.state.items() if key.startswith("rows:")] == [result]
 
 
 async def test_nested_lists_are_capped_under_their_path():
@@ -421,7 +422,7 @@ async def test_media_in_a_result_stays():
     context = FakeContext()
     capped = await cap_rows(tool_returning(result), max_rows=2).run_async(args={}, tool_context=context)
     assert capped["chart"] is chart
-    assert [value.keys() for key, value in context.state.items()] == [{"rows"}]
+    assert [kept_in_state(value).keys() for key, value in context.state.items()] == [{"rows"}]
     parts = [chart] * 200
     assert await cap_rows(tool_returning(parts), max_rows=2).run_async(args={}, tool_context=context) is parts
 

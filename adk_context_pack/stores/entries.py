@@ -1,0 +1,118 @@
+"""State entries that stand for a stored result: their forms, and the proof that an entry may open what it names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import marshal
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from adk_context_pack._json import json_text
+
+EXPIRED: Final = {"stored": "expired"}
+"""What remains of a result after its time."""
+
+_FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
+    form: [frozenset(("stored", *names.split())) for names in fields]
+    for form, fields in {
+        "zlib1": ["zlib"],
+        "text": ["text"],
+        "artifact": ["artifact bytes sha256"],
+        "store": ["store name kept bytes sha256"],
+        # The second form is that of version 0.1.0.
+        "key": ["key print", "key"],
+        "expired": [""],
+    }.items()
+}
+# Only names that this package makes: a forged entry must not open a user's own files or another scope (`user:…`).
+_NAME = re.compile(r"(rows|payload)-[A-Za-z0-9._-]+\.json")
+_SCOPES = ("app:", "user:", "temp:")
+_ENDS = 8
+_MAX_TEXT = 1_000
+
+
+def zlib_entry(text: str) -> dict[str, Any]:
+    """Returns the entry of a result that is kept here, as the text that `StateStore` made of it."""
+    return {"stored": "zlib1", "zlib": text}
+
+
+def text_entry(data: bytes) -> dict[str, Any]:
+    """Returns the entry of a result that stands here as JSON text."""
+    return {"stored": "text", "text": data.decode()}
+
+
+def artifact_entry(name: str, data: bytes) -> dict[str, Any]:
+    """Returns the entry of a result that is an artifact of this session with these bytes."""
+    return {"stored": "artifact", "artifact": name, **_seal(data)}
+
+
+def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[str, Any]:
+    """Returns the entry of a result that a store of the user's own keeps under `name`."""
+    return {"stored": "store", "store": store, "name": name, "kept": kept, **_seal(data)}
+
+
+def key_entry(key: str, value: Any) -> dict[str, Any]:
+    """Returns the entry of a result that stands under another state key as `value`."""
+    return {"stored": "key", "key": key, "print": fingerprint(value)}
+
+
+def is_entry(value: Any, *forms: str) -> bool:
+    """Returns whether a state value stands for a result instead of being one; with `forms`, only in one of these."""
+    if not isinstance(value, dict) or not isinstance(form := value.get("stored"), str):
+        return False
+    return value.keys() in _FORMS.get(form, ()) and (not forms or form in forms)
+
+
+def is_intact(entry: Mapping[str, Any], data: bytes) -> bool:
+    """Returns whether `data` are what an entry was made for."""
+    return {"bytes": entry["bytes"], "sha256": entry["sha256"]} == _seal(data)
+
+
+def is_our_name(name: object) -> bool:
+    """Returns whether this package could have given `name` to a stored result."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def is_scoped(key: object) -> bool:
+    """Returns whether a state key belongs to the app, the user or the invocation, and not to the session alone."""
+    return isinstance(key, str) and key.startswith(_SCOPES)
+
+
+def fingerprint(value: Any) -> str:
+    """Returns a short hash that only someone who has seen `value` can make: of its ends, its keys and its lengths.
+
+    It is the same before and after any session service has stored the value, also where that reorders keys.
+    """
+    plain = json.loads(json_text(_sample(value)))
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def state_bytes(entry: Any) -> int:
+    """Returns about how many bytes an entry, or a result that 0.1.0 stored as it is, takes in state."""
+    if is_entry(entry):
+        return sum(len(name) + len(str(field)) for name, field in entry.items())
+    try:
+        return len(marshal.dumps(entry))
+    except ValueError:
+        return len(json_text(entry))
+
+
+def _seal(data: bytes) -> dict[str, Any]:
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _sample(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= _MAX_TEXT else [len(value), value[:_MAX_TEXT], value[-_MAX_TEXT:]]
+    if isinstance(value, Mapping):
+        ends = _ends(sorted(value, key=str))
+        return [len(value), {key: _sample(value[key]) for key in ends}]
+    if isinstance(value, list | tuple):
+        return [len(value), [_sample(item) for item in _ends(value)]]
+    return value
+
+
+def _ends(items: Sequence[Any]) -> Sequence[Any]:
+    return items if len(items) <= 2 * _ENDS else [*items[:_ENDS], *items[-_ENDS:]]

@@ -1,0 +1,157 @@
+"""The contract of a store of a user's own, and careful access to any store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from adk_context_pack._adk.releases import outermost_invocation
+from adk_context_pack.errors import StoreError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoreScope:
+    """The session whose results a store keeps.
+
+    Attributes:
+        app_name: the app.
+        user_id: the user.
+        session_id: the session; within an `AgentTool`, that of the calling agent.
+        context: ADK's tool, callback or invocation context of the call.
+    """
+
+    app_name: str
+    user_id: str
+    session_id: str
+    context: Any
+
+    @classmethod
+    def of(cls, context: Any) -> StoreScope:
+        """Returns the scope of the run that ADK's context of any kind belongs to."""
+        session = getattr(outermost_invocation(context), "session", None) or context.session
+        app_name, user_id, session_id = (str(getattr(session, name, "")) for name in ("app_name", "user_id", "id"))
+        return cls(app_name=app_name, user_id=user_id, session_id=session_id, context=context)
+
+
+@runtime_checkable
+class ResultStore(Protocol):
+    """Where full results live: a bucket, a database, a cache. `PayloadStore(place=…)` takes one.
+
+    A store keeps bytes under a name within a scope. Two scopes share nothing: what one has put, another cannot open,
+    even under the same name. Names are short (letters, digits, `._-`) and never used twice. Any failure may be raised
+    as it is: the pack reports its type, and leaves the tool's result whole. `adk_context_pack.testing.check_store`
+    tries these rules on a store.
+
+    Attributes:
+        name: a short name of the store, the same in every process that shares it. State names the store by it.
+    """
+
+    name: str
+
+    async def put(self, scope: StoreScope, name: str, data: bytes) -> str | None:
+        """Keeps `data`, and returns a text that the session's state shall keep beside the name; None where none is."""
+
+    async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:
+        """Returns the bytes under `name`; None where there are none. `kept` is what `put` returned."""
+
+    async def delete(self, scope: StoreScope, name: str, kept: str | None) -> None:
+        """Removes the bytes under `name`; a name that is unknown is not an error."""
+
+
+_KNOWN: dict[str, ResultStore] = {}
+
+
+def register(store: ResultStore) -> None:
+    """Makes a store known in this process, so that tools open by name what it keeps; the newest of a name counts."""
+    _KNOWN[store.name] = store
+
+
+def registered(name: object) -> ResultStore:
+    """Returns the store of a name.
+
+    Raises:
+        StoreError: no `PayloadStore` of this process has such a store.
+    """
+    if not isinstance(name, str) or name not in _KNOWN:
+        raise StoreError("this process has no store of that name")
+    return _KNOWN[name]
+
+
+class StoreAccess:
+    """Reaches a store with a time limit, checks what it has kept, and words its failures without a payload.
+
+    Args:
+        store: the store.
+        context: ADK's tool, callback or invocation context.
+        timeout_s: seconds after which the store counts as away.
+    """
+
+    def __init__(self, store: ResultStore, context: Any, *, timeout_s: float) -> None:
+        self._store = store
+        self._scope = StoreScope.of(context)
+        self._timeout_s = timeout_s
+
+    async def put(self, name: str, data: bytes) -> str | None:
+        """Keeps `data` and opens it once, since a store may write half of it.
+
+        Raises:
+            StoreError: a failure, a timeout, or other bytes came back.
+        """
+        kept: str | None = await self._within(self._store.put(self._scope, name, data))
+        try:
+            await self._check(name, kept, data)
+        except StoreError:
+            # The event must not speak of a result that nobody can read.
+            with suppress(StoreError):
+                await self.delete(name, kept)
+            raise
+        return kept
+
+    async def open(self, name: str, kept: str | None) -> bytes | None:
+        """Returns the bytes under `name`, None where there are none.
+
+        Raises:
+            StoreError: a failure or a timeout.
+        """
+        data = await self._within(self._store.open(self._scope, name, kept))
+        return data if isinstance(data, bytes) else None
+
+    async def delete(self, name: str, kept: str | None) -> None:
+        """Removes the bytes under `name`.
+
+        Raises:
+            StoreError: a failure or a timeout.
+        """
+        await self._within(self._store.delete(self._scope, name, kept))
+
+    async def _check(self, name: str, kept: str | None, data: bytes) -> None:
+        if await self.open(name, kept) != data:
+            raise StoreError(f"the {self._store.name} service did not give back what it was given")
+
+    async def _within(self, action: Coroutine[Any, Any, Any]) -> Any:
+        task = asyncio.ensure_future(action)
+        try:
+            # `wait_for` would wait for a service that takes no notice of being cancelled.
+            done, _ = await asyncio.wait({task}, timeout=self._timeout_s)
+        finally:
+            task.cancel()
+        if not done:
+            task.add_done_callback(_ignored)
+            raise StoreError(f"the {self._store.name} service did not answer within {self._timeout_s:g} s")
+        try:
+            return task.result()
+        except StoreError:
+            raise
+        # A cancellation within the service is its failure; that of the run is raised above.
+        except (Exception, asyncio.CancelledError) as error:
+            # Only the type: a service's message may quote what it was given.
+            raise StoreError(f"the {self._store.name} service failed ({type(error).__name__})") from error
+
+
+def _ignored(task: asyncio.Future[Any]) -> None:
+    # Nobody waits for the task any longer, and asyncio would complain about an exception that nobody asked for.
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,33 @@
+"""Runs long work of the stores beside the event loop, in a few threads of the pack's own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+OFF_LOOP_BYTES = 65_536
+"""Work over fewer bytes stays on the event loop, where it takes less time than a change of threads."""
+
+# asyncio's default executor also resolves host names, so that work of ours in it could hold up every connection.
+_THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="adk_context_pack")
+
+
+async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Returns `work(*args, **kwargs)`, run in a thread where it is long.
+
+    The caller can be cancelled at once. Work that has begun then ends by itself, and its result is dropped.
+
+    Args:
+        size: bytes, or characters, that the work goes over; a rough figure is enough.
+        work: a function that touches nothing of the event loop.
+        args: its arguments.
+        kwargs: its arguments by name.
+    """
+    if size < OFF_LOOP_BYTES:
+        return work(*args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, lambda: work(*args, **kwargs))
