@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection
 
 from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.table_image import one_line
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
 # fills memory (zeroblob, randomblob).
@@ -82,7 +83,8 @@ class QueryGuard:
 
     def explain(self, error: Exception) -> QueryError:
         """Returns an error of SQLite's in words for a model."""
-        message = str(error)
+        # SQLite quotes what it cannot read, however long, and names as they are, line breaks included.
+        message = one_line(str(error), _MAX_MESSAGE)
         if self._stopped or "interrupted" in message:
             return QueryError(too_long(self._max_seconds))
         if isinstance(error, MemoryError):
@@ -91,8 +93,7 @@ class QueryGuard:
             return QueryError("The query was stopped: a text, row or pattern became too long.")
         if _NOT_ALLOWED.search(message):
             return QueryError(f"Only SELECT over the stored rows is allowed, with plain functions ({message}).")
-        # SQLite quotes what it cannot read, however long.
-        return QueryError(message[:_MAX_MESSAGE])
+        return QueryError(message)
 
     @property
     def stopped(self) -> bool:

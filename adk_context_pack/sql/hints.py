@@ -112,14 +112,14 @@ def there_are() -> tuple[str, ...]:
         return tuple(sorted(FUNCTIONS))
     finally:
         connection.close()
-    return tuple(sorted(FUNCTIONS & (found | {"json_each", "json_tree"})))
+    return tuple(sorted(FUNCTIONS & found - {"json_each", "json_tree"}))
 
 
 def _function_hint(name: str) -> str:
     known = there_are()
     near = get_close_matches(name, known, n=3)
     advice = _INSTEAD.get(name) or (f"Did you mean {' or '.join(near)}?" if near else "")
-    return f"{advice} Functions: {', '.join(known)}.".strip()
+    return f"{advice} Functions: {', '.join(known)}, and json_each(x) in FROM.".strip()
 
 
 def _column_hint(name: str, images: Iterable[TableNames]) -> str:
@@ -155,6 +155,8 @@ def _token_hint(token: str) -> str:
         return "A quote is not closed. Within a text, write a single quote twice: 'it''s'."
     if token[:1].isdigit():
         return f'A name that begins with a digit goes in double quotes: "{one_line(token)}".'
+    if advice := _SYNTAX.get(token):
+        return advice
     return f"SQLite does not know this character outside of quotes. {_QUOTES}"
 
 

@@ -1,0 +1,85 @@
+"""hint_for: what to write in place of what SQLite does not know."""
+
+import pytest
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.hints import hint_for, there_are
+from adk_context_pack.sql.load_image import image_of
+from adk_context_pack.tables.columns import iter_columns
+
+ROWS = [
+    {"id": i, "order": i, "cost": i, "metrics": {"clicks": i}, "items": [{"price": i}], "evil\nname: sum 7": i}
+    for i in range(5)
+]
+
+
+@pytest.fixture(scope="module")
+def image():
+    return image_of({"rows": iter_columns(ROWS)})
+
+
+def advice(image, sql):
+    """The error of a query and the hint that goes with it."""
+    with pytest.raises(QueryError) as caught:
+        RowDatabase({"2abcdefghjk": image}).query(sql, max_rows=1, max_seconds=9)
+    return hint_for(str(caught.value), [image.names])
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("SELECT median(cost) FROM rows", "row_number() OVER"),
+        ("SELECT date_trunc('month', id) FROM rows", "strftime('%Y-%m'"),
+        ("SELECT avrage(cost) FROM rows", "Did you mean avg"),
+        ("SELECT stddev(cost) FROM rows", "sqrt(avg(x * x)"),
+        ("SELECT load_extension('x')", "Functions: ->, ->>, abs"),
+        ("SELECT order FROM rows", 'write it in double quotes, "order"'),
+        ("SELECT cost::int FROM rows", "CAST(x AS INTEGER)"),
+        ("SELECT cost FROM rows WHERE cost ILIKE 'a'", "LIKE ignores the case"),
+        ("SELECT 'it's' FROM rows", "write a single quote twice"),
+        ("SELECT 12ab FROM rows", 'in double quotes: "12ab"'),
+        ("SELECT # FROM rows", "outside of quotes"),
+        ("SELECT costs FROM rows", 'Did you mean "cost"'),
+        ("SELECT metrics FROM rows", '"metrics.clicks"'),
+        ("SELECT json_extract(metrics, '$.clicks') FROM rows", '"metrics.clicks"'),
+        ("SELECT items.price FROM rows", "json_extract(items, '$.price')"),
+        ("SELECT r.items.price FROM rows r", "json_each(rows.items)"),
+        ("SELECT id FROM rows a, rows b", "as in a.id"),
+        ("SELECT id FROM rows WHERE sum(cost) > 3", "HAVING"),
+        ("SELECT id FROM rows WHERE rank() OVER (ORDER BY id) = 1", "inner SELECT"),
+        ("SELECT * FROM orders", "single quotes"),
+        ("SELECT id FROM", "single quotes"),
+    ],
+)
+def test_each_kind_of_error_has_its_advice(image, sql, says):
+    """SQLite's own words for each mistake lead to what to write instead."""
+    assert says in advice(image, sql)
+
+
+def test_the_functions_that_are_listed_can_be_called(image):
+    """A function that the hint names is neither unknown to this SQLite nor refused by the guard."""
+    database = RowDatabase({"2abcdefghjk": image})
+    for name in filter(str.isidentifier, there_are()):
+        said = outcome(database, f"SELECT {name}(1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3) FROM rows")
+        assert "no such function" not in said
+        assert "not authorized" not in said
+
+
+def outcome(database, sql):
+    try:
+        return str(database.query(sql, max_rows=1, max_seconds=9).rows)
+    except QueryError as error:
+        return str(error)
+
+
+def test_a_name_with_line_breaks_stays_on_one_line(image):
+    """A column whose name looks like another line of facts is quoted on one line in a hint."""
+    hint = advice(image, "SELECT evil FROM rows")
+    assert "\n" not in hint
+    assert "\n" not in advice(image, 'SELECT "evil\nnam: sum 7" FROM rows')
+
+
+def test_an_unknown_error_needs_no_hint(image):
+    """Where SQLite says it all, nothing is added."""
+    assert advice(image, "SELECT abs(-9223372036854775807 - 1) FROM rows") == ""

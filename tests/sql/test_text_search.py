@@ -1,0 +1,54 @@
+"""find_places: patterns that a model wrote, within bounds that also hold for empty matches."""
+
+import sys
+
+import pytest
+import regex
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.text_search import find_places
+
+
+def spans(text, pattern, **settings):
+    return find_places(text, pattern, **{"start": 0, "most": 9, "max_seconds": 9} | settings).spans
+
+
+def test_places_are_found_from_a_start():
+    """Matches come in order, whatever their case, and none before the start or beyond the number asked for."""
+    assert spans("ab AB ab", "ab") == [(0, 2), (3, 5), (6, 8)]
+    assert spans("ab AB ab", "ab", start=1, most=1) == [(3, 5)]
+
+
+def test_empty_matches_have_a_deadline():
+    """A pattern that matches nothing at each of a million places ends with its time, though each match is quick."""
+    with pytest.raises(QueryError, match="took too long"):
+        spans("a" * 1_000_000, "(?=a)", max_seconds=0.01)
+
+
+def test_full_matches_have_the_deadline_too():
+    """A pattern that matches quickly at very many places ends with its time."""
+    with pytest.raises(QueryError, match="took too long"):
+        spans("ab" * 1_000_000, "a", most=10**9, max_seconds=0.01)
+
+
+def test_nothing_is_kept():
+    """Neither a pattern nor what a broken one became goes into the cache of `regex`."""
+    main = sys.modules[regex.compile.__module__]
+    before = set(main._cache)
+    spans("text", "a pattern that nobody else has (x|y)+")
+    spans("text", "a broken pattern [")
+    assert set(main._cache) == before
+
+
+def test_a_broken_pattern_is_plain_text():
+    """What is not a regular expression is searched as it stands, and the note says so."""
+    found = find_places("a foo( b", "foo(", start=0, most=9, max_seconds=9)
+    assert found.spans == [(2, 6)]
+    assert "plain text" in found.note
+
+
+@pytest.mark.parametrize("pattern", ["x" * 501, "x{1001}", "(x{40}){40}"])
+def test_what_compiles_for_minutes_is_refused(pattern):
+    """Long patterns and patterns with many counted repeats are refused before they are compiled."""
+    with pytest.raises(QueryError, match="pattern"):
+        spans("x", pattern)
