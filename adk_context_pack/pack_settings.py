@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from adk_context_pack.conversation.model_window import window_of
 from adk_context_pack.conversation.tokens import Counter
@@ -15,6 +16,9 @@ from adk_context_pack.tools.offload_payload import OffloadPayload
 
 _SHARE_OF_WINDOW = 0.8
 """What a request may fill of the model's window; the rest is for the answer and for what estimates miss."""
+
+ReadBack = Literal["always"] | bool
+"""When an agent is given the tools to read back: where it needs them, always, or never."""
 
 DEFAULT_ROWS = CapRows(max_rows=100, max_tokens=4000)
 """Tables of up to 100 rows and 4,000 tokens reach the model as they are."""
@@ -34,8 +38,12 @@ class PackSettings:
             as its name tells it.
         rows: how tables in tool results are capped; None caps none.
         payloads: how other large tool results are kept out of the prompt; None keeps none out.
-        read_back: whether an agent that has shortened results is given the tools that read the whole of them
-            (`query_rows`, `read_payload`), and `search_history` once a part of its history leaves its requests.
+        read_back: whether an agent is given the tools that read back what it is not shown: `query_rows` and
+            `read_payload` where its tools' results are shortened or its request shows a handle, also one that another
+            agent was given, and `search_history` where a pass leaves history out. "always" gives all three with every
+            request, so that declarations never change, as an explicitly created cache needs it. A request that cannot
+            take function tools (built-in tools or a response schema, and no function tool) is given none. Use False
+            for an agent whose model cannot call functions.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -45,10 +53,12 @@ class PackSettings:
     max_tokens: int | None = None
     rows: CapRows | None = DEFAULT_ROWS
     payloads: OffloadPayload | None = DEFAULT_PAYLOADS
-    read_back: bool = True
+    read_back: ReadBack = True
 
     def __post_init__(self) -> None:
         """Checks the settings."""
+        if self.read_back not in {True, False, "always"}:
+            raise SettingError.of(self, "read_back", self.read_back, 'True, False or "always"')
         if self.max_tokens is not None:
             positive(self, "max_tokens", self.max_tokens)
         if self.passes is not None:

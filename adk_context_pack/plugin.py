@@ -21,7 +21,7 @@ from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.errors import SettingError
-from adk_context_pack.pack_settings import DEFAULT_PAYLOADS, DEFAULT_ROWS, PackSettings
+from adk_context_pack.pack_settings import DEFAULT_PAYLOADS, DEFAULT_ROWS, PackSettings, ReadBack
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.reports.report_log import ReportLog
@@ -61,8 +61,8 @@ class ContextPackPlugin(BasePlugin):
         max_tokens: the budget of a request in the default passes; None for four fifths of the model's window.
         rows: how tables in tool results are capped; None caps none.
         payloads: how other large tool results are kept out of the prompt; None keeps none out.
-        read_back: whether an agent with shortened results is given `query_rows` and `read_payload`, and
-            `search_history` once a part of its history leaves its requests.
+        read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says;
+            "always" for all of them from the first request on.
         store: where full results are kept, in place of what `rows` and `payloads` say; see `PayloadStore`.
         agents: settings for single agents by name, as `PackSettings`, in place of all of the above; None leaves an
             agent alone.
@@ -77,8 +77,9 @@ class ContextPackPlugin(BasePlugin):
     Raises:
         SettingError: a setting that cannot work.
 
-    Cost to the prompt cache: that of the passes. A tool to read back joins an agent's declarations once, with its
-    first shortened result, and moves the prefix then.
+    Cost to the prompt cache: that of the passes. A tool to read back joins an agent's declarations once, with the first
+    result that its request shows in part, and moves the prefix then. With `read_back="always"` it never does: use it
+    with caches that the app creates itself.
     """
 
     def __init__(  # noqa: PLR0913 - each part of the pack is replaceable
@@ -89,7 +90,7 @@ class ContextPackPlugin(BasePlugin):
         max_tokens: int | None = None,
         rows: CapRows | None = DEFAULT_ROWS,
         payloads: OffloadPayload | None = DEFAULT_PAYLOADS,
-        read_back: bool = True,
+        read_back: ReadBack = True,
         store: Place | PayloadStore | None = None,
         agents: Mapping[str, PackSettings | None] | None = None,
         counter: Counter | None = None,
@@ -178,11 +179,11 @@ class ContextPackPlugin(BasePlugin):
     ) -> None:
         if self._stored_first is not False:
             self._wrap_tools(_reducer(settings), request)
-        if settings.read_back and request.tools_dict:
+        if settings.read_back:
             history = False
             for entry in passes:
                 history = history or _leaves_history(entry, request, call)
-            offer_read_back(request, call.state, history=history)
+            offer_read_back(request, call.state, history=history, always=settings.read_back == "always")
 
     def _wrap_tools(self, reducer: ResultReducer, request: LlmRequest) -> None:
         # Up to 1.22 ADK stores an event before a plugin sees it, so results must be smaller when tools return. Which

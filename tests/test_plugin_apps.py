@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 from google.adk.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
@@ -11,7 +12,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.exit_loop_tool import exit_loop
 from google.genai import types
 
-from adk_context_pack import ContextPackPlugin
+from adk_context_pack import CapRows, ContextPackPlugin
 from tests.support.kept import kept_in_state
 from tests.support.plugin_apps import ROWS, analyst, list_sales, writer
 from tests.support.run import make_app, run_agent, said
@@ -218,3 +219,40 @@ async def test_two_agents_of_one_session_and_a_second_turn():
     run = await run_agent(team, "one", "two", plugins=[ContextPackPlugin()])
     assert run.answer == "There were 1000 sales."
     assert "query_rows" in run.requests_of("analyst")[3].tool_names
+
+
+@pytest.mark.parametrize("rows", [300, 3000])
+async def test_a_writer_without_tools_reads_back_what_it_is_shown_in_part(rows):
+    """A table by the handle that the account shows, and an uncapped result by its event; nothing else is offered."""
+
+    def list_all() -> dict:
+        """Lists."""
+        return {"rows": [{"id": number, "city": f"city {number * 7919}"} for number in range(rows)]}
+
+    def write(request):
+        if results_in(request):
+            return f"The last city: {str(results_in(request)[-1].response)[-4000:]}"
+        text = text_of(request)
+        if "_handle" in text:
+            handle = re.search(r"_handle\W+([0-9a-z]{11})", text)[1]
+            return call("query_rows", handle=handle, sql=f"SELECT city FROM rows WHERE id = {rows - 1}")
+        event_id = re.search(r"read_event='([^']+)'", text)[1]
+        return call("search_history", read_event=event_id, offset=rows * 20)
+
+    team = SequentialAgent(
+        name="team",
+        sub_agents=[
+            LlmAgent(
+                name="lister",
+                model=ScriptedModel(answer=lambda r: "Listed." if results_in(r) else call("list_all")),
+                tools=[list_all],
+            ),
+            LlmAgent(name="writer", model=ScriptedModel(answer=write)),
+        ],
+    )
+    caps = CapRows(max_rows=100) if rows > 1000 else None
+    run = await run_agent(team, "List.", plugins=[ContextPackPlugin(rows=caps, payloads=None)])
+    asked, answered = run.requests_of("writer")
+    assert asked.tool_names == (["query_rows", "search_history"] if caps else ["search_history"])
+    assert f"city {(rows - 1) * 7919}" in run.answer
+    assert answered.tool_names == asked.tool_names

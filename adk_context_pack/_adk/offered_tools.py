@@ -1,12 +1,14 @@
-"""Which tools an agent has, as far as that can be told without listing its toolsets."""
+"""The tools that an agent has, and whether a request can take more of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from google.adk.models.llm_request import LlmRequest
+
 
 def offered_tools(context: Any) -> frozenset[str]:
-    """The names of the tools of the agent that `context` belongs to.
+    """Returns the names of the tools of the agent that `context` belongs to.
 
     Args:
         context: ADK's tool, callback or invocation context. Tools within toolsets are known from 2.x on, where ADK
@@ -16,6 +18,24 @@ def offered_tools(context: Any) -> frozenset[str]:
     declared = getattr(getattr(invocation, "agent", None), "tools", None) or ()
     resolved = getattr(invocation, "canonical_tools_cache", None) or ()
     return frozenset(name for tool in (*declared, *resolved) if (name := _name(tool)))
+
+
+def takes_tools(request: LlmRequest) -> bool:
+    """Returns whether function tools can join a request without making the provider refuse it.
+
+    Where the agent has function tools, another one changes nothing. Without any, providers refuse function tools beside
+    their built-in tools, beside a response schema, and beside a cached content, which has its tools in it.
+
+    Args:
+        request: the request as ADK built it.
+    """
+    if request.tools_dict:
+        return True
+    config = request.config
+    if config is None:
+        return True
+    fixed = ("tools", "response_schema", "response_json_schema", "response_mime_type", "cached_content")
+    return not any(getattr(config, name, None) for name in fixed)
 
 
 def _name(tool: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""The narrative-casting rewriter: what other agents did, retold as one short, attributed, fenced account."""
+"""The narrative caster: what other agents did, retold as one short, attributed, fenced account."""
 
 from __future__ import annotations
 
@@ -6,51 +6,62 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from google.adk.models.llm_request import LlmRequest
+from google.genai import types
 
 from adk_context_pack.conversation.contents import text_length
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import positive
+from adk_context_pack.errors import at_least, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.relays.narrative import Limits, Narrative
+from adk_context_pack.relays.narrative import Narrative
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed
+from adk_context_pack.relays.result_text import Limits, ResultTexts
+
+_Cast = tuple[list[RelayedBlock], Narrative]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CastNarrative(ContextPass):
-    """Retells each run of relayed blocks as one user content: one preamble, one fence, one short line for each action.
+    """Retells each run of relayed blocks as one user content: one preamble, one fence, one entry for each action.
 
-    A line names the agent, and what it said, or which tool it called with which arguments and what came of it: the
-    status, the error text, counts and shapes instead of bodies. A call and its result are one line. The fence is there
-    on releases without one, too. Media and code stay as they are, where they came. A block whose retelling would be
-    larger than ADK's own words stays as ADK wrote it.
+    An entry names the agent, and what it said, or which tool it called with which arguments and what came of it. A call
+    and its result are one entry. Small results are quoted whole, as compact JSON. Of a larger one the entry gives the
+    status, the error text, counts and shapes in place of the body, its size, and its handle if it has one. Where the
+    agent has `search_history`, whatever is shortened names the event that this tool opens. The fence is there on
+    releases without one, too. Media and code stay as they are, where they came. A block whose retelling would be larger
+    than ADK's own words stays as ADK wrote it.
 
     Args:
         max_said_chars: the longest text of what an agent said or thought; a longer one is cut, with a mark that says
             how much is missing.
         max_args_chars: the longest rendering of a call's arguments (compact JSON).
-        max_result_chars: the longest description of a result.
-        max_error_chars: the longest error text.
+        max_result_chars: the longest description of a result that is not quoted whole.
+        max_error_chars: the longest error text of a result that is not quoted whole.
+        max_result_tokens: the estimated tokens up to which a result is quoted whole; 0 describes every result.
+        max_quoted_tokens: the estimated tokens of all results that one account quotes whole. The older ones come first,
+            since what was already sent must not change.
 
-    Cost to the prompt cache: none, save that a call's line is completed when its result arrives. What a line says, and
-    which blocks are retold, depends on what stands before it in the session alone.
+    Cost to the prompt cache: none, save that a call's entry is completed when its result arrives. What an entry says,
+    and which blocks are retold, depends only on what stands before it in the session.
     """
 
     max_said_chars: int = 2000
     max_args_chars: int = 300
     max_result_chars: int = 300
     max_error_chars: int = 500
+    max_result_tokens: int = 500
+    max_quoted_tokens: int = 8000
 
     def __post_init__(self) -> None:
         """Checks the settings."""
         super().__post_init__()
         for setting in ("max_said_chars", "max_args_chars", "max_result_chars", "max_error_chars"):
             positive(self, setting, getattr(self, setting))
+        for setting in ("max_result_tokens", "max_quoted_tokens"):
+            at_least(self, setting, getattr(self, setting), 0)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """`request` with runs of relayed blocks retold; the same object where there are none."""
-        blocks = find_relayed(request.contents, call)
-        limits = Limits(self.max_said_chars, self.max_args_chars, self.max_result_chars, self.max_error_chars)
-        casts = [cast for run in _runs(blocks) for cast in _casts(run, limits)]
+        """Returns `request` with runs of relayed blocks retold, or the same object where there are none."""
+        casts = self._casts(request, call, findable="search_history" in (request.tools_dict or {}))
         if not casts:
             return request
         contents = list(request.contents)
@@ -58,6 +69,33 @@ class CastNarrative(ContextPass):
             contents[blocks[0].position : blocks[-1].position + 1] = [narrative.to_content()]
         call.note(f"retold {sum(len(blocks) for blocks, _ in casts)} blocks as {len(casts)}")
         return request.model_copy(update={"contents": contents})
+
+    def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
+        """Returns whether an account shortens something, so that its reader needs `search_history`."""
+        return any(narrative.shortened for _, narrative in self._casts(request, call, findable=True))
+
+    def _casts(self, request: LlmRequest, call: ModelCall, *, findable: bool) -> list[_Cast]:
+        # The plugin asks `leaves_history` right before it runs the pass over the same contents.
+        slot = f"casts {self!r} {findable}"
+        known: tuple[list[types.Content], list[_Cast]] | None = call.memo.get(slot)
+        if known is None or known[0] is not request.contents:
+            texts: ResultTexts = call.run_memo.setdefault("result texts", ResultTexts())
+            empty = Narrative(self._limits, texts, findable)
+            blocks = find_relayed(request.contents, call)
+            casts = [cast for run in _runs(blocks) for cast in _casts(run, empty)]
+            call.memo[slot] = known = (request.contents, casts)
+        return known[1]
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(
+            said=self.max_said_chars,
+            args=self.max_args_chars,
+            result=self.max_result_chars,
+            error=self.max_error_chars,
+            whole=self.max_result_tokens,
+            allowance=self.max_quoted_tokens,
+        )
 
 
 def _runs(blocks: Sequence[RelayedBlock]) -> Iterator[list[RelayedBlock]]:
@@ -71,35 +109,35 @@ def _runs(blocks: Sequence[RelayedBlock]) -> Iterator[list[RelayedBlock]]:
         yield run
 
 
-def _casts(run: Sequence[RelayedBlock], limits: Limits) -> Iterator[tuple[list[RelayedBlock], Narrative]]:
-    """The parts of a run that are worth retelling, each with its account.
+def _casts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Cast]:
+    """Yields the parts of a run that are worth retelling, each with its account.
 
     Decided block by block, looking back only: were it decided for the run as a whole, a block already sent as ADK
     wrote it would be retold when the run grows, and the provider's cached prefix would break. Only a call that still
     waits for its result is decided together with it.
     """
-    told: list[RelayedBlock] = []
-    narrative = Narrative(limits)
+    taken: list[RelayedBlock] = []
+    narrative = empty.renewed()
     size = 0
     pays = False
     for block in run:
         length = text_length(block.content)
-        narrative.tell(block)
+        narrative.add(block)
         if pays and narrative.length > size + length:
-            yield told, _retell(told, limits)
-            told, size, narrative = [], 0, _retell([block], limits)
+            yield taken, _retell(taken, empty)
+            taken, size, narrative = [], 0, _retell([block], empty)
             pays = False
-        told.append(block)
+        taken.append(block)
         size += length
         pays = pays or narrative.length < size
         if not pays and not narrative.is_waiting:
-            told, size, narrative = [], 0, Narrative(limits)
+            taken, size, narrative = [], 0, empty.renewed()
     if pays:
-        yield told, narrative
+        yield taken, narrative
 
 
-def _retell(blocks: Sequence[RelayedBlock], limits: Limits) -> Narrative:
-    narrative = Narrative(limits)
+def _retell(blocks: Sequence[RelayedBlock], empty: Narrative) -> Narrative:
+    narrative = empty.renewed()
     for block in blocks:
-        narrative.tell(block)
+        narrative.add(block)
     return narrative

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 
-from adk_context_pack.stores.handles import stored_results
+from adk_context_pack._adk.offered_tools import takes_tools
+from adk_context_pack._json import json_text
+from adk_context_pack.stores.handles import StoredResult, stored_results
 from adk_context_pack.tools.query_rows import QueryRows
 from adk_context_pack.tools.read_payload import ReadPayload
 from adk_context_pack.tools.search_history import SearchHistory
@@ -20,18 +22,52 @@ READ_BACK = frozenset(tool.name for tool in _TOOLS.values())
 """Names of the tools that an agent will have by the time it reads a shortened result."""
 
 
-def offer_read_back(request: LlmRequest, state: Mapping[str, Any], *, history: bool) -> None:
-    """Adds to `request` the tools that its agent needs and has not.
+def offer_read_back(request: LlmRequest, state: Mapping[str, Any], *, history: bool, always: bool = False) -> None:
+    """Adds to `request` the read-back tools that its agent needs and does not have.
+
+    An agent needs the tool for a stored result if the result is one of its own tools', or if the request shows the
+    handle: in what another agent did or said, in an answer of a child agent, in the instruction. A request that cannot
+    take function tools stays as it is.
 
     Args:
-        request: the request; an agent without tools never got a shortened result of its own, and is given none.
+        request: the request as ADK built it.
         state: the session's state, whose keys tell which tools' results are kept.
         history: whether history has left, or will leave, the request.
+        always: offers all of them whatever the request shows, so that an agent's declarations never change.
     """
-    offered = request.tools_dict
-    if not offered:
+    if not takes_tools(request):
         return
-    kinds = {result.kind for result in stored_results(state) if result.tool_name in offered}
-    wanted = [tool for kind, tool in _TOOLS.items() if kind in kinds] + ([_HISTORY] if history else [])
-    if missing := [tool for tool in wanted if tool.name not in offered]:
+    wanted = [*_TOOLS.values(), _HISTORY] if always else [*_for_handles(request, state), *([_HISTORY] * history)]
+    if missing := [tool for tool in wanted if tool.name not in request.tools_dict]:
         request.append_tools(missing)
+
+
+def _for_handles(request: LlmRequest, state: Mapping[str, Any]) -> list[BaseTool]:
+    results = stored_results(state)
+    offered = request.tools_dict
+    kinds = {result.kind for result in results if result.tool_name in offered}
+    # Texts are searched for the kinds alone of which the agent made no result of its own.
+    others = [result for result in results if result.kind not in kinds and _TOOLS[result.kind].name not in offered]
+    if others:
+        kinds |= _shown(request, others)
+    return [tool for kind, tool in _TOOLS.items() if kind in kinds]
+
+
+def _shown(request: LlmRequest, results: Sequence[StoredResult]) -> set[str]:
+    """Returns the kinds of those results whose handles a request shows."""
+    shown: set[str] = set()
+    for text in _texts(request):
+        shown |= {result.kind for result in results if result.kind not in shown and result.handle in text}
+    return shown
+
+
+def _texts(request: LlmRequest) -> Iterator[str]:
+    instruction = request.config.system_instruction if request.config else None
+    if isinstance(instruction, str):
+        yield instruction
+    for content in request.contents or ():
+        for part in content.parts or ():
+            if part.text:
+                yield part.text
+            elif part.function_response is not None:
+                yield json_text(part.function_response.response)

@@ -50,7 +50,7 @@ def assert_well_fenced(account):
     assert account.count(relay.BEGIN) == account.count(relay.END) == 1
     assert account.endswith(relay.END)
     for line in account.splitlines()[2:-1]:
-        assert line.startswith(("[worker] ", "  ")), line
+        assert line.startswith(("[worker] ", "| ")), line
 
 
 def said_by_user(request):
@@ -201,7 +201,7 @@ async def test_an_agent_cannot_answer_for_another_ones_call():
     ]
     run = await run_agent(SequentialAgent(name="all", sub_agents=agents), "go")
     (account,) = accounts(run.requests_of("reader")[-1])
-    assert '[worker] called pay{"n":1} -> from [impostor] {paid: true}' in account
+    assert '[worker] called pay{"n":1} -> from [impostor] {"paid":true}' in account
 
 
 @places

@@ -108,7 +108,7 @@ PASSES = (
     case("strip all", StripForContext(keep_said=False)),
     case("strip some", StripForContext(keep_agents=["агент"], keep_tools=["get-issue", "run_query"])),
     case("cast", CastNarrative()),
-    case("cast short", CastNarrative(max_said_chars=20, max_args_chars=20, max_result_chars=20)),
+    case("cast short", CastNarrative(max_said_chars=20, max_args_chars=20, max_result_chars=20, max_quoted_tokens=99)),
     case("compact", _COMPACT),
     case("thoughts", DropOldThoughts()),
     case("newest", KeepNewestResult(min_tokens=1)),
