@@ -26,14 +26,14 @@ class ContextPass(ABC):
     overrides `leaves_history`, so that the plugin offers `search_history` to the agent.
 
     Args:
-        on_error: "skip" leaves the request as it was when the pass fails, logs the traceback and lets the agent go on;
+        on_error: "skip" leaves the request as it was if the pass fails, logs the traceback and lets the agent go on.
             "raise" lets the exception through, for tests.
     """
 
     on_error: Literal["skip", "raise"] = "skip"
 
     def __post_init__(self) -> None:
-        """Checks the settings; a subclass that overrides it calls `super().__post_init__()`."""
+        """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
         one_of(self, "on_error", self.on_error, ("skip", "raise"))
 
     @property
@@ -66,7 +66,7 @@ class ContextPass(ABC):
         return False
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """ADK's `before_model_callback`; changes `llm_request` at its top level only."""
+        """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only."""
         try:
             with ModelCall.remembering(callback_context) as call:
                 adopt(llm_request, self.apply(llm_request, call))
@@ -77,7 +77,7 @@ class ContextPass(ABC):
 
 
 def adopt(target: LlmRequest, source: LlmRequest) -> None:
-    """Makes `target` say what `source` says; ADK ignores a request that a callback returns."""
+    """Copies the top level of `source` to `target`, since ADK ignores a request that a callback returns."""
     if source is target:
         return
     if source.contents is not target.contents:

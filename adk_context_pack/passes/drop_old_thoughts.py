@@ -1,4 +1,4 @@
-"""Thoughts of finished turns leave the request."""
+"""Removes the thoughts of finished turns."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from adk_context_pack.passes.context_pass import ContextPass
 
 @dataclass(frozen=True, kw_only=True)
 class DropOldThoughts(ContextPass):
-    """Removes what the agent thought in finished turns; what it said and did stays.
+    """Removes the agent's thoughts of finished turns, and keeps what it said and did.
 
-    A thought that carries a signature stays as it is, since the provider wants it back unchanged, and so does a turn
-    that holds nothing but thoughts.
+    A thought with a signature stays, since the provider wants it back unchanged. A turn that holds nothing but thoughts
+    stays as well.
 
     Args:
-        keep_turns: how many of the newest turns keep their thoughts; 1 for the running turn alone.
+        keep_turns: the number of newest turns that keep their thoughts. 1 means the running turn alone.
 
-    Cost to the prompt cache: when a turn begins, what stands behind the first thought of the turn that lost its
-    thoughts is sent anew. With `ClearToolResults(keep_results=0)` that is the same miss.
+    Cost to the prompt cache: when a turn begins, everything behind the first removed thought misses the cache once.
+    With `ClearToolResults(keep_results=0)`, that is the same miss.
     """
 
     keep_turns: int = 1
@@ -35,7 +35,7 @@ class DropOldThoughts(ContextPass):
         positive(self, "keep_turns", self.keep_turns)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """`request` without old thoughts; the same object where there are none."""
+        """Returns `request` without old thoughts, or the same object if there are none."""
         contents = request.contents or []
         if not any(map(_thinks, contents)):
             return request

@@ -22,15 +22,15 @@ from adk_context_pack.passes.context_pass import ContextPass
 class KeepNewestResult(ContextPass):
     """Puts a short note in place of older results that a newer one repeats.
 
-    Identical are results of the same tool, for the same arguments, with the same content. The call and its result
-    stay, paired. Results of waiting calls and orphans are left alone.
+    A result is repeated if the same tool returns the same content for the same arguments. The call and its result stay
+    paired. Results of waiting calls and orphans are left alone.
 
     Args:
         min_tokens: results smaller than this stay.
         exclude_tools: tools whose results stay.
         counter: a tokenizer, from text to tokens. Without one, tokens are estimated.
 
-    Cost to the prompt cache: when a result is repeated, what stands behind the older one is sent anew, once.
+    Cost to the prompt cache: when a result is repeated, everything behind the older one misses the cache once.
     """
 
     min_tokens: int = 100
@@ -45,7 +45,7 @@ class KeepNewestResult(ContextPass):
         valid_counter(self, self.counter)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """`request` with repeated results as notes; the same object where none is repeated."""
+        """Returns `request` with notes for repeated results, or the same object if none is repeated."""
         contents = request.contents or []
         pairing = pair(contents)
         if len(pairing.call_of) < 2:  # noqa: PLR2004 - one result repeats nothing

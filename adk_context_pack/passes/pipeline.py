@@ -40,10 +40,10 @@ class ContextPipeline:
         max_reports: how many of the newest reports are kept.
         keep_requests: keeps the requests of the newest calls, as ADK built them and as they were sent, for
             `write_html`: True for 50 calls, or a number. Off by default, since requests hold what users said.
-        telemetry: where span events and metrics go; by default OpenTelemetry's global providers.
+        telemetry: the destination of span events and metrics. The default is OpenTelemetry's global providers.
 
     Attributes:
-        reports: one `CallReport` for each model call, newest last, and sums over them; see `ReportLog`.
+        reports: a `ReportLog` with one `CallReport` for each model call, newest last, and sums over them.
 
     Raises:
         SettingError: an entry of `passes` is not a pass, or a limit is not a number of at least 1.
@@ -83,7 +83,7 @@ class ContextPipeline:
     def run(
         self, request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass] | None = None
     ) -> tuple[LlmRequest, CallReport]:
-        """Returns the request after all passes, and the report; usable without ADK's flow.
+        """Returns the request after all passes, and the report. It can be used without ADK's flow.
 
         It changes neither the request nor the session. The pipeline remembers the hashes of what it returns, to tell
         how much of it begins the agent's next request.

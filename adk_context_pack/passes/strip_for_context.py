@@ -20,33 +20,33 @@ from adk_context_pack.relays.proof import RelayedPart
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed, summary_blocks
 
 NOTE = f"{QUOTE_BEGIN}left out{QUOTE_END}"
-"""What stands where a removed block kept two turns apart. Always the same text: a note that told how much was removed
-would change when the next event arrives, and with it the prefix that the provider has cached. And as short as it can
-be: in the plain format a whole relayed call may have no more than 75 characters."""
+"""The text that replaces a removed block between two turns. It never changes, since a note with the number of removed
+blocks would change with the next event and break the cached prefix. It is as short as possible, since a whole relayed
+call may have as few as 75 characters in the plain format."""
 
 _LOGS = ("call", "result")
 
 
 @dataclass(frozen=True, kw_only=True)
 class StripForContext(ContextPass):
-    """Removes the tool calls and tool results of other agents that ADK relays to this one; keeps what they said.
+    """Removes the tool calls and results of other agents that ADK relays to this one, and keeps what they said.
 
-    Blobs, files, code and its results stay, and so does the fence (and ADK's preamble) around everything that stays.
-    A block with nothing left goes entirely; where it kept a model turn from standing first, last, or right before
-    another one, a short fenced note (`NOTE`) takes its place, since providers refuse such an order. A block that would
-    be smaller than the note stays as it is. Where a request begins with a block that goes (an agent with
-    `include_contents='none'`), the user's message that led to it stands there instead.
+    Blobs, files, code and code results stay. The fence and ADK's preamble stay around everything that stays. A block
+    with nothing left is removed. Providers refuse a model turn that is first, last, or right before another one. If the
+    block prevented that, a short fenced note (`NOTE`) takes its place. A block that is smaller than the note stays. If
+    a request begins with a removed block, as for an agent with `include_contents='none'`, the user's message that led
+    to it takes its place.
 
-    Only what the session's events prove to be a relay is touched: never what a user typed, a compaction summary, or a
-    dynamic instruction.
+    The pass only touches blocks that the session's events prove to be a relay. It never touches what a user typed, a
+    compaction summary, or a dynamic instruction.
 
     Args:
         keep_agents: agents whose blocks stay whole.
         keep_tools: tools whose calls and results stay, whichever agent used them.
         keep_said: False removes what the others said, attached and thought as well.
 
-    Cost to the prompt cache: none. What is removed depends on each block alone, so the part already sent stays as it
-    was when the session grows.
+    Cost to the prompt cache: none. Each block is judged by itself, so the part already sent does not change when the
+    session grows.
     """
 
     keep_agents: Collection[str] = field(default=())
@@ -60,7 +60,7 @@ class StripForContext(ContextPass):
         object.__setattr__(self, "keep_tools", names(self, "keep_tools", self.keep_tools))
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """`request` without other agents' tool logs; the same object where there are none."""
+        """Returns `request` without other agents' tool logs, or the same object if there are none."""
         blocks = find_relayed(request.contents, call)
         kept = {block.position: parts for block in blocks if len(parts := self._kept(block)) < len(block.parts)}
         if not kept:
@@ -101,7 +101,7 @@ def _rebuild(
             rebuilt.append(message)
             message = None
         elif not rebuilt or rebuilt[-1].role == "model":
-            # Depends on what stands before it alone, so that the next event moves nothing.
+            # Only the contents before it decide, so that the next event changes nothing.
             rebuilt.append(content if text_length(content) <= len(NOTE) else _note())
     return rebuilt
 
@@ -112,11 +112,11 @@ def _missing_message(
     blocks: Sequence[RelayedBlock],
     call: ModelCall,
 ) -> types.Content | None:
-    """The user's message that the first block to go answered, where the request begins with that block; else None.
+    """Returns the user's message that led to the first removed block, if the request begins with that block.
 
-    A dynamic instruction may stand before it: it has the user role, but nobody said it. Where a compaction summary
-    stands there, it tells of the message. A task's input stands for the user's message. Looks back only, so that no
-    later event moves what was sent.
+    A dynamic instruction before the block does not count, since nobody said it. A compaction summary before the block
+    already covers the message. For an isolated task, the task's input counts as the user's message. Only earlier events
+    are read, so that no later event changes what was sent.
     """
     first = blocks[0]
     if kept.get(first.position, first.parts) or is_isolated(call.context):
@@ -134,12 +134,12 @@ def _missing_message(
 
 
 def _has_blanks(message: types.Content) -> bool:
-    # Providers refuse empty texts; ADK sends a user's as it is, and this pass puts none in.
+    # Providers refuse empty texts. ADK passes on a user's empty text, but this pass must not put one in.
     return not message.parts or any(part.text is not None and not part.text.strip() for part in message.parts)
 
 
 def _typed_before(event: Event, events: Sequence[Event]) -> list[types.Content]:
-    """What users typed before an event, oldest first."""
+    """Returns what users typed before an event, oldest first."""
     typed = []
     for earlier in events:
         if earlier is event:

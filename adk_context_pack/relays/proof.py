@@ -70,7 +70,7 @@ def _prove_known(content: types.Content, event: Event) -> list[RelayedPart]:
 
 
 def _prove_by_adk(content: types.Content, event: Event) -> list[RelayedPart]:
-    """The same as `prove`, by ADK's own renderer."""
+    """Does the same as `prove`, with ADK's own renderer."""
     preamble, *parts = content.parts or []
     sources = iter((event.content.parts if event.content else None) or ())
     tied: list[RelayedPart] = []
@@ -94,7 +94,7 @@ def _kind_of(source: types.Part) -> PartKind:
 
 
 def unknown_preamble() -> str | None:
-    """Returns how the installed ADK begins its relays, where it writes a format that is not known here; else None."""
+    """Returns the beginning of the installed ADK's relays if their format is not known here, otherwise None."""
     renderer = relay_renderer()
     # The renderer is a part of the question, since tests put another one in its place.
     return None if renderer is None else _unknown_preamble(renderer)
@@ -143,10 +143,10 @@ def _kind(part: types.Part, source: types.Part, head: str, render: _Render, mark
 
 
 def _is_log(text: str, head: str, payload: object, render: _Render, mark: _Mark) -> bool:
-    """Whether `text` is what ADK renders for a call's arguments or a result.
+    """Tells whether `text` is ADK's rendering of a call's arguments or of a result.
 
-    Rendering a large payload costs as much here as it costs ADK, and an event never changes. So what was proved for an
-    event once is known by its hash, for as long as the process lives.
+    Rendering a large payload costs as much here as it costs ADK, and an event never changes. A proof is therefore
+    remembered by its hash for the life of the process.
     """
     if not text.startswith(head):
         return False
@@ -162,7 +162,7 @@ def _is_log(text: str, head: str, payload: object, render: _Render, mark: _Mark)
 
 
 def _name(name: str | None, render: _Render) -> str:
-    # The plain format knows no markers, so that a name with one stands there as it is.
+    # The plain format has no markers, so a name that contains one is not changed.
     return elide(name) if name and render is _render_fenced else str(name)
 
 
@@ -175,13 +175,13 @@ def _render_fenced(head: str, payload: str) -> str:
 
 
 def said_blocks(author: str, said: Sequence[str]) -> list[tuple[str, ...]]:
-    """The texts of the block that ADK makes of what an agent said, in the plain format and in the fenced one."""
+    """Returns ADK's two renderings of what an agent said, in the plain format and in the fenced one."""
     forms: tuple[tuple[str, _Render], ...] = ((PLAIN_PREAMBLE, _render_plain), (FENCED_PREAMBLE, _render_fenced))
     return [(preamble, *(render(f"[{author}] said:", text) for text in said)) for preamble, render in forms]
 
 
 def elide(text: str) -> str:
-    """`text` with ADK's quote markers replaced, as ADK does it, so that it cannot end the quote it stands in."""
+    """Replaces ADK's quote markers in `text`, as ADK does, so that the text cannot end its own quote."""
     if "<<<" not in text:
         return text
     return text.replace(QUOTE_BEGIN, QUOTE_ELIDED).replace(QUOTE_END, QUOTE_ELIDED)

@@ -36,7 +36,7 @@ class RelayedBlock(NamedTuple):
 
     Attributes:
         position: its place in the request's contents.
-        content: the content; part 0 is ADK's preamble.
+        content: the content, whose part 0 is ADK's preamble.
         event: the session's event behind it.
         parts: every later part, in order.
     """
@@ -48,11 +48,11 @@ class RelayedBlock(NamedTuple):
 
 
 def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> list[RelayedBlock]:
-    """The relayed blocks among `contents`, in order.
+    """Finds the relayed blocks among `contents`, in order.
 
     Args:
         contents: a request's contents as ADK built them, or as other passes left them.
-        call: whose request it is; its session tells what is a relay.
+        call: the model call. The events of its session prove what is a relay.
     """
     candidates = list(_candidates(contents or ()))
     if not candidates:
@@ -66,7 +66,7 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
         if session.typed and (texts := texts_of(content)) in session.typed:
             doubtful.setdefault(texts, []).append((index, content))
         elif session.summaries and texts_of(content) in session.summaries:
-            # An agent called `model` said the very same; nothing tells them apart, and a summary must stay.
+            # An agent called `model` said the very same. The two cannot be told apart, and a summary must stay.
             continue
         else:
             if text not in PREAMBLES or text == unknown_preamble():
@@ -80,13 +80,13 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
 
 
 class _Session(NamedTuple):
-    """What the session says about relays, found once for all passes of one model call.
+    """The facts about relays in a session, found once for all passes of one model call.
 
     Attributes:
-        foreign: events of others that no rewind has annulled, oldest first; ADK relays no others.
-        typed: what users typed that starts as a relay does.
-        summaries: how summaries read as blocks, where another agent is named as their author is.
-        tied: for a content tied before, by its identity: itself, its event's place in `foreign`, its parts.
+        foreign: events of others that no rewind has annulled, oldest first. ADK relays only these.
+        typed: texts of users that start as a relay does.
+        summaries: the texts of summaries as blocks, if another agent has the name of their author.
+        tied: for each content tied before, by its identity: itself, its event's place in `foreign`, its parts.
     """
 
     foreign: list[Event]
@@ -106,7 +106,7 @@ def _session_of(call: ModelCall) -> _Session:
 
 
 def summary_blocks(events: Sequence[Event]) -> set[Texts]:
-    """The texts of compaction summaries where ADK shows them as blocks."""
+    """Returns the texts of compaction summaries, as ADK shows them as blocks."""
     found: set[Texts] = set()
     for event in events:
         if (compaction := event.actions.compaction) is not None:
@@ -149,7 +149,7 @@ def _tie(candidates: Sequence[tuple[int, types.Content]], session: _Session) -> 
 def _search(
     content: types.Content, foreign: Sequence[Event], cursor: int, used: set[int]
 ) -> tuple[int, list[RelayedPart]]:
-    """The place of the event behind a content, and its parts; no parts where there is none."""
+    """Returns the place of the event behind a content, and its parts, or no parts if there is no event."""
     # Blocks stand in the order of their events, save where compaction sorted them by time: so the search starts
     # before the last event found, and wraps round once.
     for position in chain(range(cursor, -1, -1), range(len(foreign) - 1, cursor, -1)):
@@ -161,15 +161,15 @@ def _search(
 def _tie_doubtful(
     texts: Texts, group: Sequence[tuple[int, types.Content]], call: ModelCall, shown: Collection[int]
 ) -> Iterator[RelayedBlock]:
-    """The blocks among contents that a user typed as well, byte for byte.
+    """Finds the blocks among contents that a user typed as well, byte for byte.
 
-    Where every event that reads like this is in the request, the order of the session tells the user's from ADK's.
-    Where some are missing (compacted, rewound, on another branch), nothing tells them apart, so all of them stay.
+    If every event with this text is in the request, the order of the session tells the user's from ADK's. If some are
+    missing (compacted, rewound, on another branch), they cannot be told apart, and all of them stay.
 
     Args:
-        texts: how all of them read.
+        texts: the texts that all of them share.
         group: the contents.
-        call: whose request it is.
+        call: the model call.
         shown: the identities of events that other blocks show.
     """
     content = group[0][1]
@@ -188,6 +188,6 @@ def _is_typed(event: Event, texts: Texts) -> bool:
 
 
 def _typed_blocks(events: Sequence[Event]) -> set[Texts]:
-    """What users typed that starts as a relay does."""
+    """Returns the texts of users that start as a relay does."""
     typed = [event.content for event in events if event.author == "user" and event.content and event.content.parts]
     return {texts_of(content) for _, content, _ in _candidates(typed)}
