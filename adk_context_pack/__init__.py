@@ -3,6 +3,7 @@
 from adk_context_pack.agents.compact_state_step import CompactStateStep
 from adk_context_pack.agents.data_summarizer import DataSummarizer
 from adk_context_pack.agents.history_summarizer import HistorySummarizer
+from adk_context_pack.agents.ingest_memory import IngestMemory
 from adk_context_pack.agents.summarized_results import get_summarized_results, summarized_results_tool
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_tokens
@@ -26,6 +27,7 @@ from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.keep_newest_result import KeepNewestResult
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.presets import default_passes
+from adk_context_pack.passes.recall_memory import RecallMemory
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.plugin import ContextPackPlugin
 from adk_context_pack.reports.call_report import CallReport
@@ -65,6 +67,7 @@ __all__ = [
     "FitTokenBudget",
     "HandleError",
     "HistorySummarizer",
+    "IngestMemory",
     "KeepNewestResult",
     "Kpi",
     "ModelCall",
@@ -76,6 +79,7 @@ __all__ = [
     "QueryError",
     "QueryRows",
     "ReadPayload",
+    "RecallMemory",
     "RecordingError",
     "ReportLog",
     "ReportTotals",

@@ -23,7 +23,7 @@ from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.errors import SettingError
 from adk_context_pack.pack_settings import DEFAULT_PAYLOADS, DEFAULT_ROWS, PackSettings, ReadBack
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.pipeline import ContextPipeline
+from adk_context_pack.passes.pipeline import ContextPipeline, prepare_all
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.telemetry import Telemetry
 from adk_context_pack.stores.payload_store import PayloadStore, Place
@@ -133,13 +133,15 @@ class ContextPackPlugin(BasePlugin):
             settings = self.settings_for(callback_context.agent_name)
             if settings is None or self._stands_aside(callback_context):
                 return None
+            passes = self._passes(settings, settings.budget_for(llm_request.model))
             remembering = ModelCall.remembering(callback_context)
         except Exception:
             logger.exception("a request goes out as it is")
             return None
+        # Nothing is awaited while the memos are lent.
+        await prepare_all(passes, callback_context, llm_request)
         with remembering as call:
             try:
-                passes = self._passes(settings, settings.budget_for(llm_request.model))
                 self._prepare(settings, passes, llm_request, call)
             except Exception:
                 logger.exception("a request goes out as it is")

@@ -65,6 +65,21 @@ class ContextPass(ABC):
         """
         return False
 
+    async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:  # noqa: B027 - most wait for nothing
+        """Waits for what `apply` needs from outside, such as an answer of a service. By default there is nothing.
+
+        The plugin and the pipeline call it before any pass runs. It must not change the request.
+
+        Args:
+            context: ADK's context of the call.
+            request: what ADK wants to send, before any pass.
+        """
+
+    @property
+    def prepares(self) -> bool:
+        """Whether there is anything to wait for before the pass runs."""
+        return type(self).prepare is not ContextPass.prepare
+
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only."""
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from time import perf_counter
 
 from google.adk.agents.callback_context import CallbackContext
@@ -69,8 +69,21 @@ class ContextPipeline:
         self._memory = PrefixMemory()
         self._telemetry = telemetry or Telemetry()
 
-    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Changes `llm_request` at its top level only. This is ADK's `before_model_callback`."""
+    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
+        """Changes `llm_request` at its top level only. This is ADK's `before_model_callback`.
+
+        It returns an awaitable where a pass has to wait for something first. ADK awaits it.
+        """
+        if any(entry.prepares for entry in self.passes):
+            return self._prepared(callback_context, llm_request)
+        self._process(callback_context, llm_request)
+        return None
+
+    async def _prepared(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        await prepare_all(self.passes, callback_context, llm_request)
+        self._process(callback_context, llm_request)
+
+    def _process(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         try:
             remembering = ModelCall.remembering(callback_context)
         except Exception:
@@ -139,6 +152,18 @@ class ContextPipeline:
                 self._telemetry.heard(report)
         except Exception:
             logger.exception("a response could not be reported on")
+
+
+async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, request: LlmRequest) -> None:
+    """Waits for what the passes need from outside. One that fails runs without."""
+    for entry in passes:
+        if entry.prepares:
+            try:
+                await entry.prepare(context, request)
+            except Exception:
+                if entry.on_error == "raise":
+                    raise
+                logger.exception("pass %s could not be prepared", entry.name)
 
 
 def run_pass(entry: ContextPass, request: LlmRequest, call: ModelCall, reporter: CallReporter) -> LlmRequest:

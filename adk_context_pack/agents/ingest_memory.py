@@ -1,0 +1,154 @@
+"""Hands each run's events to the app's memory service, off the hot path."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.sessions.session import Session
+
+from adk_context_pack._adk.releases import outermost_invocation
+from adk_context_pack.errors import positive
+
+logger = logging.getLogger("adk_context_pack")
+
+_Key = tuple[str, str, str]
+_MAX_REMEMBERED = 10_000
+
+
+class _Waiting(NamedTuple):
+    service: Any
+    session: Session
+
+
+class IngestMemory(BasePlugin):
+    """A plugin that gives the memory service the events of each run, in the background.
+
+    A run ends without waiting for the service. What waits is bounded, a failed attempt is repeated, and `close` (which
+    ADK's `Runner.close` calls) waits for the rest. A service that takes single events (`add_events_to_memory`, ADK 2.x)
+    gets each event once while the process runs. Another one gets the whole session each time, as ADK intends. What a
+    service refuses in the end is logged, stays in the session, and is sent with the session's next run.
+
+    Args:
+        name: the plugin's name in ADK.
+        max_waiting: how many sessions may wait. Beyond that the one that has waited longest goes.
+        max_attempts: how often a session is tried after one run.
+        pause_seconds: the pause before the second attempt; each later one is twice as long.
+        close_seconds: how long `close` waits.
+
+    Raises:
+        SettingError: a setting that cannot work.
+    """
+
+    def __init__(
+        self,
+        name: str = "ingest_memory",
+        *,
+        max_waiting: int = 100,
+        max_attempts: int = 3,
+        pause_seconds: float = 0.5,
+        close_seconds: float = 10.0,
+    ) -> None:
+        super().__init__(name=name)
+        self._max_waiting = positive("IngestMemory", "max_waiting", max_waiting)
+        self._max_attempts = positive("IngestMemory", "max_attempts", max_attempts)
+        self._pause, self._close_seconds = pause_seconds, close_seconds
+        self._waiting: OrderedDict[_Key, _Waiting] = OrderedDict()
+        self._sent: OrderedDict[_Key, Event] = OrderedDict()
+        self._worker: asyncio.Task[None] | None = None
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """ADK's callback: notes that the session has new events."""
+        try:
+            service, session = invocation_context.memory_service, invocation_context.session
+            # The session of an AgentTool's child ends with the call.
+            if service is None or outermost_invocation(invocation_context) is not invocation_context:
+                return
+            key = session.app_name, session.user_id, session.id
+            # The next run appends to the same list; what waits is what is there now.
+            self._waiting.pop(key, None)
+            self._waiting[key] = _Waiting(service, session.model_copy(update={"events": list(session.events)}))
+            while len(self._waiting) > self._max_waiting:
+                self._waiting.popitem(last=False)
+                logger.warning("too many sessions wait for the memory service; one waits for its next run")
+            self._work()
+        except Exception:
+            logger.exception("a run could not be handed to the memory service")
+
+    async def close(self) -> None:
+        """Waits until everything is handed over, or as long as `close_seconds` says."""
+        if self._waiting:
+            self._work()
+        worker = self._worker
+        if worker is None or worker.done() or worker.get_loop() is not asyncio.get_running_loop():
+            return
+        try:
+            await asyncio.wait_for(asyncio.shield(worker), self._close_seconds)
+        except TimeoutError:
+            worker.cancel()
+            logger.warning("%d sessions did not reach the memory service in time", len(self._waiting) + 1)
+
+    def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        # ADK's synchronous Runner.run makes a loop for each run, and its tasks end with it.
+        if self._worker is None or self._worker.done() or self._worker.get_loop() is not loop:
+            self._worker = loop.create_task(self._hand_over())
+
+    async def _hand_over(self) -> None:
+        while self._waiting:
+            key, waiting = self._waiting.popitem(last=False)
+            try:
+                await self._tried(key, waiting)
+            except asyncio.CancelledError:
+                self._waiting.setdefault(key, waiting)
+                raise
+
+    async def _tried(self, key: _Key, waiting: _Waiting) -> None:
+        for attempt in range(1, self._max_attempts + 1):
+            try:
+                await self._send(key, waiting)
+                return
+            except Exception:
+                if attempt == self._max_attempts:
+                    logger.exception("the memory service refused a session; it is sent again after its next run")
+                    return
+                await asyncio.sleep(self._pause * 2 ** (attempt - 1))
+
+    async def _send(self, key: _Key, waiting: _Waiting) -> None:
+        session = waiting.session
+        if not (new := self._unsent(key, session.events)):
+            return
+        if not await _added(waiting.service, session, new):
+            await waiting.service.add_session_to_memory(session)
+        self._sent[key] = new[-1]
+        self._sent.move_to_end(key)
+        while len(self._sent) > _MAX_REMEMBERED:
+            self._sent.popitem(last=False)
+
+    def _unsent(self, key: _Key, events: Sequence[Event]) -> Sequence[Event]:
+        last = self._sent.get(key)
+        if last is None:
+            return events
+        for number in range(len(events) - 1, -1, -1):
+            if events[number].id == last.id:
+                return events[number + 1 :]
+        # ADK may load no more than the newest events of a session.
+        return [event for event in events if event.timestamp > last.timestamp]
+
+
+async def _added(service: Any, session: Session, events: Sequence[Event]) -> bool:
+    """Returns whether the service takes single events, and has taken these."""
+    add = getattr(service, "add_events_to_memory", None)
+    if add is None:
+        return False
+    try:
+        await add(app_name=session.app_name, user_id=session.user_id, session_id=session.id, events=events)
+    except NotImplementedError:
+        return False
+    return True
