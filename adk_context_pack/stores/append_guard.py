@@ -1,9 +1,8 @@
-"""A session service that refuses what the pack added to an event gets the event as it would be without the pack.
+"""Lets a run go on when the session service refuses what the pack added to an event.
 
-ADK stores an event by `session_service.append_event` and ends the run with whatever that raises; no callback of any
-release from 1.22.0 to 2.13.0 comes between. So the one seam is the method itself: the service in use gets an
-`append_event` of its own, which calls the service's, and where that refuses an event with something of the pack's in
-its state delta, takes that out, puts the full result back and calls it once more.
+ADK stores an event with `session_service.append_event`, and whatever that raises ends the run. ADK has no hook around
+it. When the pack stores data in state it therefore wraps that method of the service in use. If the service rejects an
+event that holds data of the pack's, the wrapper takes them out, puts the full result back, and tries once more.
 """
 
 from __future__ import annotations
@@ -22,10 +21,12 @@ from adk_context_pack._adk.releases import outermost_invocation
 
 logger = logging.getLogger("adk_context_pack")
 
+_Key = tuple[str, str, str, str]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Addition:
-    """One state key with a value that is there for convenience, such as a rendered view.
+    """One state key that the pack wrote for convenience, such as a rendered view.
 
     Attributes:
         key: the state key.
@@ -34,39 +35,39 @@ class Addition:
     key: str
 
     def keys_in(self, delta: Mapping[str, Any]) -> Collection[str]:
-        """The keys of a state delta that go with it."""
+        """Returns the keys of a state delta that belong to the addition."""
         return [self.key] if self.key in delta else []
 
     def taken_out_of(self, part: types.Part) -> types.Part:
-        """A part of the event's content as it would be without the addition; the same object where it says nothing."""
+        """Returns a part of the event's content without the addition; the same object where it holds nothing of it."""
         return part
 
     def was_refused(self, error: Exception) -> None:
-        """The event was stored without it."""
+        """Reports that the event was stored without the addition."""
         logger.warning("the session service refused the state key %s (%s)", self.key, type(error).__name__)
 
 
-# Agents that run in parallel store a few events between one and a look at it.
+# Agents that run in parallel may store a few events before the look at the newest ones.
 _NEWEST = 16
 
 
 def guard(context: Any, addition: Addition) -> None:
-    """Remembers what is about to be stored until it is, and sees to it that a refusal of it does not end the run.
+    """Remembers an addition until it is stored, and keeps a refusal of it from ending the run.
 
-    A service that lets no method be set on it stays as it is; so do the session services of an `AgentTool`'s child,
-    whose additions are in the end stored by its parent's.
+    A service on which no attribute can be set stays as it is. The additions of an `AgentTool`'s child are watched at
+    its parent's service, which stores them in the end.
 
     Args:
-        context: ADK's context of any kind, of the run in which the addition was written to a state delta.
-        addition: what was written.
+        context: ADK's context of any kind, of the run that wrote the addition to a state delta.
+        addition: what it wrote.
     """
     try:
         invocation = outermost_invocation(context)
         session = getattr(invocation, "session", None)
         if session is not None and (own := _guard_of(invocation.session_service)) is not None:
             own.remember(session, addition)
-    except Exception:
-        logger.exception("a session service stays without a guard")
+    except Exception as error:
+        logger.warning("a session service stays without a guard (%s)", type(error).__name__)
 
 
 def _guard_of(service: Any) -> AppendGuard | None:
@@ -76,6 +77,7 @@ def _guard_of(service: Any) -> AppendGuard | None:
     made = AppendGuard(service)
     try:
         service.append_event = made.append_event
+        service.__getstate__ = made.state_of_a_copy
     except (AttributeError, TypeError, ValueError):
         # Slots, or a pydantic model.
         return None
@@ -83,10 +85,11 @@ def _guard_of(service: Any) -> AppendGuard | None:
 
 
 class AppendGuard:
-    """The `append_event` of one session service, for as long as that lives.
+    """Wraps the `append_event` of one session service for as long as the service lives.
 
-    An event with nothing of the pack's in it goes straight through, and so does every answer and every exception that
-    is not about an addition. Nothing is held of an event that has been stored, or of a session that is gone.
+    An event that holds nothing of the pack's passes unchanged, and so does every answer and every exception that is
+    not about an addition. The guard holds nothing of an event that is stored, or of a session that is gone. A copy of
+    the service (`copy.copy`, `copy.deepcopy`, pickle) has the plain method, until the pack adds something there too.
 
     Args:
         service: an ADK session service.
@@ -95,23 +98,23 @@ class AppendGuard:
     def __init__(self, service: Any) -> None:
         self._service = service
         self._append = service.append_event
-        self._waiting: dict[tuple[str, str], tuple[Addition, weakref.ref[Any]]] = {}
+        self._waiting: dict[_Key, tuple[Addition, weakref.ref[Any]]] = {}
 
     def remember(self, session: Any, addition: Addition) -> None:
-        """An addition is on its way into an event of `session`."""
-        key = session.id, addition.key
+        """Notes that an addition is on its way into an event of `session`."""
+        key = _key_of(session, addition.key)
         waiting = self._waiting
-        # A run that is cancelled never stores it; the session in its hands ends with it.
+        # A cancelled run never stores its event. Its session object ends with it.
         waiting[key] = addition, weakref.ref(session, lambda ref: _forget(waiting, key, ref))
 
     async def append_event(self, *args: Any, **kwargs: Any) -> Any:
-        """The service's own `append_event`, with its arguments and its answer."""
+        """Calls the service's own `append_event` with its arguments, and returns its answer."""
         if not self._waiting:
             return await self._append(*args, **kwargs)
         session, event = _arguments(*args, **kwargs)
-        # The dict itself: on its way a service puts another one in its place.
+        # The dict itself, since a service may put another one in its place.
         delta = event.actions.state_delta
-        additions = [] if event.partial else self._taken(session.id, delta)
+        additions = [] if event.partial else self._taken(session, delta)
         if not additions:
             return await self._append(*args, **kwargs)
         try:
@@ -122,19 +125,29 @@ class AppendGuard:
             if not _take_out(additions, event, session, delta):
                 raise
             refused = error
-        # What this raises, the run would have met without the pack.
+        # The run would get this exception without the pack as well.
         answer = await self._append(*args, **kwargs)
         for addition in additions:
             addition.was_refused(refused)
         return answer
 
-    def _taken(self, session_id: str, delta: Mapping[str, Any]) -> list[Addition]:
-        found = (self._waiting.pop((session_id, key), None) for key in delta)
-        # One addition may stand under several keys, as several entries.
+    def state_of_a_copy(self) -> Any:
+        """Returns what a copy of the service is made from: its state without this guard."""
+        kind: Any = type(self._service)
+        state = kind.__getstate__(self._service)
+        named = state[0] if isinstance(state, tuple) else state
+        if not isinstance(named, dict):
+            return state
+        own = {name: value for name, value in named.items() if name not in ("append_event", "__getstate__")}
+        return (own, state[1]) if isinstance(state, tuple) else own
+
+    def _taken(self, session: Any, delta: Mapping[str, Any]) -> list[Addition]:
+        found = (self._waiting.pop(_key_of(session, key), None) for key in delta)
+        # An addition may have written several keys of the delta.
         return [addition for addition, _ in filter(None, found)]
 
     async def _is_stored(self, session: Any, event: Event) -> bool:
-        # A service may fail with the event stored, as by a timeout; stored once more, it would be there twice.
+        # A service may store an event and then fail, for instance by a timeout. A second try would store it twice.
         try:
             found = await self._service.get_session(
                 app_name=session.app_name,
@@ -142,13 +155,18 @@ class AppendGuard:
                 session_id=session.id,
                 config=GetSessionConfig(num_recent_events=_NEWEST),
             )
-        except Exception:
-            logger.exception("it could not be told whether an event was stored")
+        except Exception as error:
+            logger.warning("it is unknown whether an event was stored (%s)", type(error).__name__)
             return True
         return found is None or any(_is_same(stored, event) for stored in found.events[-_NEWEST:])
 
 
-def _forget(waiting: MutableMapping[tuple[str, str], Any], key: tuple[str, str], ref: weakref.ref[Any]) -> None:
+def _key_of(session: Any, key: str) -> _Key:
+    # Two users may have sessions of one id.
+    return getattr(session, "app_name", ""), getattr(session, "user_id", ""), session.id, key
+
+
+def _forget(waiting: MutableMapping[_Key, Any], key: _Key, ref: weakref.ref[Any]) -> None:
     if key in waiting and waiting[key][1] is ref:
         del waiting[key]
 
@@ -160,7 +178,7 @@ def _arguments(session: Any, event: Event, *_: Any, **__: Any) -> tuple[Any, Eve
 def _is_same(stored: Event, event: Event) -> bool:
     if stored.id == event.id:
         return True
-    # Services that give ids of their own.
+    # Some services give events ids of their own.
     calls = [response.id for response in event.get_function_responses()]
     return bool(calls) and calls == [response.id for response in stored.get_function_responses()]
 
@@ -168,15 +186,15 @@ def _is_same(stored: Event, event: Event) -> bool:
 def _take_out(additions: Sequence[Addition], event: Event, session: Any, delta: Mapping[str, Any]) -> bool:
     try:
         content = _without(additions, event.content)
-    except Exception:
+    except Exception as error:
         # Results may be of any type, and comparing them may fail.
-        logger.exception("a full result could not be put back")
+        logger.warning("a full result could not be put back (%s)", type(error).__name__)
         return False
     added = {key for addition in additions for key in addition.keys_in(delta)}
     rest = {key: value for key, value in delta.items() if key not in added}
     event.actions = event.actions.model_copy(update={"state_delta": rest})
     event.content = content
-    # Some services add the event to the session in hand before they store it.
+    # Some services add the event to the session object before they store it.
     if session.events and session.events[-1] is event:
         session.events.pop()
     for key in added:
@@ -194,7 +212,7 @@ def _without(additions: Sequence[Addition], content: types.Content | None) -> ty
 
 
 def _undo_state(session: Any, key: str) -> None:
-    # ADK writes to the session in hand at once; what stood there before is what the last event says.
+    # ADK writes to the session object at once. The former value is what the last event with the key says.
     session.state.pop(key, None)
     for event in reversed(session.events):
         if key in event.actions.state_delta:

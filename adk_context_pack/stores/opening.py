@@ -49,7 +49,8 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float = DEFAU
     state = context.session.state
     result = find_result(state, handle)
     entry = state[result.key]
-    if is_entry(entry, "key") and isinstance(entry["key"], str) and entry["key"] not in state:
+    key = entry["key"] if is_entry(entry, "key") else None
+    if isinstance(key, str) and key not in state and not is_scoped(key):
         raise HandleError(f"The stored result {result.handle} has expired: its state key is gone.")
     try:
         return await resolve(entry, context, timeout_s=timeout_s)

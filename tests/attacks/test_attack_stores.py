@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.genai import types
 
 from adk_context_pack import (
     ContextPackPlugin,
@@ -158,6 +159,12 @@ POINTERS = [
     {"stored": "key", "key": "rows:work:0123456789a"},
     {"stored": "key", "key": ["user:secret"]},
     {"stored": "key", "key": "missing"},
+    {"stored": "key", "key": "missing", "print": 7},
+    {"stored": "zlib1", "zlib": 7},
+    {"stored": "zlib1", "zlib": "5:!!!!"},
+    {"stored": "zlib1", "zlib": "999999999999:eJw="},
+    {"stored": "store", "store": "unknown", "name": "rows-a.json", "kept": None, "bytes": 1, "sha256": ""},
+    {"stored": "store", "store": ["x"], "name": ["x"], "kept": {}, "bytes": "", "sha256": 7},
     {"stored": "text", "text": 7},
     {"stored": "text", "text": "[" * 100_000},
     {"stored": "expired"},
@@ -179,6 +186,57 @@ async def test_a_forged_pointer_in_state_is_refused(pointer):
     )
     assert all(set(result) == {"error"} for result in results)
     assert all(len(result["error"]) < 500 for result in results)
+
+
+@pytest.mark.parametrize("extra", [{}, {"print": "0" * 64}], ids=["0.1.0", "now"])
+@pytest.mark.parametrize(
+    "key", ["app:api_key", "user:api_key", "temp:api_key", "api_key", "plan", "rows:list:2q0847v7bw0"]
+)
+async def test_a_pointer_to_a_key_that_the_pack_did_not_write_is_unknown(key, extra):
+    """An entry that names somebody else's state key is refused like any unknown handle, and shows nothing of it."""
+    secret = {"rows": [{"key": "secret 4711"}] * 3}
+    state = {key: secret, "rows:work:0123456789a": {"stored": "key", "key": key, **extra}}
+    results, _ = await own_run(
+        [ContextPackPlugin()],
+        [query_rows, read_payload],
+        ("query_rows", {"handle": "0123456789a", "sql": COUNT}),
+        ("read_payload", {"handle": "0123456789a"}),
+        state=state,
+    )
+    for result in results:
+        assert set(result) == {"error"}
+        assert "This session has no stored result '0123456789a'" in result["error"]
+        assert "4711" not in str(result)
+
+
+async def test_an_artifact_of_the_users_own_is_not_opened_by_its_name():
+    """A file that the app saved under a name of the pack's form stays shut to an entry that guesses its hash."""
+    artifacts = InMemoryArtifactService()
+    part = types.Part(inline_data=types.Blob(mime_type="application/json", data=b'"secret 4711"'))
+    await artifacts.save_artifact(
+        app_name="app", user_id="user", session_id="session", filename="rows-work-0123456789a.json", artifact=part
+    )
+    entry = {"stored": "artifact", "artifact": "rows-work-0123456789a.json", "bytes": 13, "sha256": "0" * 64}
+    results, _ = await own_run(
+        [ContextPackPlugin()],
+        [read_payload],
+        ("read_payload", {"handle": "0123456789a"}),
+        state={"rows:work:0123456789a": entry},
+        artifact_service=artifacts,
+    )
+    assert set(results[0]) == {"error"}
+    assert "4711" not in str(results)
+
+
+@pytest.mark.parametrize("scope", ["", "user:", "app:"])
+async def test_a_key_of_the_apps_own_is_read_back_by_its_handle(scope):
+    """Rows that the pack itself keeps under a state key of the app's choice are opened by handle, in every scope."""
+    tool = cap_rows(OddTool("work", {"rows": ROWS}), max_rows=10, state_key=f"{scope}results:{{note}}", store="state")
+    results, run = await own_run(
+        [], [tool, query_rows], ("work", {"note": "a"}), ("query_rows", {"handle": handle_of, "sql": COUNT})
+    )
+    assert results[1]["rows"] == [[3000, sum(range(3000))]]
+    assert run.session.state[f"{scope}results:a"] == {"rows": ROWS}
 
 
 @pytest.mark.parametrize("pointer", POINTERS, ids=lambda pointer: str(pointer)[:70])

@@ -131,17 +131,53 @@ async def test_other_sessions_keep_their_own(service):
 
 
 async def test_one_guard_for_each_service(service):
-    """It is put on once, looks like the method it stands for, and a copied service has one of its own."""
+    """A service gets one guard, which looks like the method that it wraps."""
     add(service)
     own = service.append_event
     add(service)
     assert service.append_event is own
+    assert isinstance(own.__self__, AppendGuard)
     assert inspect.iscoroutinefunction(own)
-    copied = copy.deepcopy(service)
-    assert isinstance(copied.append_event.__self__, AppendGuard)
-    assert copied.append_event.__self__ is not own.__self__
+
+
+@pytest.mark.parametrize("copied_by", [copy.copy, copy.deepcopy], ids=["copy", "deepcopy"])
+async def test_a_copy_of_a_service_writes_to_itself(service, copied_by):
+    """A copied service stores its own events, before and after the pack adds something there too."""
+    add(service)
+    copied = copied_by(service)
+    copied.calls, copied.session = [], await copied.create_session(app_name="app", user_id="u", session_id="other")
     await copied.append_event(copied.session, event())
-    assert [len(copied.session.events), len(service.session.events)] == [1, 0]
+    add(copied)
+    await copied.append_event(copied.session, event(ours=1))
+    assert len(copied.calls) == 2
+    assert not hasattr(service, "calls")
+    assert copied.append_event.__self__ is not service.append_event.__self__
+
+
+async def test_sessions_of_one_id_are_told_apart(service):
+    """An addition for one user's session is not taken out of the event of another user's session of the same id."""
+    add(service)
+    other = await service.create_session(app_name="app", user_id="another", session_id=service.session.id)
+    service.refused = ("ours",)
+    theirs = event(ours=1)
+    with pytest.raises(PermissionError, match=theirs.id):
+        await service.append_event(other, theirs)
+    assert theirs.actions.state_delta == {"ours": 1}
+
+
+async def test_no_message_of_a_service_reaches_the_log(service, caplog, monkeypatch):
+    """A service whose errors quote what it was given leaves only their types in the log."""
+    add(service)
+
+    async def quoting(*_, **__):
+        raise ValueError("secret 4711")
+
+    monkeypatch.setattr(service, "get_session", quoting)
+    service.refused = ("ours",)
+    with pytest.raises(PermissionError):
+        await service.append_event(service.session, event(ours=1))
+    assert "unknown whether an event was stored (ValueError)" in caplog.text
+    assert "4711" not in caplog.text
 
 
 def test_a_service_that_takes_no_method_is_left_alone():
