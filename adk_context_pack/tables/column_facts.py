@@ -14,7 +14,7 @@ from adk_context_pack.tables.numbers import Number, exact_mean, exact_sum, plain
 from adk_context_pack.tables.outliers import RARE_RULE, Fences, fences, may_have_outliers, rare_values, sample_positions
 
 _MAX_TEXT = 60
-_MAX_COMMON = 3
+_MAX_COMMON = 8
 _PERCENT = "%"
 
 

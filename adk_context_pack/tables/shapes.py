@@ -1,8 +1,9 @@
-"""MCP results: rows in text blocks, one block for all of them or one for each."""
+"""Knows the shapes around rows: MCP's text blocks, and names of columns that are beside or above the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from adk_context_pack._json import json_text
@@ -13,7 +14,7 @@ _MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 
 
 def rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | None:
-    """The rows that text blocks hold, one in each; None where they do not."""
+    """Returns the rows that text blocks hold, one in each; None where they do not."""
     # Python's MCP server writes a list as one text block for each of its entries.
     if len(texts) <= 1:
         return None
@@ -27,7 +28,7 @@ def rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | Non
 
 
 def with_rows(blocks: Iterable[Any], shown: Any) -> Iterator[Any]:
-    """`blocks` with a text block for each shown row in place of all text blocks; the others stay."""
+    """Yields `blocks` with a text block for each shown row in place of all text blocks. The others stay."""
     written = False
     rows = shown if isinstance(shown, (list, tuple)) else [shown]
     for block in blocks:
@@ -39,7 +40,7 @@ def with_rows(blocks: Iterable[Any], shown: Any) -> Iterator[Any]:
 
 
 def is_mcp(value: Mapping[Any, Any]) -> bool:
-    """Whether a dict is the result of an MCP tool."""
+    """Returns whether a dict is the result of an MCP tool."""
     blocks = value.get("content")
     if not isinstance(blocks, (list, tuple)) or not all(isinstance(block, Mapping) for block in blocks):
         return False
@@ -48,15 +49,20 @@ def is_mcp(value: Mapping[Any, Any]) -> bool:
 
 
 def is_text(block: Any) -> bool:
-    """Whether a content block is text."""
+    """Returns whether a content block is text."""
     return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
-_HEADERS = ("columns", "column_names", "columnNames", "headers", "header", "fields", "names", "schema")
+_HEADERS = (
+    *("columns", "column_names", "columnNames", "headers", "header", "fields", "names", "schema"),
+    *("cols", "columnHeaders", "rowType"),
+)
+_MAX_DEPTH = 3
+_MAX_KEYS = 50
 
 
 def header_of(value: Mapping[Any, Any]) -> tuple[str | None, Sequence[str] | None]:
-    """The key under which a dict names the columns of a list of lists in it, and these names."""
+    """Returns the key under which a dict names the columns of a list of lists in it, and these names."""
     for key in _HEADERS:
         names = _names(value[key]) if key in value else None
         if names and any(fits(item, names) for other, item in value.items() if other != key):
@@ -64,8 +70,28 @@ def header_of(value: Mapping[Any, Any]) -> tuple[str | None, Sequence[str] | Non
     return None, None
 
 
+def far_header(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequence[str] | None:
+    """Returns the names of the columns of a list of lists, from the dicts that it is in, the nearest first.
+
+    Snowflake, Databricks and Socrata describe the columns in a branch of their own.
+    """
+    if not rows or not isinstance(rows[0], (list, tuple)):
+        return None
+    return next((names for value in reversed(above) if (names := _names_within(value, rows, 0))), None)
+
+
+def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> Sequence[str] | None:
+    for key, item in islice(value.items(), _MAX_KEYS):
+        names = _names(item) if key in _HEADERS else None
+        if names is None and isinstance(item, Mapping) and depth < _MAX_DEPTH:
+            names = _names_within(item, rows, depth + 1)
+        if names and fits(rows, names):
+            return names
+    return None
+
+
 def fits(rows: Any, names: Sequence[str]) -> bool:
-    """Whether `rows` are lists of as many values as there are names."""
+    """Returns whether `rows` are lists of as many values as there are names."""
     if not isinstance(rows, (list, tuple)) or not rows:
         return False
     return isinstance(rows[0], (list, tuple)) and len(rows[0]) == len(names)

@@ -1,131 +1,157 @@
-"""Tables written as text: JSON, JSON lines, CSV."""
+"""Finds the tables in a text: JSON, JSON lines, CSV, Markdown, HTML and drawn ones, also between other words."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal
 
 from adk_context_pack._json import json_text
-from adk_context_pack.tables.columns import as_record, unique_names
-from adk_context_pack.tables.numbers import number_of, plain
+from adk_context_pack.tables.csv_text import find_csv, to_csv
+from adk_context_pack.tables.drawn_text import find_aligned, find_ruled, to_markdown
+from adk_context_pack.tables.html_text import find_html
+from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document
 
-_DELIMITERS = ",\t;|"
-_HEADER = re.compile(r"[^\W\d][\w .%/()#:-]{0,60}").fullmatch
-_MIN_CSV_ROWS = 2
-_PROBED_LINES = 20
+Form = Literal["json", "lines", "csv", "markdown", "other"]
+
+_FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
+# What is fenced as something else is code.
+_FENCED_DATA = frozenset(
+    (
+        *("", "csv", "tsv", "json", "jsonl", "ndjson", "json5", "md", "markdown", "text", "txt", "plain", "plaintext"),
+        *("html", "console", "output", "table", "psv", "data", "result", "results"),
+    )
+)
+_BOMS = ("\ufeff", "ï»¿")
+_MAX_TABLES = 20
+_MIN_TEXT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """What a text holds, and what is needed to write it again.
+    """A document or a table that stands in a text, and what is needed to write it again.
 
     Attributes:
-        form: "json" for any JSON document, "lines" for one JSON object a line, "csv".
+        form: "json" for any JSON document, "lines" for one JSON object a line, "csv", "markdown", or "other", which is
+            written as CSV.
         value: the document, or the rows.
         delimiter: what separates the cells of CSV.
         newline: what ends its lines.
     """
 
-    form: Literal["json", "lines", "csv"]
+    form: Form
     value: Any
     delimiter: str = ","
     newline: str = "\n"
 
     def write(self, value: Any) -> Any:
-        """`value` in the form of the text; what is no list of rows goes out as it is."""
+        """Returns `value` in the form of the text. What is not a list of rows is returned as it is."""
         if self.form == "json":
             return json_text(value)
         if not isinstance(value, (list, tuple)):
             return value
         if self.form == "lines":
             return "\n".join(map(json_text, value))
-        return to_csv(value, list(self.value[0]), delimiter=self.delimiter, newline=self.newline)
+        names = list(self.value[0])
+        if self.form == "markdown":
+            return to_markdown([names, *([str(row.get(name, "")) for name in names] for row in value)])
+        return to_csv(value, names, delimiter=self.delimiter, newline=self.newline)
 
 
 def read_text(text: str) -> TextTable | None:
-    """The JSON or CSV in a text; None where it is prose, a log or anything else."""
-    start, end = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
-    if (start, end) in {("[", "]"), ("{", "}")}:
-        return _read_json(text)
-    return _read_csv(text) if "\n" in text else None
+    """Returns the one document or table in a text; None for prose, a log, code, and a text with several tables."""
+    found = [part for part in find_in_text(text) if isinstance(part, TextTable)]
+    return found[0] if len(found) == 1 else None
 
 
-def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",", newline: str = "\n") -> str:
-    """Rows as RFC 4180 CSV with a header; a missing cell is empty."""
-    lines: list[str] = []
-    # Only with this line end does the writer quote a cell that holds a lone carriage return.
-    writer = csv.writer(_Lines(lines), delimiter=delimiter, lineterminator="\r\n")
-    writer.writerow(columns)
-    for row in rows:
-        record = as_record(row, columns)
-        writer.writerow(["" if (cell := record.get(name)) is None else plain(cell) for name in columns])
-    return "".join(line[:-2] + newline for line in lines)
+def find_in_text(text: str) -> list[str | TextTable]:
+    """Splits a text into its tables and the words between them; an empty list where it has no table.
+
+    Pure, and safe to call in a worker thread, in which it never keeps the interpreter's lock for long.
+
+    Args:
+        text: what a tool returned. JSON and CSV may be all of it, or stand behind a sentence, before a remark or in a
+            code fence.
+    """
+    for mark in _BOMS:
+        text = text.removeprefix(mark)
+    whole = read_document(text)
+    if whole is not None:
+        return [TextTable("json", whole)]
+    parts = list(_parts(text)) if "\n" in text or text[-1:] in ("}", "]", ">") else []
+    return parts if any(isinstance(part, TextTable) for part in parts) else []
 
 
-class _Lines:
-    """A file for `csv.writer`, which writes each row at once."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self.write = lines.append
-
-
-def _read_json(text: str) -> TextTable | None:
-    try:
-        value = json.loads(text)
-    except RecursionError:
-        return None
-    except ValueError:
-        return _read_lines(text)
-    return TextTable("json", value) if isinstance(value, (dict, list)) else None
-
-
-def _read_lines(text: str) -> TextTable | None:
-    rows = []
-    for line in text.splitlines():
-        try:
-            row = json.loads(line) if line.startswith("{") else None
-        except (ValueError, RecursionError):
-            return None
-        if not isinstance(row, Mapping):
-            return None
-        rows.append(row)
-    return TextTable("lines", rows) if len(rows) > 1 else None
+def _parts(text: str) -> Iterator[str | TextTable]:
+    place = 0
+    for start, end, language in _fenced(text):
+        inner = find_in_text(text[start:end]) if language in _FENCED_DATA else []
+        if not inner or not all(
+            isinstance(part, str) or part.form != "json" or holds_rows(part.value) for part in inner
+        ):
+            # Code keeps what looks like a table.
+            yield from _tables(text[place:start])
+            yield text[start:end]
+        else:
+            yield from _tables(text[place:start])
+            yield from inner
+            # What is written in place of a table may end without a line end, which its fence needs.
+            yield "\n"
+        place = end
+    yield from _tables(text[place:] if place else text)
 
 
-def _read_csv(text: str) -> TextTable | None:
-    head = text[: text.index("\n")].rstrip("\r")
-    delimiter = max(_DELIMITERS, key=head.count)
-    if not head.count(delimiter) or not _is_header(next(csv.reader([head], delimiter=delimiter), [])):
-        return None
-    # A look at the first lines spares a long text that is no table.
-    if not _is_even(csv.reader(islice(io.StringIO(text, newline=""), _PROBED_LINES), delimiter=delimiter)):
-        return None
-    try:
-        header, *lines = filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
-    except csv.Error:
-        return None
-    if len(lines) < _MIN_CSV_ROWS or set(map(len, lines)) != {len(header)}:
-        return None
-    names = unique_names(header)
-    rows = [dict(zip(names, line, strict=True)) for line in lines]
-    return TextTable("csv", rows, delimiter, "\r\n" if "\r\n" in text[: len(head) + 2] else "\n")
+def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yields where what is in code fences starts and ends, and its language."""
+    opened: tuple[int, str, str] | None = None
+    for start, end in _lines_with(text, ("```", "~~~")):
+        fence = _FENCE.fullmatch(text[start:end].rstrip())
+        if fence is None:
+            continue
+        if opened is None:
+            opened = (min(end + 1, len(text)), fence[1], fence[2].lower())
+        elif fence[1] == opened[1] and not fence[2]:
+            yield opened[0], start, opened[2]
+            opened = None
 
 
-def _is_header(cells: Sequence[str]) -> bool:
-    # Names stand in a header: `12:01:07,310 INFO start` is the first line of a log, `Dear all, thank you` of a letter.
-    return len(cells) > 1 and all(_HEADER(cell) and number_of(cell) is None for cell in cells)
+def _lines_with(text: str, signs: Sequence[str]) -> Iterator[tuple[int, int]]:
+    place = 0
+    known = [sign for sign in signs if sign in text]
+    while hits := [hit for sign in known if (hit := text.find(sign, place)) >= 0]:
+        start = text.rfind("\n", 0, min(hits)) + 1
+        end = text.find("\n", start)
+        place = end = len(text) if end < 0 else end
+        yield start, end
 
 
-def _is_even(lines: Iterable[Sequence[str]]) -> bool:
-    try:
-        lengths = [len(line) for line in lines if line]
-    except csv.Error:
-        return False
-    # The last of the probed lines may end within a quoted cell.
-    return len(lengths) > _MIN_CSV_ROWS and len(set(lengths[:-1])) == 1
+def _tables(text: str) -> Iterator[str | TextTable]:
+    rest = text
+    for _ in range(_MAX_TABLES):
+        found = _first(rest) if len(rest) >= _MIN_TEXT else None
+        if found is None:
+            break
+        start, end, table = found
+        if rest[:start]:
+            yield rest[:start]
+        yield table
+        rest = rest[end:]
+    if rest:
+        yield rest
+
+
+def _first(text: str) -> tuple[int, int, TextTable] | None:
+    if html := find_html(text):
+        return html.start, html.end, TextTable("other", html.rows)
+    if ruled := find_ruled(text):
+        return ruled.start, ruled.end, TextTable("markdown" if ruled.is_markdown else "other", ruled.rows)
+    if document := find_json(text):
+        return document.start, document.end, TextTable("json", document.value)
+    if lines := find_lines(text):
+        return lines.start, lines.end, TextTable("lines", lines.value)
+    if table := find_csv(text):
+        return table.start, table.end, TextTable("csv", table.rows, table.delimiter, table.newline)
+    if aligned := find_aligned(text):
+        return aligned.start, aligned.end, TextTable("other", aligned.rows)
+    return None

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from adk_context_pack.stores.handles import HANDLE_LENGTH
-from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
-from adk_context_pack.tables.table_facts import TableFacts, table_facts
-from adk_context_pack.tools.stub_plan import StubPlan, alarming_rows
-from adk_context_pack.tools.table_text import facts_as_text, rows_as_csv
+from adk_context_pack.tools.short_cells import STEPS, CellLimits, shortened
+from adk_context_pack.tools.stub_facts import FORMS, facts_of, values_of
+from adk_context_pack.tools.stub_plan import StubPlan
+from adk_context_pack.tools.table_text import rows_as_csv
 
 LIMITS = "_row_limits"
 """For each capped list, how many rows are shown and how many there are."""
@@ -24,14 +23,15 @@ HANDLE = "_handle"
 NOTE = "_note"
 """What the model has to know about the above."""
 
-logger = logging.getLogger("adk_context_pack")
-
 _NO_HANDLE = "0" * HANDLE_LENGTH
-_MAX_NOTABLE = 6
 # A list is cut to meet a budget if it takes more than a quarter of it.
 _HEAVY = 4
 # What a budget alone has to save before anything is moved; a handle and a note are about as much.
 _MIN_GAIN = 100
+_FEWEST_ROWS = 2
+# Fewer than this are too few to show what rows look like, so that long cells give way.
+_FEW_ROWS = 3
+_CUT_CELLS = "long ones are cut, see the marks"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,9 +62,19 @@ def make_stub(result: Any, plan: StubPlan) -> RowStub | None:
     draft = _Draft(result, plan)
     if not draft.tables:
         return None
-    forms = _forms(draft.tables, plan)
-    stub = next((stub for extras in forms if (stub := draft.stub(extras)) is not None), None) or draft.basic()
+    found = (stub for extras in _forms(draft.tables, plan) if (stub := draft.stub(extras)) is not None)
+    stub = _first_with_rows(found) or draft.basic()
     return stub if draft.is_worth_it(stub) else None
+
+
+def _first_with_rows(stubs: Iterator[RowStub]) -> RowStub | None:
+    """Returns the first stub that shows some row of each table; the first of all where none does."""
+    first = None
+    for stub in stubs:
+        if all(stub.shown.values()):
+            return stub
+        first = first or stub
+    return first
 
 
 class _Draft:
@@ -76,10 +86,14 @@ class _Draft:
         self._memo: Memo = {}
         self._min_rows = plan.max_rows + 1
         self.tables = find_tables(result, min_rows=self._min_rows, memo=self._memo)
-        if not self.tables and plan.max_tokens is not None and plan.tokens(result) > plan.max_tokens:
-            self._min_rows = 2
-            self.tables = self._heavy(plan.max_tokens)
-        self.most = {table.key: min(plan.max_rows, len(table.rows)) for table in self.tables}
+        self._limits: dict[str, CellLimits] = {}
+        self.most = self._most()
+        if plan.max_tokens is not None and self._is_too_long(plan.max_tokens):
+            # Something else than many rows makes the result long: few wide rows, or one with a long list in it.
+            heavy = self._heavy(plan.max_tokens)
+            if heavy:
+                self._min_rows, self.tables = _FEWEST_ROWS, heavy
+                self.most = self._most()
 
     def stub(self, extras: Mapping[str, Any]) -> RowStub | None:
         """The stub with these extras; None where they cost more than is left out or than the budget allows."""
@@ -102,24 +116,43 @@ class _Draft:
             return True
         return self._tokens(stub) + _MIN_GAIN <= self.plan.tokens(self.result)
 
+    def _most(self) -> dict[str, int]:
+        return {table.key: min(self.plan.max_rows, len(table.rows)) for table in self.tables}
+
+    def _is_too_long(self, max_tokens: int) -> bool:
+        return self._left_by({}, max_tokens) < 0 if self.tables else self.plan.tokens(self.result) > max_tokens
+
     def _heavy(self, max_tokens: int) -> list[Table]:
+        found = find_tables(self.result, min_rows=_FEWEST_ROWS, memo=self._memo)
         # A short list of labels stays beside a table that fills the budget by itself.
-        found = find_tables(self.result, min_rows=self._min_rows, memo=self._memo)
-        return [table for table in found if self.plan.tokens(table.rows) * _HEAVY > max_tokens]
+        return [
+            table
+            for table in found
+            if len(table.rows) > self.plan.max_rows or self.plan.tokens(table.rows) * _HEAVY > max_tokens
+        ]
 
     def _left_by(self, extras: Mapping[str, Any], max_tokens: int) -> int:
         return max_tokens - self._tokens(self._with(extras, dict.fromkeys(self.most, 0)))
 
     def _with(self, extras: Mapping[str, Any], shown: Mapping[str, int]) -> RowStub:
-        limits = {t.key: {"shown": shown[t.key], "total": len(t.rows)} for t in self.tables}
+        limits = {t.key: self._said_of(t, shown[t.key]) for t in self.tables}
         rows = {t.key: self._encoded(t, shown[t.key]) for t in self.tables}
         smaller = replace_rows(self.result, rows, min_rows=self._min_rows, memo=self._memo)
         # ADK hands what is no dict to the model under this key.
         body = {**(smaller if isinstance(self.result, Mapping) else {"result": smaller}), LIMITS: limits, **extras}
         return RowStub(body=body, shown=shown, rows_total=sum(len(t.rows) for t in self.tables))
 
+    def _said_of(self, table: Table, shown: int) -> dict[str, Any]:
+        said = {"shown": shown, "total": len(table.rows)}
+        return {**said, "cells": _CUT_CELLS} if shown and table.key in self._limits else said
+
+    def _rows(self, table: Table, shown: int) -> list[Any]:
+        limits = self._limits.get(table.key)
+        rows = table.rows[:shown]
+        return list(rows) if limits is None else [shortened(values_of(row), limits) for row in rows]
+
     def _encoded(self, table: Table, shown: int) -> Any:
-        rows = list(table.rows[:shown])
+        rows = self._rows(table, shown)
         return rows_as_csv(rows, table.columns) if self.plan.encoding == "csv" and rows else rows
 
     def _fitted(self, extras: Mapping[str, Any], left: int) -> RowStub:
@@ -135,9 +168,22 @@ class _Draft:
         return stub
 
     def _rows_for(self, table: Table, budget: int) -> tuple[int, int]:
+        """Returns how many rows fit, and their tokens; where hardly one does, with long cells shortened."""
+        self._limits.pop(table.key, None)
+        best = self._fit(table, budget, None)
+        for limits in STEPS:
+            if best[0] >= min(_FEW_ROWS, self.most[table.key]):
+                break
+            fit = self._fit(table, budget, limits)
+            if fit[0] > best[0]:
+                best = fit
+                self._limits[table.key] = limits
+        return best
+
+    def _fit(self, table: Table, budget: int, limits: CellLimits | None) -> tuple[int, int]:
         used = 0
         for count, row in enumerate(table.rows[: self.most[table.key]]):
-            cost = self._row_tokens(table, row)
+            cost = self._row_tokens(table, row if limits is None else shortened(values_of(row), limits))
             if used + cost > budget:
                 return count, used
             used += cost
@@ -152,11 +198,14 @@ class _Draft:
         # Only as many of the rows left out are counted as it takes, since there may be a hundred thousand.
         saved = 0
         for table in self.tables:
+            if table.key in self._limits:
+                rows, short = table.rows[: shown[table.key]], self._rows(table, shown[table.key])
+                saved += self.plan.tokens(rows) - self.plan.tokens(short)
             for row in islice(table.rows, shown[table.key], None):
                 saved += self.plan.tokens(row)
                 if saved > cost:
                     return True
-        return False
+        return saved > cost
 
     def _tokens(self, stub: RowStub) -> int:
         return self.plan.tokens(stub.body)
@@ -165,56 +214,11 @@ class _Draft:
 def _forms(tables: Sequence[Table], plan: StubPlan) -> Iterator[dict[str, Any]]:
     """What may stand beside the rows, the fullest first."""
     base = {HANDLE: _NO_HANDLE, NOTE: _note(plan)}
-    if plan.facts and (facts := _facts_of(tables)):
-        for form in (_full, _short, _shortest, _numbers):
-            yield {FACTS: {table.key: form(table, found) for table, found in facts}, **base}
+    if plan.facts and (facts := facts_of(tables)):
+        for form in FORMS:
+            said = {table.key: form(table, found) for table, found in facts}
+            yield {FACTS: said, **base}
     yield {**base, NOTE: _note(replace(plan, facts=False))}
-
-
-def _facts_of(tables: Sequence[Table]) -> list[tuple[Table, TableFacts]]:
-    try:
-        return [(table, table_facts(table.rows, columns=table.columns)) for table in tables]
-    except Exception as exception:
-        # The rows are capped all the same. The type only: a message may quote a cell.
-        logger.warning("facts could not be computed: %s", type(exception).__name__)
-        return []
-
-
-def _full(table: Table, facts: TableFacts) -> dict[str, Any]:
-    said = facts.as_dict()
-    said.pop("rows")
-    return said | _notable(table, facts, (*facts.notable_rows, *alarming_rows(table.rows, most=_MAX_NOTABLE)))
-
-
-def _short(table: Table, facts: TableFacts) -> dict[str, Any]:
-    return facts_as_text(facts) | _outlier_rows(table, facts, 2)
-
-
-def _shortest(table: Table, facts: TableFacts) -> dict[str, Any]:
-    return facts_as_text(facts, others=False) | _outlier_rows(table, facts, 1)
-
-
-def _numbers(_: Table, facts: TableFacts) -> dict[str, Any]:
-    return facts_as_text(facts, others=False)
-
-
-def _outlier_rows(table: Table, facts: TableFacts, most: int) -> dict[str, Any]:
-    return _notable(
-        table, facts, (*(cell.row for cell in facts.outliers[:most]), *alarming_rows(table.rows, most=most))
-    )
-
-
-def _notable(table: Table, facts: TableFacts, indexes: Sequence[int]) -> dict[str, Any]:
-    stands_out = {cell.row: {"stands_out": cell.column} for cell in facts.outliers}
-    rows = [
-        {"row": index, **stands_out.get(index, {}), "values": _values(table.rows[index])}
-        for index in indexes[:_MAX_NOTABLE]
-    ]
-    return {"notable_rows": rows} if rows else {}
-
-
-def _values(row: Any) -> Any:
-    return dict(as_record(row)) if is_record(type(row)) else row
 
 
 def _note(plan: StubPlan) -> str:

@@ -11,14 +11,15 @@ from adk_context_pack.tables.column_facts import ColumnFacts, short_text
 from adk_context_pack.tables.columns import iter_columns
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.table_facts import TableFacts
+from adk_context_pack.tools.group_facts import without_noise
 
 _NUMBERS = ("column", "sum", "min", "max", "mean", "missing", "min_row", "max_row")
 
 
 def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> str:
-    """Rows as RFC 4180 CSV with a header, lines ending in a line feed; nested columns dotted, missing cells empty.
+    """Returns rows as RFC 4180 CSV with a header. Lines end in a line feed, nested columns are dotted.
 
-    About half the tokens of the same rows as JSON. Lists within a row stand as their Python text.
+    About half the tokens of the same rows as JSON. Missing cells are empty, lists within a row are Python's text.
 
     Args:
         rows: dicts (nested ones too), pydantic models, lists of values, or scalars.
@@ -29,14 +30,16 @@ def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> st
     return _csv([[column.name for column in found], *(map(_cell, row) for row in cells)])
 
 
-def facts_as_text(facts: TableFacts, *, others: bool = True) -> dict[str, Any]:
-    """Facts in the fewest tokens: numbers as CSV with one line for each column, a line for each other column.
+def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = None) -> dict[str, Any]:
+    """Returns facts in the fewest tokens: numbers as CSV, one line for each column, and a line for each other column.
 
     Args:
         facts: the facts of a table.
-        others: whether columns that are no numbers get their facts, or just their names.
+        others: whether columns that are not numbers get their facts, or just their names.
+        most: of how many columns of each kind something is said; None for all. The rest is counted.
     """
-    numbers = [column for column in facts.columns if column.kind == "number"]
+    every = [column for column in facts.columns if column.kind == "number"]
+    numbers = every[:most]
     result: dict[str, Any] = {}
     if numbers:
         # What limits a figure is told in every form of it, however short.
@@ -46,14 +49,18 @@ def facts_as_text(facts: TableFacts, *, others: bool = True) -> dict[str, Any]:
             lines = [[*line, remark] for line, remark in zip(lines, ["remark", *remarks], strict=True)]
         result["numbers"] = _csv(lines)
     rest = [column for column in facts.columns if column.kind != "number"]
-    if rest:
-        result["others"] = "\n".join(_other_line(c) for c in rest) if others else ", ".join(c.name for c in rest)
+    told = rest[:most]
+    if told:
+        result["others"] = "\n".join(_other_line(c) for c in told) if others else ", ".join(c.name for c in told)
+    if len(told) + len(numbers) < len(facts.columns):
+        result["more_columns"] = len(facts.columns) - len(told) - len(numbers)
     return result
 
 
 def _number_line(column: ColumnFacts) -> list[Any]:
     low, high = plain(column.minimum), plain(column.maximum)
-    return [column.name, plain(column.total), low, high, column.mean, column.missing, column.min_row, column.max_row]
+    total, mean = without_noise(plain(column.total)), without_noise(column.mean)
+    return [column.name, total, low, high, mean, column.missing, column.min_row, column.max_row]
 
 
 def _remark(column: ColumnFacts) -> str:
@@ -69,8 +76,11 @@ def _other_line(column: ColumnFacts) -> str:
     if "min" in said:
         parts.append(f"{said['min']} to {said['max']}")
     if said.get("commonest"):
-        value, count = next(iter(said["commonest"].items()))
-        parts.append(f"mostly {value} ({count})")
+        counts = list(said["commonest"].items())
+        if len(counts) == said["distinct"]:
+            parts[0] = "rows by value: " + ", ".join(f"{value} {count}" for value, count in counts)
+        else:
+            parts.append(f"mostly {counts[0][0]} ({counts[0][1]})")
     if column.missing:
         parts.append(f"{column.missing} missing")
     if column.note:

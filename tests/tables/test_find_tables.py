@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel
 
 from adk_context_pack.tables.find_tables import find_tables, replace_rows
+from adk_context_pack.tables.table_walk import REPEATED
 
 ROWS = [{"a": index, "b": f"x{index}"} for index in range(5)]
 CSV = "a,b\n0,x0\n1,x1\n2,x2\n3,x3\n4,x4\n"
@@ -66,18 +67,18 @@ CASES = {
     "mcp twice": (
         mcp(json.dumps(ROWS, indent=2), structuredContent={"result": ROWS}),
         "result",
-        mcp('[{"a":0,"b":"x0"},{"a":1,"b":"x1"}]', structuredContent={"result": ROWS[:2]}),
+        mcp(REPEATED, structuredContent={"result": ROWS[:2]}),
     ),
     "mcp by row": (
         mcp(*map(json.dumps, ROWS), structuredContent={"result": ROWS}),
         "result",
-        mcp('{"a":0,"b":"x0"}', '{"a":1,"b":"x1"}', structuredContent={"result": ROWS[:2]}),
+        mcp(REPEATED, structuredContent={"result": ROWS[:2]}),
     ),
     "mcp by row alone": (mcp(*map(json.dumps, ROWS)), "result", mcp('{"a":0,"b":"x0"}', '{"a":1,"b":"x1"}')),
     "mcp rows": (
         mcp(json.dumps({"rows": ROWS}), structuredContent={"rows": ROWS}),
         "rows",
-        mcp('{"rows":[{"a":0,"b":"x0"},{"a":1,"b":"x1"}]}', structuredContent={"rows": ROWS[:2]}),
+        mcp(f'{{"rows":"{REPEATED}"}}', structuredContent={"rows": ROWS[:2]}),
     ),
 }  # fmt: skip
 

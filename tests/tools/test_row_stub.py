@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from adk_context_pack.tools import row_stub
+from adk_context_pack.tables.table_walk import REPEATED
+from adk_context_pack.tools import stub_facts
 from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE, make_stub
 from adk_context_pack.tools.stub_plan import StubPlan
 from tests.support.o200k import o200k
@@ -41,9 +42,9 @@ def test_five_hundred_rows_fit_into_six_hundred_tokens_with_every_fact(counter, 
     assert stub.body[LIMITS]["rows"]["total"] == 500
     for column in ("amount", "quantity", "fee"):
         values = [row[column] for row in rows]
-        total = sum(values) if column == "quantity" else math.fsum(values)
+        total = sum(map(Decimal, map(str, values)))
         for figure in (total, min(values), max(values)):
-            assert repr(figure) in said
+            assert f",{figure}," in said
     assert json.dumps(rows[OUTLIER]) in said
     assert "01abcdefghj" in said
     assert stub.rows_shown >= 1
@@ -106,6 +107,76 @@ def test_few_wide_rows_are_cut_by_the_budget():
     assert list(body[LIMITS]) == ["rows"]
 
 
+def issues(count=60):
+    """Issues as a tracker gives them; one has 150 labels."""
+    found = [
+        {
+            "number": n,
+            "title": f"Issue {n}",
+            "body": f"Steps to reproduce {n}: " + "do this, then that. " * 30,
+            "user": {"login": f"user{n}", "id": n},
+            "labels": [{"name": "bug", "color": "red"}],
+        }
+        for n in range(count)
+    ]
+    found[17]["labels"] = [{"name": f"label {n}", "color": "red", "description": "x" * 40} for n in range(150)]
+    return found
+
+
+@pytest.mark.parametrize("max_tokens", [600, 1500, 4000])
+@pytest.mark.parametrize("wrap", [list, lambda rows: {"items": rows}, json.dumps])
+def test_few_rows_with_a_long_list_in_one_are_cut_by_the_budget(max_tokens, wrap):
+    """Sixty issues, one with 150 labels, keep to the budget, and all sixty are counted and reachable."""
+    stub = make_stub(wrap(issues()), plan(o200k, max_tokens=max_tokens, can_query=True))
+    assert o200k(stub.body) <= max_tokens
+    (limit,) = stub.body[LIMITS].values()
+    assert limit["total"] == 60
+    assert limit["shown"] >= 1
+    assert "0" * 11 in stub.body[HANDLE]
+
+
+def test_long_cells_are_cut_with_a_mark_and_the_whole_is_one_call_away():
+    """Three rows of huge nested cells are all shown, shortened; the stub says so and names the handle."""
+    rows = [{"id": n, "text": "word " * 5000, "parts": [{"k": m, "v": "x" * 50} for m in range(400)]} for n in range(3)]
+    body = make_stub({"docs": rows}, plan(o200k, max_tokens=900)).body
+    assert o200k(body) <= 900
+    assert body[LIMITS]["docs"]["shown"] == body[LIMITS]["docs"]["total"] == 3
+    assert "cut" in body[LIMITS]["docs"]["cells"]
+    assert "more characters" in body["docs"][0]["text"]
+    assert "more" in body["docs"][0]["parts"][-1]
+    assert [row["id"] for row in body["docs"]] == [0, 1, 2]
+    assert body[HANDLE]
+    assert body[NOTE]
+    assert len(rows[0]["parts"]) == 400
+
+
+def test_a_table_of_many_columns_keeps_to_the_budget_and_tells_some():
+    """Of 150 columns some are told with their figures, the others are counted."""
+    rows = [{f"metric_{n}": n * row for n in range(150)} for row in range(300)]
+    body = make_stub({"rows": rows}, plan(o200k, max_tokens=1200)).body
+    assert o200k(body) <= 1200
+    assert f"metric_1,{sum(range(300))}," in body[FACTS]["rows"]["numbers"]
+    assert body[FACTS]["rows"]["more_columns"] == 138
+
+
+def test_sums_by_category_and_counts_by_value_are_told_where_they_fit():
+    """Within 600 tokens the stub says how many rows each country has, and the sum of each category."""
+    facts = make_stub({"rows": transactions()}, plan(o200k, max_tokens=600, max_rows=5)).body[FACTS]["rows"]
+    assert "rows by value: DK 135" in facts["others"]
+    assert "amount by category: " in facts["sums"]
+    fuel = sum(Decimal(str(row["amount"])) for row in transactions() if row["category"] == "fuel")
+    assert f"fuel {fuel}" in facts["sums"]
+
+
+def test_a_log_is_told_by_its_levels():
+    """The lines of a log are counted by level, and the one that reports trouble is shown."""
+    log = [f"10:00:{n % 60:02d} INFO request {n}" for n in range(400)]
+    log[200] = "10:00:20 FATAL out of memory"
+    facts = make_stub({"log": log}, plan(max_tokens=400)).body[FACTS]["log"]
+    assert facts["levels"] == {"INFO": 399, "FATAL": 1}
+    assert {"row": 200, "values": log[200]}.items() <= facts["notable_rows"][0].items()
+
+
 @pytest.mark.parametrize("max_tokens", [40, 90, 150, 250, 350, 500, 800, 1500, 3000, 6000])
 def test_every_budget_holds(max_tokens):
     """Whatever the budget, the stub is within it by the real tokenizer, and says how many rows there are."""
@@ -142,13 +213,13 @@ def test_json_in_a_text_keeps_being_json_in_a_text():
     assert body[LIMITS] == {"rows": {"shown": 3, "total": 200}}
 
 
-def test_mcp_text_and_structured_content_are_both_reduced():
-    """The same rows stand twice in an MCP result; both are cut, and `isError` is not touched."""
+def test_rows_that_an_mcp_result_repeats_are_shown_once():
+    """Rows in the text and in the structured content are cut in the latter alone, and `isError` is not touched."""
     data = {"rows": transactions(200)}
     result = {"content": [{"type": "text", "text": json.dumps(data)}], "structuredContent": data, "isError": False}
     body = make_stub(result, plan(max_rows=4)).body
     assert body["structuredContent"]["rows"] == data["rows"][:4]
-    assert json.loads(body["content"][0]["text"])["rows"] == data["rows"][:4]
+    assert json.loads(body["content"][0]["text"]) == {"rows": REPEATED}
     assert body["isError"] is False
     assert list(body[LIMITS]) == list(body[FACTS]) == ["rows"]
 
@@ -175,7 +246,7 @@ def test_facts_that_fail_do_not_keep_rows_from_being_capped(monkeypatch, caplog)
     def broken(rows, **_):
         raise ValueError("secret cell")
 
-    monkeypatch.setattr(row_stub, "table_facts", broken)
+    monkeypatch.setattr(stub_facts, "table_facts", broken)
     body = make_stub({"rows": transactions()}, plan()).body
     assert FACTS not in body
     assert HANDLE in body

@@ -1,0 +1,229 @@
+"""Reads tables that are drawn in a text: with bars and rules, or with columns that stand below one another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from adk_context_pack.tables.columns import unique_names
+from adk_context_pack.tables.headers import has_typed_column, is_header
+
+_BARS = "|│┆║┃"
+_BAR = re.compile(r"(?<!\\)[|│┆║┃]")
+_JOINT = re.compile(r"[|+│┼╪╬┬┴╤╧├┤╞╡┌┐└┘╒╕╘╛╭╮╰╯╠╣╔╗╚╝┏┳┓┡╇┩┗┻┛━┃]")
+_RULE = re.compile(r"[|+│┼╪╬┬┴╤╧├┤╞╡┌┐└┘╒╕╘╛╭╮╰╯╠╣╔╗╚╝┏┳┓┡╇┩┗┻┛━┃:=\-─═ \t]+")
+_DASHES = re.compile(r"[-=─━═]+")
+_UNDERLINE = re.compile(r"[-=]+(  ?[-=]+)+\s*")
+_TYPE = re.compile(
+    r"-+|(u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
+    r"|decimal.*|cat|object",
+    re.IGNORECASE,
+)
+_LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
+# Each kind of rule holds one of these, which a search finds fast in a long text that holds none.
+_HINTS = ("--", "|-", "| -", "|:", "==", "──", "━━", "══")
+_MAX_RULES = 200
+_MAX_LINES_ABOVE = 12
+_PROBED = 21
+_MIN_GAP = 2
+_MAX_LINE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTable:
+    """A table that is drawn in a text.
+
+    Attributes:
+        start: where its first line starts.
+        end: where the line behind its last one starts.
+        rows: one dict for each row, cells without the blanks around them.
+        is_markdown: whether it is written in Markdown.
+    """
+
+    start: int
+    end: int
+    rows: list[dict[str, str]]
+    is_markdown: bool = False
+
+
+def find_ruled(text: str) -> DrawnTable | None:
+    """Finds the first table with bars between its cells and a rule below its header: Markdown, psql, MySQL, frames."""
+    for start, end in _rules(text):
+        found = _below(text, start, end)
+        if found:
+            return found
+    return None
+
+
+def find_aligned(text: str) -> DrawnTable | None:
+    """Finds a table of columns that two blanks or more keep apart in all lines, in the first lines of a text."""
+    start = 0
+    for _ in range(_MAX_LINES_ABOVE):
+        end = text.find("\n", start)
+        if end < 0:
+            return None
+        found = _aligned(text, start) if "  " in text[start:end].strip() or text[start:end].startswith("  ") else None
+        if found:
+            return found
+        start = end + 1
+    return None
+
+
+def to_markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Returns lines of cells as a Markdown table, of which the first has the names of the columns."""
+    lines = [
+        f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in row)} |" for row in rows
+    ]
+    return "\n".join([lines[0], f"|{'---|' * len(rows[0])}", *lines[1:]]) + "\n"
+
+
+def _rules(text: str) -> Iterator[tuple[int, int]]:
+    hints = [hint for hint in _HINTS if hint in text]
+    place = 0
+    for _ in range(_MAX_RULES):
+        hits = [hit for hint in hints if (hit := text.find(hint, place)) >= 0]
+        if not hits:
+            return
+        start = text.rfind("\n", 0, min(hits)) + 1
+        end = _line_end(text, start)
+        line = text[start:end].strip()
+        if _RULE.fullmatch(line) and _JOINT.search(line):
+            yield start, end
+        place = end
+
+
+def _below(text: str, start: int, end: int) -> DrawnTable | None:
+    top, head = _head(text, start)
+    rule = text[start:end].strip()
+    names = _cells(head[0]) if head else []
+    if not any(names) or not all(names[1:]) or len(_DASHES.findall(rule)) != len(names):
+        return None
+    if len(head) > 1 and not all(_TYPE.fullmatch(cell) for line in head[1:] for cell in _cells(line) if cell):
+        return None
+    rows, stop = _rows(text, end, len(names))
+    if not rows or (len(names) == 1 and len(rows) == 1) or _is_shortened(names, rows):
+        return None
+    labels = unique_names(names)
+    markdown = "|" in rule and "+" not in rule and len(head) == 1
+    return DrawnTable(top, stop, [dict(zip(labels, row, strict=True)) for row in rows], markdown)
+
+
+def _head(text: str, start: int) -> tuple[int, list[str]]:
+    """Returns where the lines above a rule start that hold cells, and these lines."""
+    lines: list[str] = []
+    while start > 0:
+        above = text.rfind("\n", 0, start - 1) + 1
+        line = text[above : start - 1].strip()
+        if _is_rule(line):
+            return (above if lines else start), lines
+        if not _BAR.search(line) or len(lines) == 3:  # noqa: PLR2004 - names, dashes and types, as polars prints them
+            break
+        lines.insert(0, line)
+        start = above
+    # Without a rule above them there is one line of names.
+    return _start_of_last(text, start, lines), lines[-1:]
+
+
+def _start_of_last(text: str, start: int, lines: Sequence[str]) -> int:
+    for _ in lines[1:]:
+        start = _line_end(text, start)
+    return start
+
+
+def _rows(text: str, start: int, width: int) -> tuple[list[list[str]], int]:
+    rows: list[list[str]] = []
+    end = start
+    while start < len(text):
+        stop = _line_end(text, start)
+        line = text[start:stop].strip()
+        if not _is_rule(line):
+            if not _BAR.search(line):
+                break
+            cells = _cells(line)
+            if len(cells) > width:
+                return [], start
+            rows.append(cells + [""] * (width - len(cells)))
+        start = end = stop
+    return rows, end
+
+
+def _is_rule(line: str) -> bool:
+    return bool(line) and _RULE.fullmatch(line) is not None and _DASHES.search(line) is not None
+
+
+def _cells(line: str) -> list[str]:
+    line = line.strip()
+    inner = line[1:] if line[0] in _BARS else line
+    inner = inner[:-1] if inner[-1:] in _BARS and inner[-2:-1] != "\\" else inner
+    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inner)]
+
+
+def _is_shortened(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    # What a program printed of a longer table is not the table.
+    return not _LEFT_OUT.isdisjoint(names) or any(set(row) <= _LEFT_OUT for row in rows)
+
+
+def _aligned(text: str, start: int) -> DrawnTable | None:
+    lines = list(_block(text, start, _PROBED))
+    if len(lines) <= _MIN_GAP or any("\t" in line or len(line) > _MAX_LINE for line in lines):
+        return None
+    underlined = _UNDERLINE.fullmatch(lines[1]) is not None
+    edges = [hit.start() for hit in re.finditer(r"\S+", lines[1])] if underlined else _edges(lines)
+    names = _slices(lines[0], edges)
+    if not is_header(names) or any("  " in name for name in names):
+        return None
+    probed = [_slices(line, edges) for line in lines[2 if underlined else 1 :]]
+    if not (underlined or has_typed_column(names, probed) or all(name.isupper() for name in names if name)):
+        return None
+    block = list(_block(text, start, None))
+    body = block[2 if underlined else 1 :]
+    if not all(_fits(line, edges) for line in body):
+        return None
+    rows = [_slices(line, edges) for line in body]
+    if _is_shortened(names, rows):
+        return None
+    labels = unique_names(names)
+    end = min(len(text), start + sum(len(line) + 1 for line in block))
+    return DrawnTable(start, end, [dict(zip(labels, row, strict=True)) for row in rows])
+
+
+def _block(text: str, start: int, most: int | None) -> Iterator[str]:
+    while start < len(text) and most != 0:
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        line = text[start:end]
+        if not line.strip():
+            return
+        yield line
+        start = end + 1
+        most = None if most is None else most - 1
+
+
+def _edges(lines: Sequence[str]) -> list[int]:
+    """Returns where columns start that blanks keep apart in all lines."""
+    used = [False] * max(map(len, lines))
+    for line in lines:
+        for place, letter in enumerate(line):
+            used[place] = used[place] or letter != " "
+    gaps: list[int] = []
+    blank = 0
+    for place, is_used in enumerate(used):
+        if is_used and blank >= _MIN_GAP and any(used[:place]):
+            gaps.append(place)
+        blank = 0 if is_used else blank + 1
+    return [0, *gaps]
+
+
+def _slices(line: str, edges: Sequence[int]) -> list[str]:
+    return [line[one:other].strip() for one, other in pairwise((*edges, len(line) + edges[-1]))]
+
+
+def _fits(line: str, edges: Sequence[int]) -> bool:
+    return all(not line[edge - 1 : edge].strip() for edge in edges[1:])
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end + 1

@@ -1,0 +1,184 @@
+"""Reads JSON in texts: documents, documents between words, one object a line, event streams."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_DECODER = json.JSONDecoder()
+_ENDS = {"[": "]", "{": "}"}
+_BLANK = re.compile(r"[ \t\n\r]*")
+# Where a document may start between words: a line of its own, or behind the colon of the first sentence.
+_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
+_SENTENCE = re.compile(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])")
+_MAX_STARTS = 10
+_MAX_REMARKS = 5
+_MAX_WORDS = 2_000
+_MAX_DEPTH = 3
+# A document of this many characters is read in steps, between which another thread may run.
+_LARGE = 200_000
+_PREFIX = re.compile(r"data:[ \t]?")
+_STREAM = re.compile(r"(event|id|retry):|:|data:[ \t]*\[DONE\]")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPart:
+    """A document between words, or lines of objects: from `start` to `end` of a text."""
+
+    start: int
+    end: int
+    value: Any
+
+
+def read_document(text: str) -> Any:
+    """Returns the list or dict that a whole text is as JSON; None where it is not."""
+    start, end = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
+    if not start or _ENDS.get(start) != end:
+        return None
+    try:
+        value = read_large(text) if len(text) >= _LARGE else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, (dict, list)) else None
+
+
+def read_large(text: str) -> Any:
+    """Returns what `json.loads` returns, and lets other threads run between the entries of its lists.
+
+    Raises:
+        ValueError: the text is not JSON.
+    """
+    value, end = _read_at(text, _skip(text, 0), 0)
+    if _skip(text, end) != len(text):
+        raise ValueError("more than one JSON document")
+    return value
+
+
+def find_json(text: str) -> JsonPart | None:
+    """Finds a JSON document with rows in it that stands between words."""
+    for start in _starts(text):
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        # In a long text a short document is an example.
+        is_most = len(text) - (end - start) <= max(_MAX_WORDS, end - start)
+        if is_most and holds_rows(value) and not text[end : end + 1].strip():
+            return JsonPart(start, end, value)
+    return None
+
+
+def find_lines(text: str) -> JsonPart | None:
+    """Finds lines of one JSON object each, as a log or an event stream has them; few others may stand around them."""
+    rows: list[Any] = []
+    start = end = remarks = 0
+    for place, stop in _lines(text):
+        line = text[place:stop].strip()
+        row = _row_of(line)
+        if row is not None:
+            if rows and remarks:
+                return None
+            start, remarks = (start, 0) if rows else (place, 0)
+            rows.append(row)
+            end = stop
+        elif line and not _STREAM.match(line):
+            remarks += 1
+            if remarks > _MAX_REMARKS:
+                return None
+    return JsonPart(start, end, rows) if len(rows) > 1 else None
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    place = 0
+    while place < len(text):
+        stop = text.find("\n", place)
+        stop = len(text) if stop < 0 else stop
+        yield place, stop
+        place = stop + 1
+
+
+def holds_rows(value: Any, depth: int = 0) -> bool:
+    """Returns whether a document is a list of two or more objects or lists, or has one within."""
+    if isinstance(value, list):
+        return len(value) > 1 and all(isinstance(end, (dict, list)) for end in (value[0], value[-1]))
+    if not isinstance(value, dict) or depth == _MAX_DEPTH:
+        return False
+    return any(holds_rows(item, depth + 1) for item in value.values())
+
+
+def _row_of(line: str) -> Any:
+    line = line[len(hit[0]) :] if (hit := _PREFIX.match(line)) else line
+    if line[:1] != "{" or line[-1:] != "}":
+        return None
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, Mapping) else None
+
+
+def _starts(text: str) -> Iterator[int]:
+    sentence = _SENTENCE.match(text)
+    if sentence:
+        yield sentence.end()
+    place = 0
+    for _ in range(_MAX_STARTS):
+        hit = _START.search(text, place, _MAX_WORDS)
+        if hit is None:
+            return
+        yield hit.end()
+        place = hit.end() + 1
+
+
+def _read_at(text: str, place: int, depth: int) -> tuple[Any, int]:
+    if depth <= _MAX_DEPTH and text[place : place + 1] == "{":
+        return _read_object(text, place + 1, depth)
+    if depth <= _MAX_DEPTH and text[place : place + 1] == "[":
+        return _read_array(text, place + 1)
+    return _DECODER.raw_decode(text, place)
+
+
+def _read_object(text: str, place: int, depth: int) -> tuple[Any, int]:
+    value: dict[str, Any] = {}
+    place = _skip(text, place)
+    if text[place : place + 1] == "}":
+        return value, place + 1
+    while True:
+        key, place = _DECODER.raw_decode(text, _skip(text, place))
+        if not isinstance(key, str):
+            raise ValueError("a key that is not a text")  # noqa: TRY004 - what json.loads raises
+        place = _expect(text, place, ":")
+        value[key], place = _read_at(text, _skip(text, place), depth + 1)
+        place = _skip(text, place)
+        if text[place : place + 1] == "}":
+            return value, place + 1
+        place = _expect(text, place, ",")
+
+
+def _read_array(text: str, place: int) -> tuple[Any, int]:
+    value: list[Any] = []
+    place = _skip(text, place)
+    if text[place : place + 1] == "]":
+        return value, place + 1
+    while True:
+        item, place = _DECODER.raw_decode(text, _skip(text, place))
+        value.append(item)
+        place = _skip(text, place)
+        if text[place : place + 1] == "]":
+            return value, place + 1
+        place = _expect(text, place, ",")
+
+
+def _expect(text: str, place: int, sign: str) -> int:
+    place = _skip(text, place)
+    if text[place : place + 1] != sign:
+        raise ValueError(f"no {sign!r} at {place}")
+    return place + 1
+
+
+def _skip(text: str, place: int) -> int:
+    hit = _BLANK.match(text, place)
+    return hit.end() if hit else place

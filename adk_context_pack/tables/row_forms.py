@@ -1,0 +1,180 @@
+"""Reads rows that services wrap in envelopes of their own, as plain rows with names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from adk_context_pack.tables.columns import unique_names
+from adk_context_pack.tables.headers import has_typed_column, is_header, is_typed
+
+_PROBED = 20
+_MIN_HEADED_ROWS = 2
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DYNAMO: Mapping[str, Callable[[Any], Any]] = {
+    "S": str, "N": str, "BOOL": bool, "NULL": lambda _: None, "B": str, "SS": list, "NS": list, "BS": list,
+    "L": lambda items: [_dynamo_cell(item) for item in items],
+    "M": lambda items: {key: _dynamo_cell(item) for key, item in items.items()},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RowForm:
+    """Rows behind an envelope.
+
+    Attributes:
+        rows: plain rows.
+        columns: the names of the columns where rows are lists of values.
+        head: lines that stay in front of the rows that are shown, such as one with the names.
+    """
+
+    rows: Sequence[Any]
+    columns: Sequence[str] | None = None
+    head: Sequence[Any] = ()
+
+
+def read_rows(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm | None:
+    """Reads a list of rows that a service has wrapped; None where the rows are plain.
+
+    Knows GA4 reports, BigQuery's REST answers, Athena, CloudWatch Logs Insights, DynamoDB items, Elasticsearch hits,
+    GraphQL edges, and lists of lists of which the first has the names of the columns. Looks at two rows or some twenty
+    to know a form; where it is one of a service's own, all rows are rewritten.
+
+    Args:
+        rows: a list that stands in a result.
+        around: the dict in which it stands.
+    """
+    ends = (rows[0], rows[-1])
+    if all(isinstance(end, Mapping) for end in ends):
+        return _read_objects(rows, ends, around)
+    if all(isinstance(end, (list, tuple)) for end in ends):
+        return _read_lists(rows, ends)
+    return None
+
+
+def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[Any, Any]) -> RowForm | None:
+    if all("metricValues" in end or "dimensionValues" in end for end in ends):
+        return _analytics(rows, around)
+    if all(end.keys() == {"f"} for end in ends):
+        fields = around["schema"].get("fields") if isinstance(around.get("schema"), Mapping) else None
+        return RowForm([_bigquery_row(row, fields) for row in rows]) if isinstance(fields, list) else None
+    if all(end.keys() == {"Data"} and isinstance(end["Data"], list) for end in ends):
+        return _athena(rows)
+    for key in ("_source", "node"):
+        if all(isinstance(end.get(key), Mapping) for end in ends):
+            return RowForm([_unwrapped(row, key) for row in rows])
+    if all(_is_dynamo(end) for end in ends):
+        return RowForm([_dynamo_row(row) for row in rows])
+    return None
+
+
+def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> RowForm | None:
+    if all(end and all(_is_field(cell) for cell in end) for end in ends):
+        return RowForm([{cell["field"]: cell.get("value") for cell in row} for row in rows])
+    head = rows[0]
+    body = rows[1 : _PROBED + 1]
+    if len(rows) <= _MIN_HEADED_ROWS or not all(isinstance(row, (list, tuple)) for row in body):
+        return None
+    if not all(isinstance(cell, str) for cell in head) or not is_header(head):
+        return None
+    # Sheets leaves empty cells at the end of a row out.
+    if any(len(row) > len(head) for row in body) or not _differs(head, body):
+        return None
+    return RowForm(rows[1:], unique_names(head), (head,))
+
+
+def _differs(head: Sequence[str], body: Sequence[Sequence[Any]]) -> bool:
+    """Returns whether some column has numbers or dates below the text of the first line."""
+    if any(type(cell) in {int, float} for row in body for cell in row):
+        return True
+    plain = [place for place, cell in enumerate(head) if cell and not is_typed(cell)]
+    return has_typed_column([head[place] for place in plain], [[row[p] for p in plain if p < len(row)] for row in body])
+
+
+def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm:
+    # https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/RunReportResponse
+    names = unique_names([*_named(around.get("dimensionHeaders")), *_named(around.get("metricHeaders"))])
+    lists = ([*(row.get("dimensionValues") or ()), *(row.get("metricValues") or ())] for row in rows)
+    return RowForm([_zipped(names, [cell.get("value") for cell in cells]) for cells in lists])
+
+
+def _named(headers: Any) -> Iterable[Any]:
+    return headers if isinstance(headers, list) else ()
+
+
+def _zipped(names: Sequence[str], cells: Sequence[Any]) -> dict[str, Any]:
+    labels = [*names, *(f"column_{place + 1}" for place in range(len(names), len(cells)))]
+    return dict(zip(labels, cells, strict=False))
+
+
+def _bigquery_row(row: Any, fields: Sequence[Any]) -> Any:
+    # https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults
+    cells = row.get("f") if isinstance(row, Mapping) else None
+    if not isinstance(cells, list):
+        return row
+    return {
+        str(field.get("name")): _bigquery_cell(cell.get("v"), field) for field, cell in zip(fields, cells, strict=False)
+    }
+
+
+def _bigquery_cell(value: Any, field: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_bigquery_cell(item.get("v"), field) for item in value]
+    if isinstance(value, Mapping):
+        return _bigquery_row(value, field.get("fields") or ())
+    if field.get("type") == "TIMESTAMP" and isinstance(value, str):
+        return _moment(value)
+    if field.get("type") in {"BOOLEAN", "BOOL"} and value in {"true", "false"}:
+        return value == "true"
+    return value
+
+
+def _moment(value: str) -> str:
+    # BigQuery writes moments as seconds, or as microseconds on request.
+    try:
+        seconds = Decimal(value)
+        micros = int(seconds) if seconds.adjusted() > 12 else int(seconds * 1_000_000)  # noqa: PLR2004 - digits
+        return (_EPOCH + timedelta(microseconds=micros)).isoformat()
+    except (InvalidOperation, OverflowError, ValueError):
+        return value
+
+
+def _athena(rows: Sequence[Any]) -> RowForm:
+    # https://docs.aws.amazon.com/athena/latest/APIReference/API_GetQueryResults.html: the first row has the names.
+    head, *body = [[cell.get("VarCharValue") for cell in row["Data"]] for row in rows]
+    names = unique_names(head)
+    return RowForm([_zipped(names, cells) for cells in body], None, (rows[0],))
+
+
+def _is_field(cell: Any) -> bool:
+    return isinstance(cell, Mapping) and cell.keys() == {"field", "value"}
+
+
+def _unwrapped(row: Any, key: str) -> Any:
+    inner = row.get(key) if isinstance(row, Mapping) else None
+    if not isinstance(inner, Mapping):
+        return row
+    outer = {name: item for name, item in row.items() if name != key}
+    return row if outer.keys() & inner.keys() else {**outer, **inner}
+
+
+def _is_dynamo(row: Mapping[Any, Any]) -> bool:
+    # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
+    return bool(row) and all(
+        isinstance(cell, Mapping) and len(cell) == 1 and next(iter(cell)) in _DYNAMO for cell in row.values()
+    )
+
+
+def _dynamo_row(row: Any) -> Any:
+    is_dynamo = isinstance(row, Mapping) and _is_dynamo(row)
+    return {key: _dynamo_cell(cell) for key, cell in row.items()} if is_dynamo else row
+
+
+def _dynamo_cell(cell: Any) -> Any:
+    if not isinstance(cell, Mapping) or len(cell) != 1:
+        return cell
+    ((kind, value),) = cell.items()
+    return _DYNAMO[kind](value) if kind in _DYNAMO else cell
