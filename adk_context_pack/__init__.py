@@ -40,6 +40,7 @@ from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
+from adk_context_pack.tools.defer_tools import defer_tools
 from adk_context_pack.tools.offload_payload import OffloadPayload, offload_payload
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
@@ -91,6 +92,7 @@ __all__ = [
     "UnknownRelayFormatWarning",
     "cap_rows",
     "default_passes",
+    "defer_tools",
     "estimate_tokens",
     "get_summarized_results",
     "offload_payload",

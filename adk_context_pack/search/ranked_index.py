@@ -16,7 +16,6 @@ from adk_context_pack.search.terms import content_terms, terms
 
 _SATURATION, _LENGTH_SHARE = 1.2, 0.75
 _FEW_WORDS = 2
-_NEIGHBOUR_SHARE = 0.5
 _TERM_BYTES, _POSTING_BYTES, _PASSAGE_BYTES = 300, 6, 40
 
 Keep = Callable[[int], bool]
@@ -50,13 +49,14 @@ class RankedIndex:
 
     Args:
         passage_size: how many characters a passage has at most.
+        neighbour_share: the share of its neighbours' scores that a passage gets; 0 where they have nothing in common.
 
     Attributes:
         texts: the texts, in the order in which they were added.
     """
 
-    def __init__(self, *, passage_size: int = 320) -> None:
-        self._size = passage_size
+    def __init__(self, *, passage_size: int = 320, neighbour_share: float = 0.5) -> None:
+        self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
         self._text_of = array("I")
         self._first: list[int] = []
@@ -135,7 +135,7 @@ class RankedIndex:
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, smooth, limit)]
 
     def _with_neighbours(self, place: int, scores: Mapping[int, float]) -> float:
-        return scores[place] + _NEIGHBOUR_SHARE * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
+        return scores[place] + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
 
     def _exact(self, phrases: Collection[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""

@@ -1,0 +1,228 @@
+"""Tools on demand: a model is shown two declarations, and finds the schemas of all other tools when it needs them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Literal
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from adk_context_pack.conversation.token_estimate import estimate_payload
+from adk_context_pack.errors import SettingError, names, one_of, positive
+from adk_context_pack.tools.deferred_calls import FIND_TOOLS, as_model_wrote, as_real_calls, asked
+from adk_context_pack.tools.find_and_use import FindTools, UseTool
+from adk_context_pack.tools.hidden_tool import hidden_tool
+from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
+
+logger = logging.getLogger("adk_context_pack")
+
+Listing = Literal["sentences", "names", "none"]
+
+
+class DeferredTools(BaseToolset):
+    """What `defer_tools` returns; see there."""
+
+    def __init__(  # noqa: PLR0913 - each is a setting
+        self,
+        tools: Sequence[Any],
+        *,
+        always: Collection[str],
+        listing: Listing,
+        max_listing_tokens: int,
+        max_found: int,
+        max_found_tokens: int,
+        batch: int | None,
+    ) -> None:
+        super().__init__()
+        self._given = [_tool_of(tool) for tool in tools]
+        self._always = names("defer_tools", "always", always)
+        self._listing = one_of("defer_tools", "listing", listing, ("sentences", "names", "none"))
+        self._max_listing_tokens = positive("defer_tools", "max_listing_tokens", max_listing_tokens)
+        self._max_found = positive("defer_tools", "max_found", max_found)
+        self._max_found_tokens = positive("defer_tools", "max_found_tokens", max_found_tokens)
+        self._batch = None if batch is None else positive("defer_tools", "batch", batch)
+        self._hidden: dict[int, tuple[BaseTool, BaseTool]] = {}
+        self._fenced: dict[str, str] = {}
+        self.index = ToolIndex(())
+        self._find, self._use = FindTools(self), UseTool(self)
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        """Returns `find_tools`, `use_tool`, and all tools, of which the deferred ones declare nothing."""
+        found: list[BaseTool] = []
+        for given in self._given:
+            found += await _tools_in(given, readonly_context)
+        declared = {id(tool): DeclaredTool.of(tool) for tool in found if tool.name not in self._always}
+        self._take([one for one in declared.values() if one is not None])
+        known, tools = self._hidden, list[BaseTool]()
+        self._hidden = {}
+        for tool in found:
+            if declared.get(id(tool)) is None:
+                tools.append(tool)
+                continue
+            pair = known.get(id(tool)) or (tool, hidden_tool(tool, self))
+            self._hidden[id(tool)] = pair
+            tools.append(pair[1])
+        return [self._find, self._use, *tools]
+
+    def _take(self, declared: list[DeclaredTool]) -> None:
+        if declared != list(self.index.tools.values()):
+            if self.index.tools:
+                logger.info("the deferred tools have changed: %d before, %d now", len(self.index.tools), len(declared))
+            self.index = ToolIndex(declared)
+            listed = {"none": 0, "names": self._max_listing_tokens, "sentences": self._max_listing_tokens}
+            self._find.describe(self.index.listing(listed[self._listing], sentences=self._listing == "sentences"))
+
+    async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
+        """Does what the inner toolsets do, and sees to it that the agent's calls become calls of the real tools."""
+        for given in self._given:
+            if isinstance(given, BaseToolset):
+                await given.process_llm_request(tool_context=tool_context, llm_request=llm_request)
+        agent: Any = getattr(getattr(tool_context, "_invocation_context", None), "agent", None)
+        if agent is not None:
+            # ADK has no hook for a toolset between the model's answer and the calls made from it. Ours comes first
+            # there and last before the model, so that the agent's other callbacks see the real tools.
+            agent.after_model_callback = _with(self.after_model, agent.after_model_callback, first=True)
+            agent.before_model_callback = _with(self.before_model, agent.before_model_callback, first=False)
+
+    def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:  # noqa: ARG002 - ADK's
+        """ADK's `after_model_callback`: `use_tool` becomes a call of the tool itself."""
+        try:
+            if llm_response.content is not None:
+                llm_response.content = as_real_calls(llm_response.content, self.index)
+        except Exception:
+            logger.exception("a use_tool call stays as it is")
+
+    def before_model(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:  # noqa: ARG002 - ADK's
+        """ADK's `before_model_callback`: the model reads its own calls as it wrote them."""
+        try:
+            if self._batch is None:
+                llm_request.contents = [as_model_wrote(content, self.index) for content in llm_request.contents]
+        except Exception:
+            logger.exception("a request shows the calls of deferred tools by their own names")
+
+    def found(self, query: str) -> dict[str, Any]:
+        """Returns the schemas of the tools that fit `query`, best first, within the budget; of the rest the names."""
+        shown: list[dict[str, Any]] = []
+        left, more = self._max_found_tokens, []
+        for tool in self.index.find(query, 2 * self._max_found):
+            entry = tool.shown() | {"description": self._fenced.get(tool.name, tool.description)}
+            price = estimate_payload(entry)
+            if len(shown) < self._max_found and (price <= left or not shown):
+                shown.append(entry)
+                left -= price
+            else:
+                more.append(tool.name)
+        if not shown:
+            return {"tools": [], "note": "No tool fits these words. Try other words for what is to be done."}
+        return {"tools": shown} | ({"more": more} if more else {})
+
+    def error_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Returns the answer to a `use_tool` call that could not become a call of the tool itself."""
+        wanted = asked(arguments, self.index)
+        return wanted.error or {"error": f"{wanted.name} could not be called. Call it again."}
+
+    def note(self, declaration: types.FunctionDeclaration) -> None:
+        """Keeps the description that a tool puts into a request, which ADK fences where it comes from a server."""
+        self._fenced[declaration.name or ""] = declaration.description or ""
+
+    def is_declared(self, name: str, context: ToolContext) -> bool:
+        """Returns whether a found tool is declared by now: with `batch`, in full batches of those found."""
+        if self._batch is None:
+            return False
+        found: dict[str, None] = {}
+        for event in context.session.events:
+            for part in (event.content.parts if event.content else None) or ():
+                result = part.function_response
+                if result is not None and result.name == FIND_TOOLS:
+                    found.update((one["name"], None) for one in (result.response or {}).get("tools") or ())
+        known = [one for one in found if one in self.index.tools]
+        return name in known[: len(known) // self._batch * self._batch]
+
+    def get_auth_config(self) -> Any:
+        """Returns the auth config of the first toolset that has one."""
+        configs = (getattr(given, "get_auth_config", lambda: None)() for given in self._given)
+        return next((config for config in configs if config is not None), None)
+
+    async def close(self) -> None:
+        """Closes the inner toolsets."""
+        for given in self._given:
+            if isinstance(given, BaseToolset):
+                await given.close()
+
+
+def defer_tools(  # noqa: PLR0913 - each is a setting
+    *tools: Any,
+    always: Collection[str] = (),
+    listing: Listing = "names",
+    max_listing_tokens: int = 1000,
+    max_found: int = 5,
+    max_found_tokens: int = 3000,
+    batch: int | None = None,
+) -> DeferredTools:
+    """Returns a toolset that shows the model `find_tools` and `use_tool` in place of the tools' own declarations.
+
+        LlmAgent(tools=[defer_tools(McpToolset(…), search_flights, always={"search_flights"})])
+
+    `find_tools(query)` gives schemas as a result, so that a request only grows. `use_tool(name, args)` is checked
+    against the tool's own schema. A mistake is answered with the schema and the nearest valid arguments. A valid call
+    becomes a call of the tool itself before ADK sees it: the event, callbacks, confirmation, auth, long-running
+    behaviour and tracing are those of the tool. In its own history the model reads what it wrote.
+
+    At the agent's first request the toolset adds its two callbacks to the agent's. Plugins' `after_model_callback` runs
+    before them and sees `use_tool`.
+
+    Args:
+        tools: functions, tools and toolsets. Tools that declare nothing stay as they are.
+        always: names of tools that are declared as usual.
+        listing: what the description of `find_tools` lists: "names", "sentences" (names with first sentences), or
+            "none". Where the budget has no room for sentences, these are names, and in the end a number.
+        max_listing_tokens: the budget of the listing.
+        max_found: how many tools `find_tools` shows with their schemas; of as many again it gives the names.
+        max_found_tokens: the budget of such a result. The best tool is shown in any case.
+        batch: declares what was found as well, always this many tools at a time, for models that follow declared
+            schemas better. None never declares them.
+
+    Raises:
+        SettingError: a setting that cannot work, or an entry of `tools` is not a tool.
+
+    Cost to the prompt cache: none without `batch`, as long as the list of tools stays. With it the whole prefix moves
+    at each batch.
+    """
+    if not tools:
+        raise SettingError.of("defer_tools", "tools", tools, "one tool or toolset at least")
+    return DeferredTools(
+        tools,
+        always=always,
+        listing=listing,
+        max_listing_tokens=max_listing_tokens,
+        max_found=max_found,
+        max_found_tokens=max_found_tokens,
+        batch=batch,
+    )
+
+
+def _tool_of(tool: Any) -> BaseTool | BaseToolset:
+    if isinstance(tool, BaseTool | BaseToolset):
+        return tool
+    if callable(tool):
+        return FunctionTool(func=tool)
+    raise SettingError.of("defer_tools", "tools", tool, "made of functions, tools and toolsets")
+
+
+async def _tools_in(given: BaseTool | BaseToolset, context: ReadonlyContext | None) -> list[BaseTool]:
+    return await given.get_tools_with_prefix(context) if isinstance(given, BaseToolset) else [given]
+
+
+def _with(callback: Callable[..., Any], present: Any, *, first: bool) -> list[Any]:
+    others = present if isinstance(present, list) else [] if present is None else [present]
+    others = [other for other in others if other != callback]
+    return [callback, *others] if first else [*others, callback]

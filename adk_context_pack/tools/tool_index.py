@@ -1,0 +1,141 @@
+"""Finds the tools that a request in plain words needs, by their declarations."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from google.adk.tools.base_tool import BaseTool
+from google.genai import types
+
+from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.search.ranked_index import RankedIndex
+
+_TITLE_WEIGHT = 3
+_WHOLE = 1_000_000
+_NEAR = 0.6
+
+
+class DeclaredTool(NamedTuple):
+    """What is known of a tool without calling it.
+
+    Attributes:
+        name: its name.
+        description: its description.
+        parameters: the JSON schema of its arguments.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    @classmethod
+    def of(cls, tool: BaseTool) -> DeclaredTool | None:
+        """Returns what `tool` declares, or None for a tool that declares nothing."""
+        declaration = tool._get_declaration()  # noqa: SLF001 - ADK asks each tool this way
+        if declaration is None:
+            return None
+        schema = getattr(declaration, "parameters_json_schema", None) or declaration.parameters
+        return cls(tool.name, declaration.description or "", _plain_schema(schema))
+
+    @property
+    def first_sentence(self) -> str:
+        """The first sentence of the description, on one line."""
+        line = " ".join(self.description.split())
+        return line.partition(". ")[0].removesuffix(".")
+
+    def shown(self) -> dict[str, Any]:
+        """Returns the tool as a model is shown it."""
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
+
+class ToolIndex:
+    """Ranks tools by their names, descriptions and parameters.
+
+    Args:
+        tools: the tools.
+
+    Attributes:
+        tools: the tools by name, in their order.
+    """
+
+    def __init__(self, tools: Sequence[DeclaredTool]) -> None:
+        self.tools = {tool.name: tool for tool in tools}
+        # One passage for each tool, of which the neighbours say nothing.
+        self._index = RankedIndex(passage_size=_WHOLE, neighbour_share=0.0)
+        self._names = list(self.tools)
+        for tool in self.tools.values():
+            words = " ".join((tool.description, *_words(tool.parameters)))
+            self._index.add(words, title=" ".join([tool.name] * _TITLE_WEIGHT))
+
+    def find(self, query: str, limit: int) -> list[DeclaredTool]:
+        """Returns the tools that fit `query`, best first.
+
+        Args:
+            query: what is to be done, in any words. Quotation marks make no difference.
+            limit: how many tools at most.
+        """
+        hits = self._index.search(query.replace('"', " "), limit=limit)
+        return [self.tools[self._names[hit.text]] for hit in hits]
+
+    def nearest(self, name: str) -> str | None:
+        """Returns the name that is most like `name`, or None where none is."""
+        folded = {known.casefold(): known for known in reversed(self._names)}
+        found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=_NEAR)
+        return folded[found[0]] if found else None
+
+    def listing(self, max_tokens: int, *, sentences: bool) -> str:
+        """Returns the names of all tools, with their first sentences where these are wanted and fit the budget.
+
+        Where not even the names fit, it returns their number, and without a budget nothing.
+
+        Args:
+            max_tokens: the budget in tokens.
+            sentences: whether first sentences are wanted.
+        """
+        names = ", ".join(self._names)
+        long = "\n".join(f"{tool.name}: {tool.first_sentence}" for tool in self.tools.values()) if sentences else names
+        for text in (long, names):
+            if estimate_tokens(text) <= max_tokens:
+                return text
+        return f"{len(self._names)} tools" if max_tokens else ""
+
+
+def _words(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yields names, descriptions and allowed values of all parameters."""
+    for name, parameter in (schema.get("properties") or {}).items():
+        yield name
+        if isinstance(parameter, Mapping):
+            yield str(parameter.get("description") or "")
+            yield from map(str, parameter.get("enum") or ())
+            yield from _words(parameter)
+            if isinstance(items := parameter.get("items"), Mapping):
+                yield from _words(items)
+
+
+def _plain_schema(schema: Any) -> dict[str, Any]:
+    """Returns a schema as JSON schema, whichever form the tool declares it in."""
+    if schema is None:
+        return {"type": "object", "properties": {}}
+    if isinstance(schema, types.Schema):
+        schema = schema.model_dump(exclude_none=True, mode="json")
+    lowered: dict[str, Any] = _lowered(schema)
+    return lowered
+
+
+def _lowered(value: Any) -> Any:
+    # google-genai writes types in capitals, and some keys in snake case.
+    if isinstance(value, list):
+        return [_lowered(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    found: dict[str, Any] = {}
+    for key, item in value.items():
+        if key == "properties" and isinstance(item, Mapping):
+            found[key] = {name: _lowered(one) for name, one in item.items()}
+        elif key == "type" and isinstance(item, str):
+            found[key] = item.lower()
+        else:
+            found["anyOf" if key == "any_of" else key] = _lowered(item)
+    return found

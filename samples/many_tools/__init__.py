@@ -1,0 +1,1 @@
+"""Many tools, of which the model is shown two."""

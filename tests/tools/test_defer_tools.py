@@ -1,0 +1,274 @@
+"""Tools on demand: two declarations that never change, and calls that are the real tool's in every respect."""
+
+import json
+import logging
+import sys
+from itertools import pairwise
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from adk_context_pack import ContextPackPlugin, SettingError, defer_tools
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call
+
+
+def book(city: str, nights: int = 1) -> dict:
+    """Books a room in a city."""
+    return {"booked": city, "nights": nights}
+
+
+def weather(place: str) -> dict:
+    """Tells the forecast of a place."""
+    return {"forecast": f"sun in {place}"}
+
+
+def scripted(*parts):
+    """A model that says or calls one thing after the other, and the requests that it got."""
+    left, got = list(parts), []
+
+    def answer(request):
+        declared = [d.name for tool in request.config.tools or () for d in tool.function_declarations or ()]
+        contents = [content.model_dump(exclude_none=True) for content in request.contents]
+        got.append((declared, contents, request.config.model_dump(exclude_none=True)))
+        return left.pop(0) if left else "done"
+
+    return ScriptedModel(answer=answer), got
+
+
+def use(name, **args):
+    return call("use_tool", name=name, args=json.dumps(args))
+
+
+def agent_with(model, *tools, **settings):
+    names = ("always", "listing", "max_found", "max_found_tokens", "batch", "max_listing_tokens")
+    deferred = defer_tools(*tools, **{name: settings.pop(name) for name in names if name in settings})
+    return LlmAgent(name="a", model=model, tools=[deferred], **settings)
+
+
+def calls_in(run):
+    return [call for event in run.session.events for call in event.get_function_calls()]
+
+
+def results_of(run):
+    return [result for event in run.session.events for result in event.get_function_responses()]
+
+
+async def test_finds_uses_and_grows_only():
+    """Two tools are declared, schemas come as results, the event has the real call, each request begins the next."""
+    model, got = scripted(call("find_tools", query="book a room"), use("book", city="Oslo", nights=2), "Booked.")
+    run = await run_agent(agent_with(model, book, weather), "Book two nights in Oslo.", "Thanks.")
+    assert [declared for declared, _, _ in got] == [["find_tools", "use_tool"]] * len(got)
+    assert [(one.name, one.args) for one in calls_in(run)][1] == ("book", {"city": "Oslo", "nights": 2})
+    found, booked = results_of(run)
+    assert found.response["tools"][0]["name"] == "book"
+    assert found.response["tools"][0]["parameters"]["required"] == ["city"]
+    assert (booked.name, booked.response) == ("book", {"booked": "Oslo", "nights": 2})
+    assert "book, weather" in str(got[0][2])
+    for (_, one, config), (_, then, later) in pairwise(got):
+        assert then[: len(one)] == one
+        assert config == later
+    parts = [part for content in got[-1][1] for part in content["parts"]]
+    used = [part["function_call"]["name"] for part in parts if "function_call" in part]
+    assert used == ["find_tools", "use_tool"]
+
+
+async def test_callbacks_and_plugins_see_the_real_tool():
+    """Tool callbacks of agent and plugins get the tool and its arguments; the agent's model callbacks its call."""
+    seen = []
+
+    def before(tool, args, tool_context):
+        seen.append(("agent", tool.name, dict(args)))
+
+    def after_model(callback_context, llm_response):
+        seen.extend(("model", p.function_call.name) for p in llm_response.content.parts if p.function_call)
+
+    class Watching(BasePlugin):
+        async def before_tool_callback(self, *, tool, tool_args, tool_context):
+            seen.append(("plugin", tool.name, dict(tool_args)))
+
+    model, _ = scripted(use("book", city="Oslo"))
+    agent = agent_with(model, book, before_tool_callback=before, after_model_callback=after_model)
+    await run_agent(agent, "Go.", plugins=[Watching(name="watching")])
+    assert seen == [("model", "book"), ("plugin", "book", {"city": "Oslo"}), ("agent", "book", {"city": "Oslo"})]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (use("bok", city="Oslo"), "book is the nearest name"),
+        (use("nonsense_zzz"), "Use find_tools"),
+        (use("book", town="Oslo"), "city is missing"),
+        (use("book", city="Oslo", nights="2"), "nights must be integer"),
+        (call("use_tool", name="book", args="{city"), "not a JSON object"),
+        (call("use_tool", name="book", args="[1]"), "must be a JSON object"),
+    ],
+)
+async def test_a_mistake_is_answered_with_the_schema(asked, said):
+    """The tool does not run; the answer says what is wrong and gives schema or nearest name, and the next try works."""
+    model, _ = scripted(asked, use("book", city="Rome"))
+    run = await run_agent(agent_with(model, book, weather), "Go.")
+    wrong, right = results_of(run)
+    assert wrong.name == "use_tool"
+    assert said in wrong.response["error"]
+    assert right.response["booked"] == "Rome"
+
+
+async def test_the_nearest_valid_arguments_are_given():
+    """What can only be meant in one way is written out, ready to be called."""
+    model, _ = scripted(use("book", City="Oslo", nights="2"))
+    run = await run_agent(agent_with(model, book), "Go.")
+    assert results_of(run)[0].response["nearest_valid_args"] == {"city": "Oslo", "nights": 2}
+
+
+async def test_arguments_as_an_object_work_too():
+    """A model that gives an object in place of a text is understood."""
+    model, _ = scripted(call("use_tool", name="book", args={"city": "Oslo"}))
+    assert results_of(await run_agent(agent_with(model, book), "Go."))[0].response["booked"] == "Oslo"
+
+
+async def test_confirmation_asks_for_the_real_call():
+    """A tool that wants to be confirmed asks with its own name and arguments, and runs once the user agrees."""
+    tool = FunctionTool(book, require_confirmation=True)
+    model, _ = scripted(use("book", city="Oslo"), "Please confirm.", "Done.")
+    agent = agent_with(model, tool)
+    first = await run_agent(agent, "Go.")
+    asked = next(one for one in calls_in(first) if one.name == "adk_request_confirmation")
+    original = asked.args["originalFunctionCall"]
+    assert (original["name"], original["args"]) == ("book", {"city": "Oslo"})
+    agreed = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": True})
+    run = await run_agent(agent, types.Part(function_response=agreed), session_service=first.session_service)
+    assert {"booked": "Oslo", "nights": 1} in [result.response for result in results_of(run)]
+
+
+async def test_long_running_tools_stay_so():
+    """The event of a long-running tool's call says so, as if the model had called it."""
+
+    def approve(amount: int) -> dict:
+        """Asks somebody to approve."""
+        return {"status": "pending"}
+
+    model, _ = scripted(use("approve", amount=3), "Waiting.")
+    run = await run_agent(agent_with(model, LongRunningFunctionTool(approve)), "Go.")
+    (event,) = [event for event in run.session.events if event.get_function_calls()]
+    assert event.long_running_tool_ids == {event.get_function_calls()[0].id}
+
+
+async def test_skip_summarization_ends_the_turn():
+    """A result that is the answer to the user is not given to the model again."""
+
+    def show(tool_context: ToolContext) -> str:
+        """Shows it."""
+        tool_context.actions.skip_summarization = True
+        return "shown"
+
+    model, got = scripted(use("show"))
+    await run_agent(agent_with(model, show), "Go.")
+    assert len(got) == 1
+
+
+async def test_results_are_capped_by_the_real_name():
+    """The whole pack's plugin shortens the table of a deferred tool under the tool's own name."""
+
+    def rows() -> dict:
+        """Lists rows."""
+        return {"rows": [{"id": n, "name": f"campaign {n}"} for n in range(2000)]}
+
+    model, _ = scripted(use("rows"))
+    run = await run_agent(agent_with(model, rows), "Go.", plugins=[ContextPackPlugin()])
+    assert results_of(run)[0].name == "rows"
+    assert len(str(results_of(run)[0].response)) < 8000
+
+
+async def test_agents_as_tools_and_functions_named_always():
+    """An agent works as a deferred tool, and a tool named in `always` is declared as usual."""
+    helper = LlmAgent(name="helper", description="Helps with poems.", model=ScriptedModel(answer=lambda _: "A poem."))
+    model, got = scripted(use("helper", request="Write."), call("weather", place="Oslo"))
+    run = await run_agent(agent_with(model, AgentTool(helper), weather, always=["weather"]), "Go.")
+    assert got[0][0] == ["find_tools", "use_tool", "weather"]
+    assert [result.name for result in results_of(run)] == ["helper", "weather"]
+    assert "A poem." in str(results_of(run)[0].response)
+
+
+class Changing(BaseToolset):
+    """A toolset with another tool at each listing."""
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+        self.tools, self.closed = [FunctionTool(book)], False
+
+    async def get_tools(self, readonly_context=None):
+        return self.tools
+
+    async def close(self):
+        self.closed = True
+
+
+async def test_a_toolset_with_a_prefix_that_changes_is_noticed(caplog):
+    """Prefixed names are the names; a tool that comes later is found, the change is logged, and closing closes all."""
+    caplog.set_level(logging.INFO, logger="adk_context_pack")
+    toolset = Changing(tool_name_prefix="hotel")
+    model, _ = scripted(use("hotel_book", city="Oslo"), "Booked.", use("hotel_weather", place="Oslo"))
+    agent = agent_with(model, toolset)
+    first = await run_agent(agent, "Go.")
+    toolset.tools = [FunctionTool(book), FunctionTool(weather)]
+    run = await run_agent(agent, "And?", session_service=first.session_service)
+    assert [result.name for result in results_of(run)] == ["hotel_book", "hotel_weather"]
+    assert "1 before, 2 now" in caplog.text
+    await agent.tools[0].close()
+    assert toolset.closed
+
+
+async def test_mcp_tools_are_deferred():
+    """Tools of a real MCP server are found and run."""
+    mcp = pytest.importorskip("google.adk.tools.mcp_tool")
+    stdio = pytest.importorskip("mcp").StdioServerParameters(
+        command=sys.executable, args=["-m", "tests.support.mcp_server"]
+    )
+    toolset = mcp.McpToolset(connection_params=mcp.StdioConnectionParams(server_params=stdio, timeout=60))
+    model, got = scripted(call("find_tools", query="rows of a report"), use("list_rows", count=2))
+    agent = agent_with(model, toolset)
+    try:
+        run = await run_agent(agent, "Go.")
+    finally:
+        await agent.tools[0].close()
+    assert got[-1][0] == ["find_tools", "use_tool"]
+    assert results_of(run)[0].response["tools"][0]["name"] == "list_rows"
+    assert "campaign 1" in str(results_of(run)[1].response)
+
+
+async def test_found_tools_are_declared_in_full_batches():
+    """With batches nothing is declared until as many tools were found; what is declared stays and can be called."""
+    model, got = scripted(
+        call("find_tools", query="room"),
+        call("find_tools", query="forecast"),
+        call("book", city="Oslo"),
+    )
+    run = await run_agent(agent_with(model, book, weather, batch=2, max_found=1), "Go.")
+    assert [declared[2:] for declared, _, _ in got] == [[], [], ["book", "weather"], ["book", "weather"]]
+    assert results_of(run)[-1].response["booked"] == "Oslo"
+
+
+async def test_found_tools_keep_to_the_budget():
+    """The best tool is shown whole; what does not fit is named."""
+    model, _ = scripted(call("find_tools", query="a city, a place"))
+    run = await run_agent(agent_with(model, book, weather, max_found_tokens=1), "Go.")
+    response = results_of(run)[0].response
+    assert len(response["tools"]) == len(response["more"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("tools", "settings"),
+    [((), {}), ((3,), {}), ((book,), {"listing": "all"}), ((book,), {"max_found": 0}), ((book,), {"always": "book"})],
+)
+def test_settings_that_cannot_work_are_refused(tools, settings):
+    """No tools, what is no tool, and limits that cannot be are said when the toolset is built."""
+    with pytest.raises(SettingError):
+        defer_tools(*tools, **settings)

@@ -1,0 +1,59 @@
+"""The index of tools: found by what is to be done."""
+
+from google.adk.tools.function_tool import FunctionTool
+
+from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
+
+
+def tool(name, description, **properties):
+    return DeclaredTool(name, description, {"type": "object", "properties": properties})
+
+
+INDEX = ToolIndex(
+    [
+        tool("create_issue", "Creates an issue in a repository. Long story.", title={"type": "string"}),
+        tool("list_flights", "Lists flights.", cabin={"enum": ["economy", "business"]}),
+        tool("get_weather", "Tells the forecast.", place={"description": "A town such as Oslo"}),
+    ]
+)
+
+
+def found(query):
+    return [one.name for one in INDEX.find(query, 2)]
+
+
+def test_finds_by_name_description_parameter_and_value():
+    """Each part of a declaration finds its tool; quotation marks make no difference."""
+    assert found("creating issues")[0] == "create_issue"
+    assert found('"What is the forecast for this town?"')[0] == "get_weather"
+    assert found("business class") == ["list_flights"]
+    assert found("nothing of the kind") == []
+
+
+def test_gives_the_nearest_name():
+    """A typo leads to the tool that is meant, and nonsense to none."""
+    assert INDEX.nearest("createIssue") == "create_issue"
+    assert INDEX.nearest("get_wether") == "get_weather"
+    assert INDEX.nearest("zzz") is None
+
+
+def test_lists_as_much_as_fits():
+    """Sentences where they fit, else names, else their number, else nothing."""
+    assert "create_issue: Creates an issue in a repository\n" in INDEX.listing(500, sentences=True)
+    assert INDEX.listing(500, sentences=False) == "create_issue, list_flights, get_weather"
+    assert INDEX.listing(20, sentences=True) == "create_issue, list_flights, get_weather"
+    assert INDEX.listing(2, sentences=True) == "3 tools"
+    assert INDEX.listing(0, sentences=True) == ""
+
+
+def test_reads_a_real_declaration():
+    """The schema of a function comes as JSON schema, in whichever form this ADK declares it."""
+
+    def book(city: str, nights: int = 1) -> str:
+        """Books a room."""
+        return city
+
+    declared = DeclaredTool.of(FunctionTool(book))
+    assert declared.parameters["type"] == "object"
+    assert declared.parameters["properties"]["nights"]["type"] == "integer"
+    assert declared.parameters["required"] == ["city"]
