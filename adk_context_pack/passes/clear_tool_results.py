@@ -14,6 +14,7 @@ from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, part_at, waiting_calls
+from adk_context_pack.conversation.pinned import pinned_results
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.errors import at_least, names
 from adk_context_pack.passes.context_pass import ContextPass
@@ -80,6 +81,9 @@ class ClearToolResults(ContextPass):
             sizes = [
                 0 if pairing.call_of.get(place) in waiting else size for place, size in zip(results, sizes, strict=True)
             ]
+        turn_start = outline.turns[-1] if outline.turns else 0
+        if pinned := pinned_results(request, call, pairing, turn_start=turn_start):
+            sizes = [0 if place in pinned else size for place, size in zip(results, sizes, strict=True)]
         if not any(sizes):
             return request
         cleared = self._cleared(outline, results, sizes, [0, *accumulate(meter.sizes(contents))])

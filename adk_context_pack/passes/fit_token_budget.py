@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from google.adk.models.llm_request import LlmRequest
@@ -17,13 +17,16 @@ from adk_context_pack.conversation.left_out import MAX_TOKENS, marker_text, with
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import Pairing, waiting_calls
+from adk_context_pack.conversation.pinned import pinned_results
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
-from adk_context_pack.errors import SettingError, positive
+from adk_context_pack.errors import SettingError, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, logger
 
 # The provider's figures correct estimates later than `leaves_history` is asked, and rarely by more than this. Being
 # early costs one declaration. Being late would cost the cached prefix a second time.
 _EARLY = 0.5
+_CROWDED = 0.5
+"""The share of the budget above which the report mentions what active instructions take."""
 _LITTLE = 2 * MAX_TOKENS
 """Smaller savings are checked by characters as well: the marker could be longer than the text it replaces."""
 
@@ -46,6 +49,8 @@ class FitTokenBudget(ContextPass):
         max_tokens: the budget, in tokens.
         keep_turns: how many of the newest turns are not left out as a whole. If that is not enough, their oldest calls
             with results are left out, then what the agent said in them. The user's messages stay.
+        keep_tools: tools whose calls and results stay whatever their age, for plans and other instructions. The skills
+            that ADK counts as active stay without being named.
         cut_to: the share of the room in the budget that a cut leaves filled, above 0 and below 1. Less means fewer
             cuts, and so fewer cache misses, but less history right after one.
         counter: a tokenizer, from text to tokens. Without one, tokens are estimated and calibrated.
@@ -60,6 +65,7 @@ class FitTokenBudget(ContextPass):
     max_tokens: int
     keep_turns: int = 1
     cut_to: float = 0.5
+    keep_tools: Collection[str] = field(default=())
     counter: Counter | None = None
 
     def __post_init__(self) -> None:
@@ -69,6 +75,7 @@ class FitTokenBudget(ContextPass):
         positive(self, "keep_turns", self.keep_turns)
         if isinstance(self.cut_to, bool) or not isinstance(self.cut_to, (int, float)) or not 0 < self.cut_to < 1:
             raise SettingError.of(self, "cut_to", self.cut_to, "a number above 0 and below 1")
+        object.__setattr__(self, "keep_tools", names(self, "keep_tools", self.keep_tools))
         valid_counter(self, self.counter)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
@@ -112,10 +119,12 @@ class FitTokenBudget(ContextPass):
         sums = [0, *accumulate(meter.sizes(contents))]
         sizes = [sums[one.stop] - sums[one.start] for one in groups]
         standing = meter.fixed(request)
+        held = self._pinned(request, call, outline, sizes)
         waiting = {place.content for place in waiting_calls(outline.pairing, call)}
         pinned = fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
         if waiting:
             pinned = fixed | {index for index, one in enumerate(groups) if not waiting.isdisjoint(range(*one[:2]))}
+        pinned = pinned | held
         # Providers read the turn after a call without a result as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
         pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
@@ -134,6 +143,21 @@ class FitTokenBudget(ContextPass):
             else Calibration({}),
             walk=walk,
         )
+
+    def _pinned(self, request: LlmRequest, call: ModelCall, outline: Outline, sizes: Sequence[int]) -> set[int]:
+        """Returns the groups that hold active instructions, and says so in the report where they crowd the budget."""
+        turn_start = outline.turns[-1] if outline.turns else 0
+        places = pinned_results(request, call, outline.pairing, turn_start=turn_start, keep_tools=self.keep_tools)
+        contents = {place.content for place in places}
+        if not contents:
+            return set()
+        pinned = {i for i, one in enumerate(outline.groups) if not contents.isdisjoint(range(one.start, one.stop))}
+        tokens = sum(sizes[index] for index in pinned)
+        if tokens > self.max_tokens * _CROWDED:
+            text = f"instructions that stay whole take about {tokens} of {self.max_tokens} tokens"
+            call.note(text)
+            logger.warning("in the request of agent %s, %s", call.agent_name, text)
+        return pinned
 
     def _is_calibrated(self, call: ModelCall) -> bool:
         # The figures of a counter that the app provides are taken as they are.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from adk_context_pack.conversation.tokens import Counter
@@ -16,7 +17,7 @@ Relays = Literal["cast", "strip"]
 
 
 def default_passes(
-    *, max_tokens: int, relays: Relays = "cast", counter: Counter | None = None
+    *, max_tokens: int, relays: Relays = "cast", keep_tools: Collection[str] = (), counter: Counter | None = None
 ) -> tuple[ContextPass, ...]:
     """Returns passes that are safe for any agent, in the order in which they work best.
 
@@ -26,6 +27,7 @@ def default_passes(
     Args:
         max_tokens: the budget of a whole request, in tokens: the model's window less its answer.
         relays: "cast" retells what other agents did. "strip" keeps only what they said.
+        keep_tools: tools whose results stay whole, such as one that loads a plan. ADK's active skills stay anyway.
         counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated and calibrated.
 
     Raises:
@@ -38,7 +40,7 @@ def default_passes(
         # Second, since a cleared result need not be dropped. Results of finished turns are cleared at once, while
         # little follows them and the cache loses next to nothing. The running turn keeps what its answer needs. A small
         # or capped result stays, since a note would save less than the cache loses.
-        ClearToolResults(keep_results=0, keep_in_turn=8, min_tokens=1000, counter=counter),
+        ClearToolResults(keep_results=0, keep_in_turn=8, min_tokens=1000, exclude_tools=keep_tools, counter=counter),
         # Last, since it counts what is really sent.
-        FitTokenBudget(max_tokens=max_tokens, counter=counter),
+        FitTokenBudget(max_tokens=max_tokens, keep_tools=keep_tools, counter=counter),
     )

@@ -18,7 +18,7 @@ from adk_context_pack.tools.offload_payload import PREVIEW, OffloadPayload
 from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE
 
 # What a skill says is an instruction, and half of an instruction is none.
-_READ_WHOLE = frozenset({"load_skill"})
+_READ_WHOLE = frozenset({"load_skill", "load_skill_resource"})
 _OF_THE_STUB = frozenset({LIMITS, FACTS, HANDLE, NOTE})
 
 

@@ -1,0 +1,128 @@
+"""Instructions that ADK counts as active stay whole, whatever the passes take away around them."""
+
+from __future__ import annotations
+
+import copy
+import logging
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.tools.function_tool import FunctionTool
+
+from adk_context_pack import ClearToolResults, ContextPackPlugin, FitTokenBudget, SettingError, default_passes
+from adk_context_pack.conversation.model_call import ModelCall
+from tests.support.events import agent_called, agent_said, tool_returned, user_said
+from tests.support.histories import long_turn, many_turns, results
+from tests.support.requests import request_for
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+skills = pytest.importorskip("google.adk.tools.skill_toolset", reason="this ADK has no skills")
+models = pytest.importorskip("google.adk.skills.models", reason="this ADK has no skills")
+
+RULES = {"skill_name": "style", "instructions": "Always write in verse. " * 300, "frontmatter": {}}
+PAGE = {"skill_name": "style", "file_path": "references/x.md", "content": "A long page. " * 400}
+ACTIVE = {"_adk_activated_skill_a": ["style"]}
+PASSES = [
+    ClearToolResults(keep_results=0, min_tokens=50),
+    FitTokenBudget(max_tokens=3000, cut_to=0.01),
+]
+
+
+def loading(tool: str = "load_skill", response=RULES):
+    return [agent_called("a", tool, "s1", skill_name="style"), tool_returned("a", tool, response, "s1")]
+
+
+def left(entry, events, state, tools=()) -> list:
+    """The results that a pass leaves."""
+    request = request_for("a", events)
+    request.tools_dict.update(tools)
+    messages = [event.content for event in events if event.author == "user"]
+    model_call = ModelCall(agent_name="a", events=events, user_content=messages[-1], state=state)
+    return results(entry.apply(request, model_call).contents)
+
+
+@pytest.mark.parametrize("entry", PASSES, ids=lambda entry: entry.name)
+def test_an_active_skill_stays_whole_and_an_unloaded_one_may_go(entry):
+    """Turns later the instructions are there to the letter while ADK counts the skill as active, and only then."""
+    events = [user_said("Load."), *loading(), agent_said("a", "Loaded."), *many_turns(4)]
+    assert RULES in left(entry, events, ACTIVE)
+    assert RULES not in left(entry, events, {})
+    assert RULES not in left(entry, events, {"_adk_activated_skill_b": ["style"]})
+
+
+@pytest.mark.parametrize("entry", PASSES, ids=lambda entry: entry.name)
+def test_a_resource_stays_while_its_turn_uses_it(entry):
+    """In the turn that loaded it a resource is whole after many more results, and in later turns it may go."""
+    page = loading("load_skill_resource", PAGE)
+    running = [user_said("Load."), *page, *long_turn(12)[1:]]
+    assert PAGE in left(entry, running, ACTIVE)
+    assert PAGE not in left(entry, [*running, agent_said("a", "Done."), user_said("Next.")], ACTIVE)
+
+
+@pytest.mark.parametrize("wrapper", [False, True])
+def test_the_tools_are_known_by_class(wrapper):
+    """Behind a prefix, or in a tool of another class that calls them, they are the same tools."""
+    tool = copy.copy(skills.LoadSkillTool(None))
+    tool.name = "house_load_skill"
+    if wrapper:
+        inner, tool = tool, FunctionTool(len)
+        tool.wrapped = inner
+    events = [user_said("Load."), *loading("house_load_skill"), agent_said("a", "Loaded."), *many_turns(4)]
+    assert RULES in left(PASSES[0], events, ACTIVE, {"house_load_skill": tool})
+    assert RULES not in left(PASSES[0], events, ACTIVE)
+
+
+def test_a_tool_of_the_same_name_is_no_skill():
+    """What an app's own load_skill returns is a result like any other."""
+    events = [user_said("Load."), *loading(), agent_said("a", "Loaded."), *many_turns(4)]
+    assert RULES not in left(PASSES[0], events, ACTIVE, {"load_skill": FunctionTool(len)})
+
+
+def test_tools_can_be_pinned_by_name():
+    """A plan that a tool of the app's own loads stays whole in both passes, by one setting of the presets."""
+    plan = {"plan": "First this, then that. " * 200}
+    events = [user_said("Plan."), *loading("get_plan", plan), agent_said("a", "Planned."), *many_turns(4)]
+    assert plan not in left(FitTokenBudget(max_tokens=3000), events, {})
+    assert plan in left(FitTokenBudget(max_tokens=3000, keep_tools=["get_plan"]), events, {})
+    _, clear, fit = default_passes(max_tokens=3000, keep_tools=["get_plan"])
+    assert plan in left(clear, events, {})
+    assert plan in left(fit, events, {})
+    with pytest.raises(SettingError, match="keep_tools must be"):
+        FitTokenBudget(max_tokens=3000, keep_tools="get_plan")
+
+
+def test_the_report_and_the_log_say_where_instructions_crowd_the_budget(caplog):
+    """Where they take more than half of it, somebody has to know."""
+    events = [user_said("Load."), *loading(), agent_said("a", "Loaded."), *many_turns(4)]
+    model_call = ModelCall(agent_name="a", events=events, user_content=events[-1].content, state=ACTIVE)
+    with caplog.at_level(logging.WARNING):
+        FitTokenBudget(max_tokens=2000).apply(request_for("a", events), model_call)
+    assert any("stay whole take about" in note for note in model_call.notes)
+    assert "stay whole take about" in caplog.text
+
+
+async def test_a_loaded_skill_is_there_in_every_later_turn():
+    """With ADK's own toolset in a real run, what load_skill gave in the first turn is whole in the fourth."""
+    skill = models.Skill(
+        frontmatter=models.Frontmatter(name="style", description="How to write."), instructions=RULES["instructions"]
+    )
+
+    def fetch() -> dict:
+        """Fetches."""
+        return {"text": "words " * 3000}
+
+    def answer(request):
+        if not results_in(request, "load_skill"):
+            return call("load_skill", skill_name="style", name="style")
+        if request.contents[-1].parts[-1].text:
+            return call("fetch")
+        return "Done."
+
+    toolset = skills.SkillToolset(skills=[skill])
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[toolset, fetch])
+    plugin = ContextPackPlugin(max_tokens=9000, payloads=None)
+    run = await run_agent(agent, "one", "two", "three", "four", plugins=[plugin])
+    last = run.requests[-1]
+    assert RULES["instructions"] in str(results_in(last, "load_skill")[0].response)
+    assert sum("left_out" in result.response for result in results_in(last, "fetch")) > 0
