@@ -172,7 +172,7 @@ class _Numbers:
             if low is not None and high is not None and (low < fence.low or high > fence.high)
         ]
         suspects = chain.from_iterable(map(cells.of_block, beyond))
-        return find_outliers(name, fence, ((row, cell) for row, cell in suspects if cell is not None), most)
+        return find_outliers(name, fence, suspects, most)
 
 
 class _Counts:

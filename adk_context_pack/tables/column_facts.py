@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ from adk_context_pack.tables.outliers import RARE_RULE, Fences, fences, may_have
 _MAX_TEXT = 60
 _MAX_COMMON = 8
 _PERCENT = "%"
+_WITHOUT_NAN = frozenset({str, int, bool, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,7 @@ def counted_facts(
         max_outliers: how many rare values are listed.
     """
     rows = counts.total()
-    for value in list(filter(reading.is_empty, counts)):
-        del counts[value]
+    _take_out_missing(counts, reading)
     present = counts.total()
     rare = rare_values(counts, rows) if reading.kind in {"text", "boolean"} else []
     currencies = reading.texts.currencies
@@ -152,14 +153,25 @@ def counted_facts(
     )
 
 
+def _take_out_missing(counts: Counter[Any], reading: Reading) -> None:
+    if set(map(type, counts)) <= _WITHOUT_NAN:
+        # Asking each of a hundred thousand identifiers would take longer than counting them.
+        for value in (None, "", *(reading.texts.missing if reading.kind != "text" else ())):
+            counts.pop(value, None)
+        return
+    for value in list(filter(reading.is_empty, counts)):
+        del counts[value]
+
+
 def find_outliers(
-    name: str, fence: Fences, cells: Iterable[tuple[int, Number]], most: int
+    name: str, fence: Fences, cells: Iterable[tuple[int, Number | None]], most: int
 ) -> tuple[tuple[Outlier, ...], int, str]:
     """Returns the cells outside of the fences: the `most` farthest of them, how many there are, and by which rule."""
     low, high = fence.low, fence.high
-    found = [Outlier(row, name, value, fence.distance(value)) for row, value in cells if value < low or value > high]
-    found.sort(key=lambda outlier: -outlier.distance)
-    return tuple(found[:most]), len(found), fence.rule if found else ""
+    found = [(row, cell) for row, cell in cells if cell is not None and not low <= cell <= high]
+    farthest = nlargest(most, ((fence.distance(cell), -row, cell) for row, cell in found))
+    listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)
+    return listed, len(found), fence.rule if found else ""
 
 
 def _number_facts(column: Column, reading: Reading, max_outliers: int) -> ColumnFacts:
@@ -197,7 +209,7 @@ def _number_outliers(
     fence = fences(numbers)
     if fence is None or (extremes[0] >= fence.low and extremes[1] <= fence.high):
         return (), 0, ""
-    return find_outliers(name, fence, ((row, cell) for row, cell in enumerate(cells) if cell is not None), most)
+    return find_outliers(name, fence, enumerate(cells), most)
 
 
 def _count_values(values: Sequence[Any]) -> Counter[Any]:

@@ -54,6 +54,7 @@ class Reading:
     earliest: Any = None
     latest: Any = None
     _plain: bool = field(default=False, repr=False)
+    _only_texts: bool = field(default=False, repr=False)
 
     @property
     def unit(self) -> str:
@@ -74,7 +75,7 @@ class Reading:
         """Returns the number in each cell, exactly; None where a cell holds none."""
         if self._plain:
             return list(values)
-        return list(map(self.number, values))
+        return list(map(self.texts.numbers.get if self._only_texts else self.number, values))
 
 
 def number_in(cell: Any) -> Number | None:
@@ -113,7 +114,10 @@ def read_counted(name: str, counts: Counter[Any], values: Collection[Any]) -> Re
     present = counts.total() - nothing
     if names_identifier(name):
         return Reading(kind="identifier", missing=nothing)
-    texts = Counter({text: count for text, count in counts.items() if text is not None})
+    texts = counts
+    if None in counts:
+        texts = counts.copy()
+        del texts[None]
     sample = values if len(values) <= _SAMPLE else _sampled(values)
     found = read_texts(name, texts) if any(map(_is_like_number, sample)) or len(texts) <= _SAMPLE else _NO_TEXTS
     if found.numbers or found.names:
@@ -141,31 +145,38 @@ def _of_found(name: str, found: TextNumbers, counts: Counter[str], *, nothing: i
         return Reading(kind="identifier" if _digits_only(counts) else "text", missing=nothing)
     blanks = sum(counts[text] for text in found.missing if text)
     missing = nothing + blanks
-    rows = sum(counts[text] for text in found.numbers)
+    whole = len(found.numbers) + len(found.missing) == len(counts)
+    rows = present - blanks if whole else sum(counts[text] for text in found.numbers)
     if 2 * rows <= present - blanks:
         return None
     if found.currencies:
         return Reading(kind="text", texts=found, missing=nothing)
     numbers = found.numbers
-    if len(numbers) + len(found.missing) == len(counts) and _are_within(_ranges(name), numbers.values()):
+    if whole and _are_within(_ranges(name), numbers.values()):
         low, high = min(numbers, key=numbers.__getitem__), max(numbers, key=numbers.__getitem__)
         return Reading(
             kind="date", texts=TextNumbers(missing=found.missing), missing=missing, earliest=low, latest=high
         )
-    return _number_reading(found, missing, present - blanks - rows, _stray(counts, found))
+    left_out = present - blanks - rows
+    stray = _stray(counts, found) if left_out else None
+    return Reading(kind="number", texts=found, missing=missing, left_out=left_out, example=stray, _only_texts=True)
 
 
 def _without_numbers(found: TextNumbers, counts: Counter[str], nothing: int) -> Reading:
     texts = [text for text in counts if text]
-    if all(map(is_date_text, islice((text for text in texts if not is_missing_text(text)), _DATE_SAMPLE))):
-        blanks = frozenset(filter(is_missing_text, counts))
-        dates = [text for text in texts if text not in blanks]
-        missing = nothing + sum(counts[text] for text in blanks if text)
-        if not dates:
-            return Reading(kind="empty", texts=TextNumbers(missing=blanks), missing=missing)
-        if limits := date_range(dates):
-            only = TextNumbers(missing=blanks)
-            return Reading(kind="date", texts=only, missing=missing, earliest=limits[0], latest=limits[1])
+    shown = (text for text in texts if not is_missing_text(text))
+    if not all(map(is_date_text, islice(shown, _DATE_SAMPLE))):
+        return Reading(kind="text", texts=found, missing=nothing)
+    if texts and (limits := date_range(texts)):
+        return Reading(kind="date", missing=nothing, earliest=limits[0], latest=limits[1])
+    words = frozenset(filter(is_missing_text, counts))
+    only = TextNumbers(missing=words)
+    missing = nothing + sum(counts[text] for text in words if text)
+    dates = [text for text in texts if text not in words]
+    if not dates:
+        return Reading(kind="empty", texts=only, missing=missing)
+    if limits := date_range(dates):
+        return Reading(kind="date", texts=only, missing=missing, earliest=limits[0], latest=limits[1])
     return Reading(kind="text", texts=found, missing=nothing)
 
 
@@ -194,10 +205,7 @@ def _of_any(column: Column, types: Collection[type]) -> Reading:
     if len(numbers) == present and _are_within(_ranges(column.name), numbers):
         return Reading(kind="date", texts=found, missing=missing, earliest=min(numbers), latest=max(numbers))
     stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not reading.is_empty(v)), None)
-    return _number_reading(found, missing, present - len(numbers), stray)
-
-
-def _number_reading(found: TextNumbers, missing: int, left_out: int, stray: Any) -> Reading:
+    left_out = present - len(numbers)
     return Reading(kind="number", texts=found, missing=missing, left_out=left_out, example=stray)
 
 

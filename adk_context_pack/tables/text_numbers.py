@@ -13,6 +13,7 @@ from adk_context_pack.tables.number_text import Style, Written, is_missing_text,
 from adk_context_pack.tables.numbers import Number
 
 _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
+_SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match
 _HAS_POINT = re.compile(r"\.").search
 _ENDS_IN_ZERO = re.compile(r"\.[0-9]+0\n").search
 _SAMPLE = 256
@@ -63,9 +64,9 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
         name: the column, which tells an amount (`price`) from a version.
         counts: the column's texts with the number of rows that have each of them.
     """
-    plain = _plain_numbers(name, counts)
-    if plain is not None:
-        return plain
+    fast = _plain_numbers(name, counts) or _grouped_numbers(counts)
+    if fast is not None:
+        return fast
     missing = frozenset(filter(is_missing_text, counts))
     written = [found for text in counts if text not in missing and (found := read_number(text)) is not None]
     if not written:
@@ -103,6 +104,22 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     if loses and not names_quantity(name) and _look_like_versions(numbers):
         return TextNumbers(missing=missing, names=True)
     return TextNumbers(numbers=numbers, missing=missing, formatted=loses, note=_note_on_thousandths(texts))
+
+
+def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
+    """The fast way for texts such as `$1,250.00` and `950`: one sign in front, points, at most two decimals."""
+    texts = [text for text in counts if text]
+    sign = found[0] if texts and (found := _SIGN(texts[0].lstrip("-"))) else ""
+    joined = "\n".join([*texts, ""])
+    pattern = rf"(?:-?{re.escape(sign)}(?:0|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})*)(?:\.[0-9]{{2}})?\n)*"
+    if not texts or not re.fullmatch(pattern, joined) or joined.count("\n") != len(texts):
+        return None
+    digits = (joined.replace(sign, "") if sign else joined).replace(",", "").split("\n")
+    numbers = {
+        text: Decimal(plain) if "." in plain else int(plain) for text, plain in zip(texts, digits[:-1], strict=True)
+    }
+    missing = frozenset(("",)) if "" in counts else frozenset()
+    return TextNumbers(numbers=numbers, missing=missing, formatted=True, unit=sign, is_money=bool(sign))
 
 
 def _in_one_style(written: list[Written], counts: Counter[str]) -> tuple[list[Written], Style, str]:
