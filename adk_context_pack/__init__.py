@@ -42,9 +42,12 @@ from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
 from adk_context_pack.tools.defer_tools import defer_tools
 from adk_context_pack.tools.offload_payload import OffloadPayload, offload_payload
+from adk_context_pack.tools.presets import default_result_passes
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
+from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.search_history import SearchHistory, search_history
+from adk_context_pack.tools.tool_call import ToolCall
 
 __version__ = "0.2.0"
 
@@ -84,14 +87,17 @@ __all__ = [
     "RecordingError",
     "ReportLog",
     "ReportTotals",
+    "ResultPass",
     "SearchHistory",
     "SettingError",
     "StoreError",
     "StripForContext",
     "TableFacts",
+    "ToolCall",
     "UnknownRelayFormatWarning",
     "cap_rows",
     "default_passes",
+    "default_result_passes",
     "defer_tools",
     "estimate_tokens",
     "get_summarized_results",

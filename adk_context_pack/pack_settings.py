@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 from adk_context_pack.conversation.model_window import window_of
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import SettingError, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.presets import default_passes
+from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
+from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
+from adk_context_pack.tools.result_pass import ResultPass
 
 _SHARE_OF_WINDOW = 0.8
 """What a request may fill of the model's window; the rest is for the answer and for what estimates miss."""
 
 ReadBack = Literal["always"] | bool
 """When an agent is given the tools to read back: where it needs them, always, or never."""
-
-DEFAULT_ROWS = CapRows(max_rows=100, max_tokens=4000)
-"""Tables of up to 100 rows and 4,000 tokens reach the model as they are."""
-
-DEFAULT_PAYLOADS = OffloadPayload(max_tokens=4000)
-"""Other results of up to 4,000 tokens reach the model as they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +35,8 @@ class PackSettings:
             as its name tells it.
         rows: how tables in tool results are capped; None caps none.
         payloads: how other large tool results are kept out of the prompt; None keeps none out.
+        result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`; None for these
+            two. An empty sequence leaves results as they are.
         read_back: whether an agent is given the tools that read back what it is not shown: `query_rows` and
             `read_payload` where its tools' results are shortened or its request shows a handle, also one that another
             agent was given, and `search_history` where a pass leaves history out. "always" gives all three with every
@@ -53,6 +52,7 @@ class PackSettings:
     max_tokens: int | None = None
     rows: CapRows | None = DEFAULT_ROWS
     payloads: OffloadPayload | None = DEFAULT_PAYLOADS
+    result_passes: Sequence[ResultPass] | None = None
     read_back: ReadBack = True
 
     def __post_init__(self) -> None:
@@ -62,11 +62,30 @@ class PackSettings:
         if self.max_tokens is not None:
             positive(self, "max_tokens", self.max_tokens)
         if self.passes is not None:
-            object.__setattr__(self, "passes", _checked_passes(self, self.passes))
+            object.__setattr__(self, "passes", _checked(self, "passes", self.passes, ContextPass, "StripForContext()"))
         if not isinstance(self.rows, CapRows | None):
             raise SettingError.of(self, "rows", self.rows, "CapRows(…) or None")
         if not isinstance(self.payloads, OffloadPayload | None):
             raise SettingError.of(self, "payloads", self.payloads, "OffloadPayload(…) or None")
+        if self.result_passes is not None:
+            if self.rows is not DEFAULT_ROWS or self.payloads is not DEFAULT_PAYLOADS:
+                raise SettingError.of(self, "result_passes", self.result_passes, "given without rows and payloads")
+            found = _checked(self, "result_passes", self.result_passes, ResultPass, "CapRows()")
+            object.__setattr__(self, "result_passes", found)
+
+    @property
+    def reducing_passes(self) -> tuple[ResultPass, ...]:
+        """The passes over each tool result, in the order in which they run."""
+        if self.result_passes is not None:
+            return tuple(self.result_passes)
+        return tuple(entry for entry in (self.rows, self.payloads) if entry is not None)
+
+    def stored_in(self, store: Place | PayloadStore) -> PackSettings:
+        """Returns the same settings with result passes that keep full results in `store`."""
+        if self.result_passes is not None:
+            return replace(self, result_passes=[_stored_in(store, entry) for entry in self.result_passes])
+        rows = self.rows and replace(self.rows, store=store)
+        return replace(self, rows=rows, payloads=self.payloads and replace(self.payloads, store=store))
 
     def budget_for(self, model: str | None) -> int:
         """The tokens that a request to `model` may have."""
@@ -77,11 +96,17 @@ class PackSettings:
         return default_passes(max_tokens=budget, counter=counter) if self.passes is None else tuple(self.passes)
 
 
-def _checked_passes(owner: object, passes: object) -> tuple[ContextPass, ...]:
-    if isinstance(passes, ContextPass) or not isinstance(passes, Iterable):
-        raise SettingError.of(owner, "passes", passes, "a sequence of passes such as [StripForContext()]")
+def _stored_in(store: Place | PayloadStore, entry: ResultPass) -> ResultPass:
+    # A pass of the user's own may have no such setting.
+    setting: dict[str, Any] = {"store": store} if "store" in {item.name for item in fields(entry)} else {}
+    return replace(entry, **setting) if setting else entry
+
+
+def _checked(owner: object, name: str, passes: object, kind: type, example: str) -> tuple[Any, ...]:
+    if isinstance(passes, kind) or not isinstance(passes, Iterable):
+        raise SettingError.of(owner, name, passes, f"a sequence of passes such as [{example}]")
     found = tuple(passes)
     for entry in found:
-        if not isinstance(entry, ContextPass):
-            raise SettingError.of(owner, "passes", entry, "made of passes such as StripForContext()")
+        if not isinstance(entry, kind):
+            raise SettingError.of(owner, name, entry, f"made of passes such as {example}")
     return found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import replace
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
@@ -15,23 +15,24 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
-from google.genai import types
 
 from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.errors import SettingError
-from adk_context_pack.pack_settings import DEFAULT_PAYLOADS, DEFAULT_ROWS, PackSettings, ReadBack
+from adk_context_pack.pack_settings import PackSettings, ReadBack
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline, prepare_all
+from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.telemetry import Telemetry
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
+from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
 from adk_context_pack.tools.read_back import READ_BACK, offer_read_back
-from adk_context_pack.tools.reduce_event import is_stored, reduce_event
-from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.result_pass import ResultPass
+from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
 from adk_context_pack.tools.wrap import wrap_run
 
 logger = logging.getLogger("adk_context_pack")
@@ -61,18 +62,20 @@ class ContextPackPlugin(BasePlugin):
         max_tokens: the budget of a request in the default passes; None for four fifths of the model's window.
         rows: how tables in tool results are capped; None caps none.
         payloads: how other large tool results are kept out of the prompt; None keeps none out.
+        result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
         read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says;
             "always" for all of them from the first request on.
-        store: where full results are kept, in place of what `rows` and `payloads` say; see `PayloadStore`.
+        store: where full results are kept, in place of what each result pass says; see `PayloadStore`.
         agents: settings for single agents by name, as `PackSettings`, in place of all of the above; None leaves an
             agent alone.
         counter: a tokenizer of one's own for budgets and reports, from text to tokens.
-        max_reports: how many reports are kept.
+        max_reports: how many reports of each kind are kept.
         keep_requests: keeps the newest requests for `write_html`; see `ContextPipeline`.
         telemetry: where span events and metrics go; by default OpenTelemetry's global providers.
 
     Attributes:
         reports: one report for each model call, newest last; see `ReportLog`.
+        result_reports: the newest reports on tool results, as `CapReport`, at most `max_reports` of them.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -90,6 +93,7 @@ class ContextPackPlugin(BasePlugin):
         max_tokens: int | None = None,
         rows: CapRows | None = DEFAULT_ROWS,
         payloads: OffloadPayload | None = DEFAULT_PAYLOADS,
+        result_passes: Sequence[ResultPass] | None = None,
         read_back: ReadBack = True,
         store: Place | PayloadStore | None = None,
         agents: Mapping[str, PackSettings | None] | None = None,
@@ -99,19 +103,22 @@ class ContextPackPlugin(BasePlugin):
         telemetry: Telemetry | None = None,
     ) -> None:
         super().__init__(name=name)
-        self._settings = PackSettings(
+        settings = PackSettings(
             passes=passes,
             max_tokens=max_tokens,
-            rows=rows if store is None or rows is None else replace(rows, store=store),
-            payloads=payloads if store is None or payloads is None else replace(payloads, store=store),
+            rows=rows,
+            payloads=payloads,
+            result_passes=result_passes,
             read_back=read_back,
         )
+        self._settings = settings if store is None else settings.stored_in(store)
         self._agents = _checked(agents)
         valid_counter(self, counter)
         self._counter = counter
         self._pipeline = ContextPipeline(
             (), counter=counter, max_reports=max_reports, keep_requests=keep_requests, telemetry=telemetry
         )
+        self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
         self._built: dict[tuple[int, int], tuple[ContextPass, ...]] = {}
         self._stored_first: bool | None = None
         self._stood_aside = False
@@ -120,6 +127,11 @@ class ContextPackPlugin(BasePlugin):
     def reports(self) -> ReportLog:
         """One report for each model call, newest last."""
         return self._pipeline.reports
+
+    @property
+    def result_reports(self) -> Sequence[CapReport]:
+        """Reports on tool results that were stored, noted something about, or left whole by a failure, newest last."""
+        return tuple(self._result_reports)
 
     def settings_for(self, agent: str) -> PackSettings | None:
         """What is done for an agent; None for one that is left alone."""
@@ -166,12 +178,7 @@ class ContextPackPlugin(BasePlugin):
                 return None
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
-            reducer = _reducer(settings)
-
-            async def reduce(response: types.FunctionResponse, delta: MutableMapping[str, Any]) -> Any:
-                return await reducer.reduce_response(response, invocation_context, delta)
-
-            await reduce_event(invocation_context, event, reduce)
+            await self._reducer(settings).reduce_event(invocation_context, event)
         except Exception:
             logger.exception("an event is stored as it is")
         return None
@@ -180,7 +187,7 @@ class ContextPackPlugin(BasePlugin):
         self, settings: PackSettings, passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall
     ) -> None:
         if self._stored_first is not False:
-            self._wrap_tools(_reducer(settings), request)
+            self._wrap_tools(self._reducer(settings), request)
         if settings.read_back:
             history = False
             for entry in passes:
@@ -202,6 +209,11 @@ class ContextPackPlugin(BasePlugin):
         offered = request.tools_dict
         for name, tool in offered.items():
             offered[name] = wrap_run(tool, reduce)
+
+    def _reducer(self, settings: PackSettings) -> ResultReducer:
+        offered = READ_BACK if settings.read_back else frozenset()
+        on_report = self._result_reports.append
+        return ResultReducer(passes=settings.reducing_passes, offered=offered, on_report=on_report)
 
     def _passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
         # Settings live as long as the plugin, so that their ids are theirs; a budget is one for each model.
@@ -234,8 +246,3 @@ def _checked(agents: Mapping[str, PackSettings | None] | None) -> dict[str, Pack
         if not isinstance(given, Mapping) or not isinstance(settings, PackSettings | None):
             raise SettingError.of("ContextPackPlugin", "agents", settings, 'such as {"writer": PackSettings()}')
     return dict(given)
-
-
-def _reducer(settings: PackSettings) -> ResultReducer:
-    offered = READ_BACK if settings.read_back else frozenset()
-    return ResultReducer(rows=settings.rows, payloads=settings.payloads, offered=offered)

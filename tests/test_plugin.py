@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.models.llm_response import LlmResponse
@@ -12,7 +14,10 @@ from adk_context_pack import (
     CapRows,
     ContextPackPlugin,
     PackSettings,
+    ResultPass,
+    SettingError,
     StripForContext,
+    default_result_passes,
 )
 from tests.support.plugin_apps import LOG, ROWS, analyst, list_sales, read_log, stores_late, writer
 from tests.support.run import run_agent
@@ -240,3 +245,53 @@ async def test_another_plugin_may_answer_in_the_models_stead():
 
     for plugins in ([Answering(name="a"), ContextPackPlugin()], [ContextPackPlugin(), Answering(name="a")]):
         assert (await run_agent(analyst(), "go", plugins=plugins)).answer == "from the cache"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropNotes(ResultPass):
+    """Leaves the field `note` out of results."""
+
+    async def apply(self, result, call):
+        """Returns the result without its note."""
+        if not isinstance(result, dict) or "note" not in result:
+            return result
+        call.note("left out a note")
+        return {key: value for key, value in result.items() if key != "note"}
+
+
+async def test_result_passes_of_the_users_own_run_between_the_plugins():
+    """On each release the passes that are given run in order, keep in the store that is given, and are reported on."""
+
+    def fetch() -> dict:
+        """Fetches rows."""
+        return {"note": "n", "rows": ROWS}
+
+    model = ScriptedModel(answer=lambda request: "done" if results_in(request) else call("fetch"))
+    first, second = default_result_passes(max_rows=3)
+    plugin = ContextPackPlugin(result_passes=[first, DropNotes(), second], store="state")
+    run = await run_agent(LlmAgent(name="reader", model=model, tools=[fetch]), "go", plugins=[plugin])
+    shown = results_in(run.requests[-1])[0].response
+    assert "note" not in shown
+    assert len(shown["rows"]) == 3
+    assert f"rows:fetch:{shown['_handle']}" in run.session.state
+    assert [(report.pass_name, report.handle, report.notes) for report in plugin.result_reports] == [
+        ("cap_rows", shown["_handle"], ()),
+        ("drop_notes", None, ("left out a note",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"result_passes": DropNotes()},
+        {"result_passes": [StripForContext()]},
+        {"result_passes": 3},
+        {"result_passes": [], "rows": None},
+        {"result_passes": [], "payloads": None},
+    ],
+)
+def test_result_passes_that_cannot_work_are_refused(settings):
+    """Only a sequence of result passes is taken, and not beside `rows` or `payloads`, which it replaces."""
+    with pytest.raises(SettingError, match="result_passes"):
+        ContextPackPlugin(**settings)
+    assert PackSettings(result_passes=[]).reducing_passes == ()

@@ -233,7 +233,7 @@ async def test_a_failure_while_results_are_made_smaller_leaves_them_whole(monkey
     async def broken(*_, **__):
         raise RuntimeError("broken reducer")
 
-    for name in ("reduce", "reduce_response"):
+    for name in ("reduce", "reduce_event"):
         monkeypatch.setattr(ResultReducer, name, broken)
     run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin()])
     assert results_in(run.requests[-1])[0].response == {"rows": ROWS}

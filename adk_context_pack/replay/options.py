@@ -41,7 +41,7 @@ def _add_pack(parser: argparse.ArgumentParser) -> None:
     add("--window", type=int, default=200_000, metavar="N", help=window)
     add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
     add("--max-rows", type=int, default=100, metavar="N", help="rows of a tool result (default 100)")
-    add("--max-payload-tokens", type=int, default=2000, metavar="N", help="tokens of a tool result (default 2000)")
+    add("--max-payload-tokens", type=int, default=4000, metavar="N", help="tokens of a tool result (default 4000)")
     add("--no-caps", action="store_true", help="leave tool results as they were recorded")
 
 

@@ -12,11 +12,10 @@ from google.genai import types
 from adk_context_pack._adk.requests import contents_for
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
-from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.exempt import is_exempt, is_stub
-from adk_context_pack.tools.offload_payload import OffloadPayload
-
-_OFFERED = frozenset({"query_rows", "read_payload"})
+from adk_context_pack.tools.presets import default_result_passes
+from adk_context_pack.tools.read_back import READ_BACK
+from adk_context_pack.tools.result_pass import ResultPass
+from adk_context_pack.tools.result_reducer import ResultReducer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,58 +26,37 @@ class _NoStore(PayloadStore):
         return "0" * HANDLE_LENGTH
 
 
+REPLAYED = _NoStore()
+"""The store of passes that run over a recording."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ToolCaps:
-    """Caps the results of recorded events, with the code that caps them in a run.
+    """Reduces the results of recorded events, with the runner and the passes that reduce them in a run.
 
     Args:
-        rows: how tables are capped; None caps none.
-        payloads: how long texts and deep JSON are capped; None caps none.
+        passes: the passes over each tool result, in order; by default those of the plugin. They store nothing if their
+            `store` is `REPLAYED`.
     """
 
-    rows: CapRows | None = field(default_factory=lambda: CapRows(store=_NoStore()))
-    payloads: OffloadPayload | None = field(default_factory=lambda: OffloadPayload(store=_NoStore()))
+    passes: tuple[ResultPass, ...] = field(default_factory=lambda: default_result_passes(store=REPLAYED))
 
     @classmethod
     def of(cls, *, max_rows: int, max_payload_tokens: int) -> ToolCaps:
-        """Caps with these limits.
+        """Returns the plugin's passes with these limits.
 
         Raises:
             SettingError: a limit that cannot work.
         """
-        store = _NoStore()
-        preview = min(OffloadPayload().preview_tokens, max_payload_tokens)
-        return cls(
-            rows=CapRows(max_rows=max_rows, store=store),
-            payloads=OffloadPayload(max_tokens=max_payload_tokens, preview_tokens=preview, store=store),
-        )
+        return cls(passes=default_result_passes(max_rows=max_rows, max_tokens=max_payload_tokens, store=REPLAYED))
 
     def apply(self, event: Event) -> Event:
-        """The event with its results capped; the same event where none is."""
-        content = event.content
-        parts = (content.parts if content else None) or []
-        if content is None or not any(part.function_response for part in parts):
+        """Returns the event with its results capped; the same event where none is."""
+        if not event.get_function_responses():
             return event
-        capped = [self._part(part, event) for part in parts]
-        if all(new is old for new, old in zip(capped, parts, strict=True)):
-            return event
-        return event.model_copy(update={"content": content.model_copy(update={"parts": capped})})
-
-    def _part(self, part: types.Part, event: Event) -> types.Part:
-        response = part.function_response
-        if response is None or response.response is None:
-            return part
-        name = response.name or ""
-        result: Any = response.response
-        if self.rows is not None and not is_exempt(name, result, event.actions, response.id):
-            result = _finished(self.rows.capped(result, None, tool_name=name, args={}, delta={}, offered=_OFFERED))
-        is_whole = result is response.response and not is_stub(result, event.actions)
-        if self.payloads is not None and is_whole and not is_exempt(name, {}, event.actions, response.id):
-            result = _finished(self.payloads.offloaded(result, None, tool_name=name, delta={}, offered=_OFFERED))
-        if result is response.response:
-            return part
-        body = result if isinstance(result, dict) else {"result": result}
-        return part.model_copy(update={"function_response": response.model_copy(update={"response": body})})
+        reducer = ResultReducer(passes=self.passes, offered=READ_BACK)
+        content = _finished(reducer.reduced_content(event, None))
+        return event if content is None else event.model_copy(update={"content": content})
 
 
 def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:

@@ -1,64 +1,83 @@
-"""Which results are never made smaller."""
+"""Decides which results no pass may change."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from google.genai import types
 
+from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.stores.handles import is_result_key
 from adk_context_pack.stores.opening import READ_BACK_TOOLS
+from adk_context_pack.tables.failure import has_failed
 from adk_context_pack.tools.row_stub import HANDLE, LIMITS
+from adk_context_pack.tools.tool_call import ToolCall
 
-# ADK itself reads what these return.
-_CONTROL_TOOLS = frozenset({"finish_task", "transfer_to_agent", "set_model_response", "load_artifacts"})
-_FAILED = frozenset({"error", "failed", "failure"})
+logger = logging.getLogger("adk_context_pack")
+
+# ADK itself reads what these return. A skill is an instruction, and half an instruction misleads.
+_CONTROL_TOOLS = frozenset(
+    {
+        *("finish_task", "transfer_to_agent", "set_model_response", "load_artifacts"),
+        *("load_skill", "load_skill_resource"),
+        *READ_BACK_TOOLS,
+    }
+)
+_MAX_FAILURE_TOKENS = 2000
+_WAITING_FOR = ("requested_auth_configs", "requested_tool_confirmations")
 
 
-def is_exempt(tool_name: str, result: Any, actions: Any, call_id: str | None) -> bool:
-    """Whether a result passes as it is.
+def stays_whole(result: Any, call: ToolCall) -> bool:
+    """Returns whether a result passes as it is.
 
-    Exempt are results of ADK's control tools and of tools that read stored results back, pending long-running results
-    (None), parts and function responses that a tool built itself, errors, stubs, and what a tool says while it waits
-    for a confirmation or for credentials.
+    So do results of ADK's control tools and of tools that read stored results back, answers to the user
+    (`skip_summarization`), pending long-running results (None), parts and function responses that a tool built itself,
+    what a tool returns while it waits for a confirmation or for credentials, stubs, and failed results of up to about
+    2,000 tokens.
 
     Args:
-        tool_name: the tool.
-        result: what it returned.
-        actions: the event actions of the call.
-        call_id: the call's id; None where it is not known.
+        result: what the tool returned.
+        call: the call behind it.
     """
-    if tool_name in _CONTROL_TOOLS or tool_name in READ_BACK_TOOLS or _is_waiting(actions, call_id):
+    try:
+        return (
+            call.tool_name in _CONTROL_TOOLS
+            or result is None
+            or isinstance(result, types.Part | types.FunctionResponse)
+            or _is_waiting(call)
+            or getattr(call.actions, "skip_summarization", None) is True
+            or is_stub(result, call)
+            or _is_short_failure(result)
+        )
+    except Exception as exception:
+        # A result may be an object of any class, and looking at it may fail. The type only: a message may quote it.
+        logger.warning("a result of %s could not be looked at: %s", call.tool_name, type(exception).__name__)
         return True
-    if result is None or isinstance(result, types.Part | types.FunctionResponse):
-        return True
-    return isinstance(result, Mapping) and (is_stub(result, actions) or _is_error(result))
 
 
-def is_stub(result: Any, actions: Any) -> bool:
-    """Whether a result is what this package has made of a larger one.
+def is_stub(result: Any, call: ToolCall) -> bool:
+    """Returns whether this package has made a result of a larger one, within this very call.
 
-    A tool may write whatever it likes, so that only what was kept within this very call makes a stub of its result.
-
-    Args:
-        result: what a tool returned.
-        actions: the event actions of the call.
+    A tool may return the keys of a stub itself, so only a handle that was kept within the call makes its result one.
     """
     if not isinstance(result, Mapping) or LIMITS not in result:
         return False
-    kept = [str(key) for key in getattr(actions, "state_delta", None) or () if is_result_key(key)]
+    delta = getattr(call.actions, "state_delta", None) or ()
+    kept = [str(key) for key in delta if is_result_key(key)] + [f":{entry.handle}" for entry in call.kept]
     handle = result.get(HANDLE)
     return any(handle is None or key.endswith(f":{handle}") for key in kept)
 
 
-def _is_waiting(actions: Any, call_id: str | None) -> bool:
-    asked = (getattr(actions, name, None) or () for name in ("requested_auth_configs", "requested_tool_confirmations"))
+def _is_waiting(call: ToolCall) -> bool:
+    asked = (getattr(call.actions, name, None) or () for name in _WAITING_FOR)
     # A merged event of parallel calls holds what each of them asked for.
-    return any(call_id in calls if call_id else bool(calls) for calls in asked)
+    return any(call.call_id in calls if call.call_id else bool(calls) for calls in asked)
 
 
-def _is_error(result: Mapping[str, Any]) -> bool:
-    status = result.get("status")
-    failed = isinstance(status, str) and status.lower() in _FAILED
-    return bool(failed or result.get("error") or result.get("isError") is True)
+def _is_short_failure(result: Any) -> bool:
+    if not has_failed(result):
+        return False
+    meter = TokenMeter()
+    return (meter.text(result) if isinstance(result, str) else meter.payload(result)) <= _MAX_FAILURE_TOKENS

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
 
+from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.strip_for_context import StripForContext
@@ -16,7 +18,10 @@ from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.cap_rows import CapRows
+from adk_context_pack.tools.read_back import READ_BACK
+from adk_context_pack.tools.result_reducer import ResultReducer
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
+from tests.support.in_tool import in_tool
 from tests.support.reported import reported_run
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -218,17 +223,35 @@ def test_caps_cap_what_they_are_told_to():
     said = types.Part(text="and this")
     event.content.parts.append(said)
     defaults = ToolCaps()
-    by_rows, by_size = defaults.apply(event), ToolCaps(rows=None, payloads=defaults.payloads).apply(event)
+    by_rows, by_size = defaults.apply(event), ToolCaps(passes=defaults.passes[1:]).apply(event)
     for capped in (by_rows, by_size):
         assert capped.content.parts[1] is said
         assert "0" * HANDLE_LENGTH in json.dumps(capped.content.parts[0].function_response.response)
     assert by_rows.content.parts[0].function_response.response["rows"]
     assert by_size.content.parts[0].function_response.response != by_rows.content.parts[0].function_response.response
-    assert ToolCaps(rows=None, payloads=None).apply(event) is event
+    assert ToolCaps(passes=()).apply(event) is event
 
 
 def test_a_store_that_waits_cannot_cap_a_recording():
     """A recording is capped at once; a store that has to wait is an error, and no result half capped."""
-    caps = ToolCaps(rows=CapRows(store=SlowStore()), payloads=None)
+    caps = ToolCaps(passes=(CapRows(store=SlowStore()),))
     with pytest.raises(RuntimeError, match="capping waited"):
         caps.apply(result_event({"rows": [{"a": number} for number in range(500)]}))
+
+
+@pytest.mark.parametrize("size", [1_500, 8_000, 60_000])
+@pytest.mark.parametrize("form", [{"error": "{}"}, {"status": "error", "message": "no", "log": "{}"}, {"result": "{}"}])
+async def test_a_replay_reduces_what_the_plugin_reduces(form, size):
+    """For results and failures of each size, a replay caps a recorded event as the plugin capped the live one."""
+    value = {key: text.replace("{}", "a line of a log\n" * (size // 16)) for key, text in form.items()}
+    reducer = ResultReducer(passes=PackSettings().reducing_passes, offered=READ_BACK)
+
+    async def live(context):
+        event = result_event(value)
+        await reducer.reduce_event(context._invocation_context, event)
+        return event.content.parts[0].function_response.response
+
+    lived = await in_tool(live)
+    replayed = ToolCaps().apply(result_event(value)).content.parts[0].function_response.response
+    assert re.sub(r"handle='\w+'", "", json.dumps(replayed)) == re.sub(r"handle='\w+'", "", json.dumps(lived))
+    assert (lived == value) is (size < 10_000)

@@ -140,8 +140,8 @@ async def test_a_bare_list_is_capped_where_adk_puts_it():
     [
         {"rows": ROWS[:10]},
         ROWS[:10],
-        {"error": "quota", "rows": ROWS},
-        {"status": "error", "error_message": "no such table", "rows": ROWS},
+        {"error": "quota"},
+        {"status": "error", "error_message": "no such table", "rows": ROWS[:40]},
         {"isError": True, "content": [{"type": "text", "text": "bad"}] * 20},
         "text",
         "",

@@ -4,7 +4,12 @@ import pytest
 from google.adk.events.event_actions import EventActions
 from google.genai import types
 
-from adk_context_pack.tools.exempt import is_exempt
+from adk_context_pack.tools.exempt import stays_whole
+from adk_context_pack.tools.tool_call import ToolCall
+
+
+def exempt(tool, result, actions, call_id):
+    return stays_whole(result, ToolCall(tool_name=tool, actions=actions, call_id=call_id))
 
 
 @pytest.mark.parametrize(
@@ -13,13 +18,16 @@ from adk_context_pack.tools.exempt import is_exempt
         ("search", {"rows": [1]}, False),
         ("search", {"error": None, "status": "ok", "rows": [1]}, False),
         ("search", {"isError": False, "content": []}, False),
-        ("search", "error", False),
+        ("search", "Exceptionally good", False),
         ("search", None, True),
         ("search", types.Part(text="media"), True),
         ("search", types.FunctionResponse(response={"rows": [1]}), True),
         ("search", {"error": "quota"}, True),
         ("search", {"status": "ERROR", "error_message": "no"}, True),
         ("search", {"isError": True, "content": []}, True),
+        ("search", "Error: quota", True),
+        ("search", {"error": "e" * 20_000}, False),
+        ("search", {"error": "partial", "rows": [1, 2]}, False),
         ("search", {"_row_limits": {}}, False),
         ("query_rows", {"rows": [1]}, True),
         ("read_payload", "text", True),
@@ -28,20 +36,21 @@ from adk_context_pack.tools.exempt import is_exempt
         ("set_model_response", {"a": 1}, True),
         ("load_artifacts", {"a": 1}, True),
         ("finish_task", {"a": 1}, True),
+        ("load_skill", {"a": 1}, True),
     ],
 )
 def test_results_that_pass_as_they_are(tool, result, expected):
-    """Errors, pending results, stubs, read-backs and ADK's own control tools are exempt; nothing else is."""
-    assert is_exempt(tool, result, EventActions(), "c1") is expected
+    """Short failures, pending results, stubs, read-backs and ADK's own control tools are exempt; nothing else is."""
+    assert exempt(tool, result, EventActions(), "c1") is expected
 
 
-def test_only_the_call_that_waits_is_exempt():
+def test_only_the_call_that_waits_exempt():
     """In an event of parallel calls, one that waits for a confirmation does not keep the others from being capped."""
     actions = EventActions()
     actions.requested_tool_confirmations["c1"] = object()
-    assert is_exempt("search", {"rows": [1]}, actions, "c1")
-    assert not is_exempt("search", {"rows": [1]}, actions, "c2")
-    assert is_exempt("search", {"rows": [1]}, actions, None)
+    assert exempt("search", {"rows": [1]}, actions, "c1")
+    assert not exempt("search", {"rows": [1]}, actions, "c2")
+    assert exempt("search", {"rows": [1]}, actions, None)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +65,25 @@ def test_only_the_call_that_waits_is_exempt():
 )
 def test_only_what_was_kept_in_this_call_makes_a_stub(result, kept, expected):
     """A tool that writes the keys of a stub itself is capped like any other."""
-    assert is_exempt("search", result, EventActions(state_delta={kept: 1}), "c1") is expected
+    assert exempt("search", result, EventActions(state_delta={kept: 1}), "c1") is expected
+
+
+@pytest.mark.parametrize("actions", [EventActions(), None])
+def test_an_answer_to_the_user_stays_whole(actions):
+    """A result that ends the turn (`skip_summarization`) is exempt, and a call without actions is like any other."""
+    assert not exempt("search", {"rows": [1]}, actions, None)
+    assert exempt("search", {"rows": [1]}, EventActions(skip_summarization=True), None)
+
+
+class Odd(dict):
+    """A result that cannot be looked at."""
+
+    def get(self, *_):
+        raise ZeroDivisionError("payload")
+
+
+def test_a_result_that_cannot_be_looked_at_stays_whole(caplog):
+    """An object whose methods fail passes as it is, and the log names the tool and no payload."""
+    assert exempt("search", Odd(a=1), EventActions(), "c1")
+    assert "search could not be looked at: ZeroDivisionError" in caplog.text
+    assert "payload" not in caplog.text

@@ -20,6 +20,8 @@ from adk_context_pack.tools.cap_rows import cap_rows
 from adk_context_pack.tools.offload_payload import PREVIEW, OffloadPayload, offload_payload
 from adk_context_pack.tools.payload_plan import plan
 from adk_context_pack.tools.read_payload import read_payload
+from adk_context_pack.tools.result_pass import reduce_result
+from adk_context_pack.tools.tool_call import ToolCall
 from tests.support.in_tool import model_that_calls
 from tests.support.o200k import o200k
 from tests.support.run import run_agent
@@ -344,7 +346,7 @@ async def test_a_dataclass_is_looked_into():
 async def test_a_part_that_a_tool_returns_stays_itself():
     """A part of ADK's own, such as a picture, is no payload, however large."""
     part = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x" * 100_000))
-    assert await OffloadPayload().offloaded(part, None, tool_name="fetch", delta={}, offered=frozenset()) is part
+    assert await OffloadPayload().apply(part, ToolCall(tool_name="fetch")) is part
 
 
 async def test_the_largest_text_gives_way_first():
@@ -358,9 +360,7 @@ async def test_the_largest_text_gives_way_first():
 async def test_a_list_with_a_picture_keeps_it():
     """A list in which a picture stands beside a long text has the picture still, as the same part."""
     part = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x" * 100))
-    found = await OffloadPayload(store="state").offloaded(
-        [LOG * 5, part], None, tool_name="fetch", delta={}, offered=frozenset()
-    )
+    found = await reduce_result([OffloadPayload(store="state")], [LOG * 5, part], ToolCall(tool_name="fetch"))
     assert isinstance(found, list)
     assert found[1] is part
 

@@ -3,15 +3,20 @@
 from types import SimpleNamespace
 
 import pytest
+from google.adk.events.event_actions import EventActions
+from google.genai import types
 
+from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
-from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.result_pass import ResultPass
+from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
+from tests.support.events import agent_said, event, result_part
 from tests.support.in_tool import in_tool
 
 ROWS = [{"id": number} for number in range(50)]
 LONG = "a long text " * 2000
-REDUCER = ResultReducer(rows=CapRows(max_rows=5, facts=False), payloads=OffloadPayload(max_tokens=1000))
+REDUCER = ResultReducer(passes=(CapRows(max_rows=5, facts=False), OffloadPayload(max_tokens=1000)))
 
 
 async def reduced(result, reducer=REDUCER, name="fetch", *, answer=False):
@@ -50,18 +55,14 @@ async def test_many_fields_beside_a_table_give_way_to_one_preview():
     ("result", "settings"),
     [
         ({"rows": ROWS[:3], "text": "short"}, {}),
-        ({"error": "no", "text": LONG}, {}),
+        ({"error": "no", "text": LONG[:3000]}, {}),
         ({"text": LONG, "rows": ROWS}, {"name": "load_skill"}),
         ({"text": LONG, "rows": ROWS}, {"name": "finish_task"}),
         ({"text": LONG, "rows": ROWS}, {"answer": True}),
-        ({"text": LONG, "rows": ROWS}, {"reducer": ResultReducer(rows=None, payloads=None)}),
+        ({"text": LONG, "rows": ROWS}, {"reducer": ResultReducer(passes=())}),
         (
             {"text": LONG, "rows": ROWS},
-            {
-                "reducer": ResultReducer(
-                    rows=CapRows(tools={"fetch": None}), payloads=OffloadPayload(tools={"fetch": None})
-                )
-            },
+            {"reducer": ResultReducer(passes=(CapRows(tools={"fetch": None}), OffloadPayload(tools={"fetch": None})))},
         ),
     ],
 )
@@ -72,9 +73,9 @@ async def test_what_stays_is_the_same_object(result, settings):
 
 async def test_one_without_the_other():
     """Either part can be switched off."""
-    only_rows = ResultReducer(rows=CapRows(max_rows=5), payloads=None)
+    only_rows = ResultReducer(passes=(CapRows(max_rows=5),))
     assert (await reduced({"rows": ROWS, "text": LONG}, only_rows))["text"] is LONG
-    only_payloads = ResultReducer(rows=None, payloads=OffloadPayload(max_tokens=1000))
+    only_payloads = ResultReducer(passes=(OffloadPayload(max_tokens=1000),))
     assert (await reduced({"rows": ROWS, "text": LONG}, only_payloads))["rows"] is ROWS
 
 
@@ -82,4 +83,103 @@ async def test_one_without_the_other():
 async def test_each_tool_has_its_own_settings(name, rows):
     """Settings by a tool's name stand in place of those for all, and None leaves its tables whole."""
     caps = CapRows(max_rows=5, facts=False, tools={"small": CapRows(max_rows=3, facts=False), "whole": None})
-    assert len((await reduced({"rows": ROWS}, ResultReducer(rows=caps, payloads=None), name))["rows"]) == rows
+    assert len((await reduced({"rows": ROWS}, ResultReducer(passes=(caps,)), name))["rows"]) == rows
+
+
+class Halve(ResultPass):
+    """Shortens each result of more than one field, and notes the tool in the state delta."""
+
+    async def apply(self, result, call):
+        call.state_delta["seen"] = call.tool_name
+        return {"short": True} if len(result) > 1 else result
+
+
+def context(*stored):
+    return SimpleNamespace(session=SimpleNamespace(events=list(stored), id="s"))
+
+
+async def test_only_large_responses_of_an_event_are_replaced():
+    """A new content with new parts in place of the large ones; the other parts are the same objects."""
+    media = types.FunctionResponse(name="big", id="1", response={"a": 1, "b": 2}, scheduling=None)
+    made = event("a", types.Part(text="see"), types.Part(function_response=media), result_part("small", {"a": 1}, "2"))
+    content, parts = made.content, list(made.content.parts)
+    assert await ResultReducer(passes=(Halve(),)).reduce_event(context(), made) is True
+    assert [part.function_response and part.function_response.response for part in made.content.parts] == [
+        None,
+        {"short": True},
+        {"a": 1},
+    ]
+    assert made.content is not content
+    assert content.parts == parts
+    assert media.response == {"a": 1, "b": 2}
+    assert made.content.parts[0] is parts[0]
+    assert made.content.parts[2] is parts[2]
+    assert made.actions.state_delta == {"seen": "small"}
+
+
+async def test_events_that_are_left_alone():
+    """No response, a partial one, a stored one, an answer to the user, a failure: no pass runs and nothing changes."""
+    big = {"a": 1, "b": 2}
+    stored = event("a", result_part("t", big))
+    shown = event("a", result_part("t", big), actions=EventActions(skip_summarization=True))
+    failed = event("a", result_part("t", {"error": "no", "b": 2}))
+    for made in (agent_said("a", "hi"), event("a", result_part("t", big), partial=True), stored, shown, failed):
+        content = made.content
+        assert await ResultReducer(passes=(Halve(),)).reduce_event(context(stored), made) is False
+        assert made.content is content
+        assert not made.actions.state_delta
+
+
+def test_a_stored_event_is_found_by_its_id_among_the_newest():
+    """ADK may store a copy of the event, so the object does not count."""
+    made = agent_said("a", "hi")
+    made.id = "e1"
+    assert is_stored(context(made.model_copy(), agent_said("b", "x")), made)
+    assert not is_stored(context(agent_said("b", "x")), made)
+
+
+LARGE_FAILURES = [
+    ({"error": LONG}, lambda shown: len(shown["error"]) < 3000),
+    ({"status": "error", "message": "no disk", "body": LONG}, lambda shown: len(shown["body"]) < 3000),
+    (
+        {"status": "error", "message": "too many", "rows": ROWS * 20},
+        lambda shown: len(shown["rows"]) == 5 and shown["_row_limits"] == {"rows": {"shown": 5, "total": 1000}},
+    ),
+    ({"isError": True, "content": [{"type": "text", "text": LONG}]}, lambda shown: len(str(shown["content"])) < 3000),
+]
+
+
+@pytest.mark.parametrize(("result", "is_small"), LARGE_FAILURES)
+async def test_a_large_failure_comes_down_to_the_limits(result, is_small):
+    """Of a failure over 2,000 tokens the body goes, while status and message stay word for word."""
+    shown = await reduced(result)
+    assert is_small(shown)
+    assert {key: shown[key] for key in ("status", "message", "isError") if key in result} == {
+        key: result[key] for key in ("status", "message", "isError") if key in result
+    }
+    assert error_of(shown) is not None
+
+
+async def test_a_failure_that_goes_as_a_whole_keeps_its_message():
+    """Where no single field is large, the preview of the whole stands beside status and a long message."""
+    message = "the disk is full, " * 40
+    result = {"status": "error", "message": message, **{f"step_{number}": "log " * 30 for number in range(90)}}
+    shown = await reduced(result)
+    assert (shown["status"], shown["message"]) == ("error", message)
+    assert len(str(shown)) < 4000
+
+
+@pytest.mark.parametrize("size", [100, 5000])
+async def test_a_failure_of_up_to_two_thousand_tokens_is_whole(size):
+    """However small the limit of a pass is, a short failure reaches the model as it is."""
+    small = ResultReducer(passes=(CapRows(max_rows=2), OffloadPayload(max_tokens=20, preview_tokens=10)))
+    result = {"status": "error", "message": "m" * size, "rows": [1, 2, 3]}
+    assert await reduced(result, small) is result
+
+
+@pytest.mark.parametrize("error", [None, "", "one shard timed out", 0.113])
+async def test_rows_beside_an_error_field_are_capped(error):
+    """A result that has rows and a field named `error` is capped like any other."""
+    shown = await reduced({"error": error, "rows": ROWS})
+    assert len(shown["rows"]) == 5
+    assert shown["error"] == error

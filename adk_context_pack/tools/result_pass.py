@@ -1,0 +1,186 @@
+"""Defines the contract of a result pass, and runs passes in order over one tool result."""
+
+from __future__ import annotations
+
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, Self
+
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+
+from adk_context_pack.errors import SettingError, StoreError, one_of
+from adk_context_pack.reports.cap_report import CapReport, give_report
+from adk_context_pack.stores.append_guard import guard
+from adk_context_pack.stores.handles import state_key
+from adk_context_pack.tools.exempt import stays_whole
+from adk_context_pack.tools.kept_result import KeptResult
+from adk_context_pack.tools.tool_call import ToolCall
+
+logger = logging.getLogger("adk_context_pack")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultPass(ABC):
+    """One rewriting of a tool's result before ADK stores it and the model sees it.
+
+    An instance is an entry for `after_tool_callback=[…]`, alone or with other callbacks, or for the `result_passes` of
+    a `ContextPackPlugin`. Subclass it, name it verb + object, and write `apply`.
+
+    Cost to the prompt cache: none. What is reduced where it is made never enters the session whole.
+
+    Args:
+        on_error: "skip" leaves the result as it was when the pass fails, logs the kind of error and lets the agent go
+            on; "raise" lets the exception through, for tests.
+        tools: settings for single tools by name, in place of these; None for a tool whose results this pass leaves.
+        on_report: called with a `CapReport` for each result that the pass stored, noted something about, or failed on.
+
+    Raises:
+        SettingError: a setting that cannot work.
+    """
+
+    on_error: Literal["skip", "raise"] = "skip"
+    tools: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    on_report: Callable[[CapReport], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Checks the settings; a subclass that overrides it calls `super().__post_init__()`."""
+        one_of(self, "on_error", self.on_error, ("skip", "raise"))
+        if self.on_report is not None and not callable(self.on_report):
+            raise SettingError.of(self, "on_report", self.on_report, "a function of a CapReport")
+        kind = _kind_of(type(self))
+        for name, settings in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:
+            if not name or not isinstance(settings, kind | None):
+                example = f'settings by tool name such as {{"search": {kind.__name__}()}}'
+                raise SettingError.of(self, "tools", settings, example)
+
+    @property
+    def name(self) -> str:
+        """The pass in snake case, as it stands in reports."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    @abstractmethod
+    async def apply(self, result: Any, call: ToolCall) -> Any:
+        """Returns the result as the model should see it.
+
+        Pure: builds new objects where something changes, and returns `result` itself where nothing does.
+
+        Args:
+            result: what the tool, or the pass before, returned: a dict, list, text, pydantic model, or anything else.
+            call: the call behind it, and `call.keep(…)` for what the model will not see whole.
+        """
+
+    def settings_for(self, tool_name: str) -> Self | None:
+        """Returns the settings for one tool: its own, or these; None for a tool whose results the pass leaves."""
+        own: Self | None = self.tools.get(tool_name, self)
+        return own
+
+    async def __call__(
+        self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any
+    ) -> dict[str, Any] | None:
+        """ADK's `after_tool_callback`: returns the new result, or None where the result stays as it is."""
+        result = await self.reduce(tool, args, tool_context, tool_response)
+        if result is tool_response:
+            return None
+        # ADK makes the same dict of a result that is not one.
+        return result if isinstance(result, dict) else {"result": result}
+
+    async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
+        """Returns the new result, or `result` itself; a wrapped tool calls this after each of its runs."""
+        return await reduce_result((self,), result, ToolCall.of_tool(tool, args, tool_context))
+
+
+async def reduce_result(passes: Iterable[ResultPass], result: Any, call: ToolCall) -> Any:
+    """Runs passes in order over a tool's result.
+
+    The wrapped tool, `after_tool_callback`, the plugin and `replay` all call this. Results that must reach the model or
+    ADK as they are (see `stays_whole`) meet no pass. A pass that fails is skipped, logged without payload and reported.
+
+    Args:
+        passes: the passes, in the order in which they run.
+        result: what the tool returned.
+        call: the call behind it.
+
+    Returns:
+        The new result, or `result` itself where no pass changed it.
+    """
+    if stays_whole(result, call):
+        return result
+    for entry in passes:
+        own = entry.settings_for(call.tool_name)
+        if own is not None:
+            result = await _run_pass(own, result, call)
+    return result
+
+
+async def _run_pass(entry: ResultPass, result: Any, call: ToolCall) -> Any:
+    first, error, reduced = len(call.kept), None, result
+    call.notes.clear()
+    try:
+        reduced = await entry.apply(result, call)
+    except Exception as exception:
+        if entry.on_error == "raise":
+            raise
+        error = _reason(exception)
+        logger.warning("a result of %s stays whole: %s", call.tool_name, error)
+    _report(entry, call, first, error)
+    _guard(entry, result, reduced, call, first)
+    return reduced
+
+
+def _reason(exception: Exception) -> str:
+    # The type only, except for our own messages: another one may quote the payload.
+    return str(exception) if isinstance(exception, StoreError) else type(exception).__name__
+
+
+def _report(entry: ResultPass, call: ToolCall, first: int, error: str | None) -> None:
+    record, notes, give = _record(entry, call), tuple(call.notes), _giver(entry, call)
+    for kept in call.kept[first:]:
+        shown = replace(record, rows_shown=kept.rows_shown, rows_total=kept.rows_total)
+        give(replace(shown, handle=kept.handle, notes=notes))
+    if error is not None:
+        give(replace(record, error=error))
+    elif notes and len(call.kept) == first:
+        give(replace(record, notes=notes))
+
+
+def _guard(entry: ResultPass, result: Any, reduced: Any, call: ToolCall, first: int) -> None:
+    record = _record(entry, call)
+    for kept in call.kept[first:]:
+        addition = KeptResult(
+            key=state_key(kept.kind, call.tool_name, kept.handle),
+            call_id=call.call_id,
+            result=result,
+            smaller=reduced,
+            report=replace(record, rows_shown=kept.rows_shown, rows_total=kept.rows_total),
+            on_report=_giver(entry, call),
+        )
+        guard(call.context, addition)
+
+
+def _record(entry: ResultPass, call: ToolCall) -> CapReport:
+    return CapReport(
+        tool=call.tool_name,
+        pass_name=entry.name,
+        session_id=call.session_id,
+        invocation_id=call.invocation_id,
+    )
+
+
+def _giver(entry: ResultPass, call: ToolCall) -> Callable[[CapReport], None]:
+    # Without the call itself, which would hold its session for as long as a guard holds this.
+    return partial(_give, (entry.on_report, call.on_report))
+
+
+def _give(listeners: Iterable[Callable[[CapReport], None] | None], report: CapReport) -> None:
+    for on_report in listeners:
+        give_report(on_report, report)
+
+
+def _kind_of(own: type) -> type:
+    # Subclasses of a pass take settings of that pass, too.
+    return next(kind for kind in reversed(own.__mro__) if issubclass(kind, ResultPass) and kind is not ResultPass)
