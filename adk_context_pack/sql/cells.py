@@ -52,7 +52,7 @@ class Cells:
     @property
     def needs_exact(self) -> bool:
         """Whether the connection needs the collations and aggregates of `exact_sum`."""
-        return self.overflows or self.declared == EXACT or self.declared in WRITTEN.values()
+        return self.overflows or self.numbers is not None or self.declared == EXACT
 
     @property
     def is_text(self) -> bool:

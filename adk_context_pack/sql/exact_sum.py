@@ -64,7 +64,11 @@ class ExactSum:
         self._has_floats = False
 
     def step(self, value: Any) -> None:
-        """Adds one cell; NULL does not count, a text that is no number counts as 0, as SQLite has it."""
+        """Adds one cell. NULL does not count.
+
+        Raises:
+            ValueError: the cell is a text that is not a number.
+        """
         self._add(value, 1)
 
     def inverse(self, value: Any) -> None:
@@ -85,7 +89,8 @@ class ExactSum:
         self._count += sign
         number = as_number(value)
         if number is None:
-            return
+            # SQLite would take the digits in front: 1 of '1,137'.
+            raise ValueError("a text that is not a number")
         if isinstance(number, float):
             self._has_floats = True
             number = Decimal(repr(number))

@@ -46,6 +46,11 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 
+_TEXT_IN_SUM = (
+    "sum, avg and total add up numbers, and one of the cells is a text. Where a column of texts has numbers, they are"
+    ' in a column of its name and "#", such as "price#".'
+)
+
 
 class QueryGuard:
     """Lets a connection read its own tables and do nothing else.
@@ -91,6 +96,8 @@ class QueryGuard:
             return QueryError(TOO_MUCH_MEMORY)
         if "too big" in message or "pattern too complex" in message:
             return QueryError("The query was stopped: a text, row or pattern became too long.")
+        if "user-defined aggregate" in message:
+            return QueryError(_TEXT_IN_SUM)
         if _NOT_ALLOWED.search(message):
             return QueryError(f"Only SELECT over the stored rows is allowed, with plain functions ({message}).")
         return QueryError(message)

@@ -70,7 +70,7 @@ class Measures:
             self._numbers[name] = reading.numbers(column.values)
             if names_money(name) or reading.texts.is_money or _is_price(column.name) or name.endswith(_SUFFIX):
                 self._money.add(name)
-        elif self._currency_of is None and reading.kind == "text" and names_currency(column.name):
+        elif self._currency_of is None and names_currency(column.name):
             self._currency_of = column.values
         if left_out := _left_out(reading):
             self.left_out[name] = left_out

@@ -1,4 +1,4 @@
-"""Facts about a table: what all of its rows say together, small enough to stand in a prompt."""
+"""Computes facts about a table: what all of its rows say together, small enough for a prompt."""
 
 from __future__ import annotations
 
@@ -11,41 +11,56 @@ from adk_context_pack.tables.block_facts import block_facts
 from adk_context_pack.tables.column_facts import ColumnFacts, Outlier, column_facts
 from adk_context_pack.tables.columns import as_records, expand, free_name, iter_keys
 from adk_context_pack.tables.numbers import plain
+from adk_context_pack.tables.outliers import MAX_DISTINCT_FOR_RARE
+from adk_context_pack.tables.row_forms import read_rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableFacts:
-    """Facts computed from all rows of a table.
+    """Holds facts computed from all rows of a table.
 
     Attributes:
         rows: how many rows there are.
         columns: the facts of each column, in the order in which the rows have them.
         outliers: the cells that stand apart, the farthest first, at most one for each row.
         outlier_count: how many cells stand apart in all columns together.
+        columns_left_out: how many columns these facts leave out, see `most_telling`.
     """
 
     rows: int
     columns: tuple[ColumnFacts, ...] = ()
     outliers: tuple[Outlier, ...] = ()
     outlier_count: int = 0
+    columns_left_out: int = 0
 
     @property
     def extreme_rows(self) -> tuple[int, ...]:
-        """Indexes of the rows that hold a minimum or a maximum, in the order of the columns."""
+        """Returns the indexes of the rows that hold a minimum or a maximum, in the order of the columns."""
         pairs = ((column.max_row, column.min_row) for column in self.columns)
         return tuple(dict.fromkeys(row for pair in pairs for row in pair if row is not None))
 
     @property
     def notable_rows(self) -> tuple[int, ...]:
-        """Indexes of the rows worth showing, best first: those with outliers, then those with extremes."""
+        """Returns the indexes of the rows worth showing, best first: those with outliers, then those with extremes."""
         return tuple(dict.fromkeys((*(outlier.row for outlier in self.outliers), *self.extreme_rows)))
 
     def column(self, name: str) -> ColumnFacts | None:
-        """The facts of one column; None where there is none of that name."""
+        """Returns the facts of one column; None where there is none of that name."""
         return next((column for column in self.columns if column.name == name), None)
 
+    def most_telling(self, most: int) -> TableFacts:
+        """Returns the facts of at most that many columns, in the table's order; the very same facts for fewer columns.
+
+        Numbers with outliers come first, then other numbers, dates, texts of few values, other texts, identifiers.
+        """
+        if len(self.columns) <= most:
+            return self
+        ranked = sorted(range(len(self.columns)), key=lambda place: _rank(self.columns[place]))
+        kept = tuple(self.columns[place] for place in sorted(ranked[:most]))
+        return replace(self, columns=kept, columns_left_out=len(self.columns) - len(kept))
+
     def as_dict(self) -> dict[str, Any]:
-        """The facts as small JSON for a prompt.
+        """Returns the facts as small JSON for a prompt.
 
         Returns:
             `rows`, `columns` (by name; `sum`, `min`, `max`, `mean`, `missing`, `min_row`, `max_row` for numbers,
@@ -56,6 +71,8 @@ class TableFacts:
             "rows": self.rows,
             "columns": {column.name: column.as_dict() for column in self.columns},
         }
+        if self.columns_left_out:
+            result["more_columns"] = self.columns_left_out
         if self.outliers:
             result["outliers"] = {
                 "rule": self._rule(),
@@ -69,19 +86,22 @@ class TableFacts:
 
 
 def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, max_outliers: int = 5) -> TableFacts:
-    """Facts about a table, exact over all of its rows, in one pass over them.
+    """Returns facts about a table, exact over all of its rows, in one pass over them.
 
     Costs about as much as copying the rows' cells once; holds none of them but the floats and different texts.
 
     Args:
         rows: dicts (nested ones too), pydantic models, lists of values, or scalars, also mixed. They are only read.
-        columns: the names of the columns where rows are lists of values.
+        columns: the names of the columns where rows are lists of values. Without them, a first list of names above
+            numbers or dates is a header and not a row.
         max_outliers: how many outlier rows are listed, of each column and of the table.
 
     Raises:
         SettingError: `max_outliers` is negative.
     """
     at_least("table_facts", "max_outliers", max_outliers, 0)
+    if columns is None and rows and type(rows[0]) is list and (form := read_rows(rows, {})) is not None:
+        rows, columns = form.rows, form.columns
     records = as_records(rows, columns)
     found = _columns(records, max_outliers)
     cells = sorted((cell for column in found for cell in column.outliers), key=lambda cell: -cell.distance)
@@ -94,6 +114,14 @@ def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, ma
         outliers=tuple(by_row.values())[:max_outliers],
         outlier_count=sum(column.outlier_count for column in found),
     )
+
+
+def _rank(column: ColumnFacts) -> int:
+    if column.kind == "number":
+        return 0 if column.outlier_count else 1
+    if column.kind == "text":
+        return 3 if (column.distinct or 0) <= MAX_DISTINCT_FOR_RARE else 4
+    return {"date": 2, "boolean": 3, "identifier": 5}.get(column.kind, 6)
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:

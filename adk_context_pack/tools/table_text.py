@@ -36,10 +36,10 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
     Args:
         facts: the facts of a table.
         others: whether columns that are not numbers get their facts, or just their names.
-        most: of how many columns of each kind something is said; None for all. The rest is counted.
+        most: how many columns something is said of, the most telling ones; None for all. The rest is counted.
     """
-    every = [column for column in facts.columns if column.kind == "number"]
-    numbers = every[:most]
+    facts = facts if most is None else facts.most_telling(most)
+    numbers = [column for column in facts.columns if column.kind == "number"]
     result: dict[str, Any] = {}
     if numbers:
         # What limits a figure is told in every form of it, however short.
@@ -49,11 +49,10 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
             lines = [[*line, remark] for line, remark in zip(lines, ["remark", *remarks], strict=True)]
         result["numbers"] = _csv(lines)
     rest = [column for column in facts.columns if column.kind != "number"]
-    told = rest[:most]
-    if told:
-        result["others"] = "\n".join(_other_line(c) for c in told) if others else ", ".join(c.name for c in told)
-    if len(told) + len(numbers) < len(facts.columns):
-        result["more_columns"] = len(facts.columns) - len(told) - len(numbers)
+    if rest:
+        result["others"] = "\n".join(_other_line(c) for c in rest) if others else ", ".join(c.name for c in rest)
+    if facts.columns_left_out:
+        result["more_columns"] = facts.columns_left_out
     return result
 
 

@@ -52,13 +52,24 @@ def test_nothing_to_add(sql, expected):
     assert connection([None]).execute(f"SELECT {sql} FROM rows").fetchone()[0] == expected
 
 
-def test_null_and_text_count_as_in_sqlite():
-    """NULL is left out of an average; a text that is no number counts as zero."""
-    assert connection([None, "3", "x", "6"]).execute("SELECT avg(x), sum(x), total(x) FROM rows").fetchone() == (
-        3.0,
-        9,
-        9,
-    )
+def test_null_does_not_count():
+    """NULL is left out of an average."""
+    assert connection([None, "3", "6"]).execute("SELECT avg(x), sum(x), total(x) FROM rows").fetchone() == (4.5, 9, 9)
+
+
+@pytest.mark.parametrize("text", ["x", "1,137", "$5", "3 apples"])
+def test_a_text_is_not_added_up(text):
+    """A text that is not a number is an error, and not the digits in front."""
+    with pytest.raises(sqlite3.OperationalError, match="aggregate"):
+        connection(["3", text]).execute("SELECT sum(x) FROM rows").fetchone()
+
+
+def test_decimals_have_no_noise():
+    """Floats are added up as the decimals that they are written as."""
+    made = connection([])
+    made.execute("CREATE TABLE money (x REAL)")
+    made.executemany("INSERT INTO money VALUES (?)", [(0.1,), (0.2,), (0.3,)])
+    assert made.execute("SELECT sum(x), avg(x) FROM money").fetchone() == (0.6, 0.2)
 
 
 def test_infinity_does_not_end_the_query():

@@ -111,6 +111,12 @@ def test_an_alias_does_not_hide_a_text():
         ask("SELECT p * 2 FROM (SELECT price AS p FROM rows)")
 
 
+def test_names_in_front_of_a_query_do_not_hide_a_text():
+    """Where only SQLite sees that a name means a text, the sum is an error as well."""
+    with pytest.raises(QueryError, match=r'"price#"'):
+        ask("WITH t(v) AS (SELECT price FROM rows) SELECT sum(v) FROM t")
+
+
 @pytest.mark.parametrize(
     ("sql", "written"),
     [

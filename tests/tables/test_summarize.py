@@ -2,6 +2,8 @@
 
 import math
 
+import pytest
+
 from adk_context_pack.tables.results import Result
 from adk_context_pack.tables.summarize import SummaryPlan, summarize
 
@@ -27,3 +29,46 @@ def test_a_group_beyond_floats_is_the_largest():
     found = groups(ROWS, ("device",))["device"]
     assert [group["device"] for group in found] == ["mobile", "desktop", "tablet"]
     assert [group["row_count"] for group in found] == [2, 1, 1]
+
+
+def money(*cells, **columns):
+    return [{"cost": cell, **{name: column[row] for name, column in columns.items()}} for row, cell in enumerate(cells)]
+
+
+def entry(rows, **plan):
+    return summarize(Result(id="r", rows=rows), SummaryPlan(**plan))
+
+
+def test_what_no_total_holds_is_told():
+    """Missing cells and cells that are not numbers are counted beside the totals, with one of them."""
+    found = entry(money("$1,250.00", "N/A", "on request", "950"))
+    assert found["totals"] == {"cost": 2200.0}
+    assert found["left_out"] == {"cost": {"missing": 1, "not_numbers": 1, "such_as": "on request"}}
+    assert "left_out" not in entry(money("1", "2"))
+
+
+def test_two_currencies_are_not_added_up():
+    """Where rows name several currencies, money has a total for each of them, and counts have one for all."""
+    rows = money(10, 20, 5, currency_code=["USD", "EUR", "USD"], clicks=[1, 2, 3], device=["a", "a", "b"])
+    found = entry(rows, group_by=(("device",),))
+    assert found["totals"] == {"cost": None, "clicks": 6}
+    assert (found["kpis"]["CPC"], found["note"][:7]) == (None, "Amounts")
+    assert {name: part["totals"]["cost"] for name, part in found["by_currency"].items()} == {"USD": 15, "EUR": 20}
+    assert {group["device"]: group["totals"]["cost"] for group in found["groups"]["device"]} == {"a": None, "b": 5}
+
+
+def test_signs_of_two_currencies_are_not_added_up():
+    """A column with amounts in dollars and in euros has no total, and it is told why."""
+    found = entry(money("$10", "€20", clicks=[1, 2]))
+    assert found["totals"] == {"clicks": 3}
+    assert found["left_out"] == {"cost": {"currencies": ["$", "€"]}}
+    assert found["kpis"]["CPC"] is None
+
+
+@pytest.mark.parametrize("nothing", [None, "N/A", "--", ""])
+def test_no_key_figure_of_nothing(nothing):
+    """Where every cost is missing, total and key figures are None and not 0."""
+    rows = money(nothing, nothing, 3, clicks=[1, 2, 3], device=["a", "a", "b"])
+    (group,) = (group for group in entry(rows, group_by=(("device",),))["groups"]["device"] if group["device"] == "a")
+    assert (group["totals"]["cost"], group["kpis"]["CPC"]) == (None, None)
+    assert entry(rows[:2])["kpis"]["CPC"] is None

@@ -331,3 +331,68 @@ def test_moments_with_and_without_a_zone():
     early, late = datetime(2023, 1, 2, tzinfo=UTC), datetime(2024, 1, 2)  # noqa: DTZ001
     found = table_facts([{"at": late}, {"at": early}]).column("at")
     assert (found.kind, found.minimum, found.maximum) == ("date", early, late)
+
+
+def test_commonest_values_are_whole():
+    """Long values that begin alike are counted apart, and are told so that they can be told apart."""
+    head = "customers/1234567890/googleAds/campaigns/adGroups/criteria/assets/"
+    rows = [{"asset": f"{head}{number}"} for number in (1, 1, 1, 2, 2, 3)]
+    said = table_facts(rows).as_dict()["columns"]["asset"]
+    assert (said["distinct"], list(said["commonest"].values())) == (3, [3, 2, 1])
+    assert [key[-1] for key in said["commonest"]] == ["1", "2", "3"]
+    middle = [{"url": f"{head}{number}{'x' * 80}"} for number in (1, 1, 2, 2)]
+    assert len(table_facts(middle).as_dict()["columns"]["url"]["commonest"]) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["cost_last_month", "sales_month", "orders_week", "logins_last_week", "clicks_per_day"]
+)
+def test_measures_with_a_word_of_time_are_summed(name):
+    """A measure whose name ends in a word of time is a measure."""
+    assert table_facts([{name: 12}, {name: 30}]).column(name).total == 42
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("year", [2019, 2020]),
+        ("year", [2019.0, None, 2020.0]),
+        ("year_built", ["1987", "2001"]),
+        ("founded", [1998, 2004]),
+        ("created", [1_700_000_000, 1_700_000_100]),
+        ("timestamp_ms", ["1700000000000", "1700000000100"]),
+        ("last_login_at", [1_700_000_000, 1_700_000_100]),
+        ("order_month", [1, 12]),
+    ],
+)
+def test_years_and_epochs_are_not_summed(name, values):
+    """Years, months and epochs have a range and no sum."""
+    facts = table_facts([{name: value} for value in values]).column(name)
+    assert (facts.kind, facts.total) == ("date", None)
+    assert (facts.minimum, facts.maximum) == (values[0], values[-1])
+
+
+def test_dates_with_words_for_missing():
+    """Words for "no value" among dates are missing, and the range is that of the dates."""
+    facts = table_facts([{"d": value} for value in ["3 Jan 2026", "N/A", "Dec 1, 2025", None]]).column("d")
+    assert (facts.kind, facts.minimum, facts.maximum, facts.missing) == ("date", "Dec 1, 2025", "3 Jan 2026", 2)
+
+
+def test_a_table_of_many_columns_tells_of_those_that_matter():
+    """The most telling of many columns are those with outliers and measures, and how many are not told of is said."""
+    rows = [
+        {f"c{n}": f"t{row % (n + 2)}" for n in range(180)} | {"cost": row, "odd": 0 if row else 9} for row in range(300)
+    ]
+    facts = table_facts(rows)
+    few = facts.most_telling(5)
+    assert {"cost", "odd"} <= {column.name for column in few.columns}
+    assert (len(few.columns), few.columns_left_out, few.rows) == (5, 177, 300)
+    assert few.as_dict()["more_columns"] == 177
+    assert facts.most_telling(500) is facts
+
+
+def test_a_first_list_of_names_is_a_header():
+    """Of lists of values the first one names the columns where it is text above numbers, as in Google Sheets."""
+    facts = table_facts([["campaign", "clicks"], ["a", 1], ["b", "2"], ["c", 3]])
+    assert (facts.rows, facts.column("clicks").total, facts.column("clicks").max_row) == (3, 6, 2)
+    assert table_facts([["a", "b"], ["c", "d"], ["e", "f"]]).rows == 3

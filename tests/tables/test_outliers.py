@@ -1,0 +1,63 @@
+"""Outliers are those of the rule that is told, all of them, at any number of rows."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack.tables.outliers import RULE, fences, may_have_outliers, sample_positions
+from adk_context_pack.tables.table_facts import table_facts
+
+
+def by_the_rule(values, cut=4):
+    """How many values lie beyond 3 widths of the middle, from a plain sort."""
+    ordered = sorted(values)
+    low, high = ordered[(len(ordered) - 1) // cut], ordered[len(ordered) - 1 - (len(ordered) - 1) // cut]
+    width = 3 * (high - low)
+    return sum(value < low - width or value > high + width for value in values)
+
+
+@pytest.mark.parametrize("rows", [500, 5_000, 20_000])
+@pytest.mark.parametrize("sigma", [0.4, 0.8, 1.5])
+@pytest.mark.parametrize("kind", [int, float])
+def test_every_outlier_is_counted(rows, sigma, kind):
+    """Over skewed numbers the count is exactly that of the printed rule, however many rows there are."""
+    made = random.Random(f"{rows} {sigma}")
+    values = [kind(1000 * made.lognormvariate(1, sigma)) for _ in range(rows)]
+    facts = table_facts([{"x": value} for value in values])
+    assert facts.outlier_count == by_the_rule(values)
+    if facts.outliers:
+        assert facts.as_dict()["outliers"]["rule"] == RULE
+        assert [cell.value for cell in facts.outliers] == sorted(values, reverse=True)[: len(facts.outliers)]
+
+
+@pytest.mark.parametrize(
+    ("others", "cut", "words"),
+    [(range(40), 10, "middle 80 %"), (range(8), 40, "middle 95 %"), ([7], None, "any other value")],
+)
+def test_the_rule_where_half_is_one_value(others, cut, words):
+    """Where the middle half has no width, a wider middle decides, and the rule that is told says so."""
+    values = [0] * (200 - len(others)) + [1 + other for other in others] + [10_000]
+    facts = table_facts([{"x": value} for value in values])
+    expected = by_the_rule(values, cut) if cut else sum(value != 0 for value in values)
+    assert facts.outlier_count == expected
+    assert words in facts.as_dict()["outliers"]["rule"]
+
+
+@given(st.lists(st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6), min_size=8, max_size=80))
+def test_fences_agree_with_a_sort(values):
+    """The number beyond the fences of any list is that of a plain sort, where the middle half has a width."""
+    fence = fences(values)
+    if fence.rule == RULE:
+        assert sum(value < fence.low or value > fence.high for value in values) == by_the_rule(values)
+
+
+def test_a_first_look_never_misses():
+    """A look at random cells says "none" only for columns that have none, over tables of many shapes."""
+    for seed in range(60):
+        made = random.Random(seed)
+        shape = made.choice([made.gauss, made.uniform, made.lognormvariate])
+        values = [shape(0, made.choice([0.2, 0.5, 1])) for _ in range(6_000)]
+        sample = [values[row] for row in sample_positions(len(values))]
+        assert may_have_outliers(sample, min(values), max(values)) or not by_the_rule(values)
