@@ -1,73 +1,173 @@
-"""What came of a tool call, in a few words: status, error text, counts and shapes instead of bodies."""
+"""Describes a tool's result in a few words: status, error text, true sizes and shapes instead of bodies."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from json.encoder import encode_basestring as _quote
 from typing import Any
 
-from adk_context_pack._json import json_text
+from adk_context_pack.tables.failure import error_of
+from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks
 
-_ERROR_KEYS = ("error", "errors", "error_message", "errorMessage", "exception")
-_MESSAGE_KEYS = ("message", "reason", "detail", "details", "result", "content")
-_FAILED = frozenset({"error", "failed", "failure", "fail", "denied", "rejected", "exception"})
-_ERROR_TEXT = re.compile(r"\W*(error|exception|traceback|fail)", re.IGNORECASE)
 _SHORT = 60
-# The keys of a capped result, in the words of tools/row_stub.py, which stands above this module.
+# The keys of a capped result, in the words of tools/row_stub.py, which is on a floor above.
 _LIMITS = "_row_limits"
 _HANDLE = "_handle"
+_PREVIEW = "_preview"
+# The line that tools/offload_payload.py puts before a preview.
+_MARK = re.compile(
+    r"\[(text|JSON) of (\d+) characters, shown in part\. The whole is kept"
+    r"(?:; read_payload\(handle='(\w+)'\)[^\]]*| as (\w+))\]"
+)
 _KEYS = 8
 _SCALARS = {None: "null", True: "true", False: "false"}
 _ENTRIES = 20
+_MAX_PARSED = 200_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredText:
+    """What a preview stands for.
+
+    Attributes:
+        kind: "text" or "JSON".
+        characters: the length of the whole.
+        handle: opens the whole.
+    """
+
+    kind: str
+    characters: int
+    handle: str
+
+    def __str__(self) -> str:
+        """Returns size and handle in a few words."""
+        return f"{self.kind} of {self.characters} characters ({_HANDLE} {self.handle})"
+
+
+def stored_text(value: Any) -> StoredText | None:
+    """Returns the true size and the handle of a text that a preview stands for; None for any other value."""
+    if not isinstance(value, str) or value[:1] != "[" or (found := _MARK.match(value)) is None:
+        return None
+    return StoredText(kind=found[1], characters=int(found[2]), handle=found[3] or found[4])
 
 
 def cut(text: str, limit: int) -> str:
-    """`text`, or its first `limit` characters with a mark that says how many are missing."""
+    """Returns `text`, or its first `limit` characters with a mark that says how many are missing."""
     return text if len(text) <= limit else f"{text[:limit]}… [+{len(text) - limit} characters]"
 
 
 def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
-    """What came of a call.
+    """Returns what came of a call, in a few words.
+
+    A capped or offloaded result is described by its true size and its handle, and an MCP result by what it holds.
 
     Args:
         response: the tool's response as the session holds it (ADK makes it a dict).
         max_chars: the longest description, in characters.
         max_error_chars: the longest error text, in characters.
     """
-    if isinstance(response, Mapping):
-        if (error := _error(response)) is not None:
-            return f"error: {cut(error, max_error_chars)}"
-        if len(response) == 1:
-            # ADK wraps what is no dict as {"result": …}; the key says nothing.
-            ((key, value),) = response.items()
-            return cut(_shape(value) if key in ("result", "output") else f"{{{_entry(key, value)}}}", max_chars)
-        if isinstance(limits := response.get(_LIMITS), Mapping):
-            response = _capped(response, limits)
-        entries = [_entry(key, value) for key, value in islice(response.items(), _ENTRIES)]
-        more = f", +{len(response) - _ENTRIES}" if len(response) > _ENTRIES else ""
-        return cut(f"{{{', '.join(entries)}{more}}}", max_chars)
-    return cut(_shape(response), max_chars)
+    if (error := error_of(response)) is not None:
+        return f"error: {_error_text(error, max_error_chars)}{_rows_beside(response, max_chars)}"
+    return cut(_described(response), max_chars)
 
 
-class _Total(str):
-    """How many rows a capped list stands for, told as it is."""
+def _error_text(error: str, limit: int) -> str:
+    stored = stored_text(error)
+    if stored is None:
+        return cut(error, limit)
+    said = error.partition("\n")[2]
+    return f"{said[:limit]}… [{stored}]"
+
+
+def _rows_beside(response: Any, max_chars: int) -> str:
+    # A partial result has rows although something failed.
+    if not isinstance(response, Mapping):
+        return ""
+    told = _true_sizes(response)
+    rows = {key: told[key] for key, value in response.items() if isinstance(value, list) and value and key in _ROWS}
+    if not rows:
+        return ""
+    if _HANDLE in told:
+        rows[_HANDLE] = told[_HANDLE]
+    return cut(f", beside {_entries(rows)}", max_chars)
+
+
+_ROWS = frozenset({"rows", "results", "result", "data", "items", "records", "values"})
+
+
+def _described(response: Any) -> str:
+    if not isinstance(response, Mapping):
+        return _shape(response)
+    told = _true_sizes(response)
+    if len(told) == 1:
+        # ADK wraps what is not a dict as {"result": …}; the key says nothing.
+        ((key, value),) = told.items()
+        return _shape(value) if key in ("result", "output") else f"{{{_entry(key, value)}}}"
+    return _entries(told)
+
+
+def _entries(told: Mapping[Any, Any]) -> str:
+    entries = [_entry(key, value) for key, value in islice(told.items(), _ENTRIES)]
+    more = f", +{len(told) - _ENTRIES}" if len(told) > _ENTRIES else ""
+    return f"{{{', '.join(entries)}{more}}}"
+
+
+class _Told(str):
+    """A description that is given as it is."""
 
     __slots__ = ()
 
 
-def _capped(response: Mapping[Any, Any], limits: Mapping[Any, Any]) -> dict[Any, Any]:
-    """A capped result as what it stands for: its true number of rows, without the facts beside them."""
-    told = {key: value for key, value in response.items() if not str(key).startswith("_") or key == _HANDLE}
-    for key, limit in limits.items():
-        if key in told and isinstance(limit, Mapping) and isinstance(total := limit.get("total"), int):
-            told[key] = _Total(f"list of {total}")
+def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Returns a result as what it stands for: true numbers of rows, and the contents of MCP blocks."""
+    limits = response.get(_LIMITS)
+    told = dict(response)
+    if isinstance(limits, Mapping):
+        told = {key: value for key, value in told.items() if not str(key).startswith("_") or key in _SAID}
+    if is_mcp(told):
+        told = _mcp(told)
+    for path, limit in limits.items() if isinstance(limits, Mapping) else ():
+        total = limit.get("total") if isinstance(limit, Mapping) else None
+        # A list within another field is named by its whole path, beside that field.
+        if isinstance(total, int) and (path in told or str(path).partition(".")[0] in told):
+            told[path] = _Told(f"list of {total}")
     return told
 
 
+_SAID = frozenset({_HANDLE, _PREVIEW})
+
+
+def _mcp(response: Mapping[Any, Any]) -> dict[Any, Any]:
+    told = {key: value for key, value in response.items() if key not in ("content", "structuredContent", "isError")}
+    blocks, structured = response["content"], response.get("structuredContent")
+    texts = [block["text"] for block in blocks if is_text(block)]
+    others = [str(block.get("type")) for block in blocks if not is_text(block)]
+    if isinstance(structured, Mapping) and structured:
+        told = {**structured, **told}
+    elif (rows := rows_of_blocks(texts, structured)) is not None:
+        told = {"result": rows, **told}
+    elif texts:
+        told = {"result": _parsed(texts[0]) if len(texts) == 1 else texts, **told}
+    if others:
+        told["attached"] = ", ".join(others)
+    return told
+
+
+def _parsed(text: str) -> Any:
+    if len(text) > _MAX_PARSED or text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _entry(key: object, value: Any) -> str:
-    if isinstance(value, _Total):
+    if isinstance(value, _Told):
         return f"{_key(key)}: {value}"
     if isinstance(value, str) and isinstance(key, str) and len(value) <= _SHORT and len(key) <= _SHORT:
         return f"{key}: {_quote(value)}"
@@ -78,31 +178,14 @@ def _key(key: object) -> str:
     return cut(key if isinstance(key, str) else str(key), _SHORT)
 
 
-def _error(response: Mapping[Any, Any]) -> str | None:
-    for key in _ERROR_KEYS:
-        if value := response.get(key):
-            return _message(value)
-    status = response.get("status")
-    failed = response.get("isError") is True or (isinstance(status, str) and status.lower() in _FAILED)
-    if failed:
-        found = next((response[key] for key in _MESSAGE_KEYS if response.get(key)), status or "failed")
-        return _message(found)
-    text = response.get("result") if len(response) == 1 else None
-    return text if isinstance(text, str) and _ERROR_TEXT.match(text) else None
-
-
-def _message(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping) and isinstance(value.get("message"), str):
-        return str(value["message"])
-    return json_text(value)
-
-
 def _shape(value: Any) -> str:
     if value is None or isinstance(value, (bool, int, float)):
         return _SCALARS[value] if value is None or isinstance(value, bool) else str(value)
     if isinstance(value, str):
+        if isinstance(value, _Told):
+            return value
+        if (stored := stored_text(value)) is not None:
+            return str(stored)
         return _quote(value) if len(value) <= _SHORT else f"text of {len(value)} characters"
     if isinstance(value, Mapping):
         return _keys(value)

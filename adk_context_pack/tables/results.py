@@ -8,12 +8,12 @@ from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, is_record
+from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.find_tables import Table, find_tables
 from adk_context_pack.tables.text_tables import read_text
 
 _ID_KEYS = ("query_id", "queryId", "id", "name")
 _ERROR_KEYS = ("error", "error_message", "errorMessage", "errors", "failure")
-_FAILED = frozenset(("error", "failed", "failure", "fail", "exception", "timeout", "cancelled", "canceled"))
 # A dict with one of these says something about one result; any other dict of results has their ids as keys.
 _OWN_KEYS = frozenset(
     (
@@ -165,20 +165,7 @@ def _id_of(own: Mapping[Any, Any]) -> str | None:
 
 
 def _error_of(own: Mapping[Any, Any]) -> str | None:
-    said = next((own[key] for key in _ERROR_KEYS if own.get(key)), None)
-    if said is not None:
-        return _text(said) or "failed"
-    status = own.get("status")
-    failed = isinstance(status, str) and status.lower() in _FAILED
-    if failed or own.get("success") is False or own.get("ok") is False or own.get("isError") is True:
-        return _text(own.get("message")) or _text_blocks(own) or "failed"
-    return None
-
-
-def _text_blocks(own: Mapping[Any, Any]) -> str | None:
-    blocks = own.get("content")
-    texts = [block.get("text") for block in blocks if isinstance(block, Mapping)] if isinstance(blocks, list) else []
-    return _text(" ".join(text for text in texts if isinstance(text, str)))
+    return _text(error_of(own))
 
 
 def _says_empty(own: Any) -> bool:

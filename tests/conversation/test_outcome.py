@@ -3,7 +3,11 @@
 import pytest
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.outcome import cut, outcome_of
+from adk_context_pack.conversation.outcome import cut, outcome_of, stored_text
+from adk_context_pack.tools.offload_payload import OffloadPayload
+from adk_context_pack.tools.result_pass import reduce_result
+from adk_context_pack.tools.tool_call import ToolCall
+from tests.support.in_tool import in_tool
 
 
 @pytest.mark.parametrize(
@@ -69,3 +73,66 @@ def test_what_json_cannot_hold_is_shown_all_the_same():
     loop["self"] = loop
     assert json_text(loop) == '{"self":"<circular>"}'
     assert json_text({(1, 2): 3}) == '{"[1,2]":3}'
+
+
+ROWS = [{"id": 1, "cost": 2}, {"id": 2, "cost": 3}]
+MARK = "[text of 24000 characters, shown in part. The whole is kept; read_payload(handle='abc') reads and searches it]"
+
+
+@pytest.mark.parametrize(
+    ("response", "told"),
+    [
+        ({"result": f"{MARK}\nhead\ntail"}, "text of 24000 characters (_handle abc)"),
+        (
+            {"log": "[JSON of 9000 characters, shown in part. The whole is kept as abc]\n{}", "status": "ok"},
+            '{log: JSON of 9000 characters (_handle abc), status: "ok"}',
+        ),
+        (
+            {"a": {"rows": ROWS}, "_row_limits": {"a.rows": {"shown": 2, "total": 900}}, "_handle": "abc"},
+            '{a: {rows}, _handle: "abc", a.rows: list of 900}',
+        ),
+        ({"error": f"{MARK}\ndisk full"}, "error: disk full… [text of 24000 characters (_handle abc)]"),
+        ({"error": "one shard", "rows": ROWS}, "error: one shard, beside {rows: list of 2 {id, cost}}"),
+        ({"content": [{"type": "text", "text": "sunny"}], "isError": False}, '"sunny"'),
+        ({"content": [{"type": "text", "text": '{"a": 1, "b": [1, 2]}'}]}, "{a, b}"),
+        ({"content": [{"type": "text", "text": '[{"a": 1}, {"a": 2}]'}]}, "list of 2 {a}"),
+        ({"content": [{"type": "text", "text": '{"a": 1}'}] * 3, "isError": False}, "list of 3 {a}"),
+        (
+            {"content": [{"type": "text", "text": "x"}], "structuredContent": {"rows": ROWS, "next": None}},
+            "{rows: list of 2 {id, cost}, next: null}",
+        ),
+        (
+            {
+                "content": [{"type": "text", "text": "x"}],
+                "structuredContent": {"rows": ROWS},
+                "_row_limits": {"rows": {"shown": 2, "total": 150}},
+                "_handle": "abc",
+            },
+            '{rows: list of 150, _handle: "abc"}',
+        ),
+        ({"content": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]}, '{attached: "image"}'),
+        ({"content": [{"type": "text", "text": "no quota"}], "isError": True}, "error: no quota"),
+    ],
+)
+def test_tells_true_sizes_handles_and_what_blocks_hold(response, told):
+    """A reduced result is described by its true size and its handle, and an MCP result by what its blocks hold."""
+    assert outcome_of(response, max_chars=300, max_error_chars=300) == told
+
+
+async def test_a_preview_says_what_it_stands_for():
+    """The mark that offloading writes is the one that is read: kind, characters and handle are those of the whole."""
+    text = "a line of a log\n" * 3000
+
+    async def act(context):
+        offload = OffloadPayload(tools={})
+        return [
+            await reduce_result([offload], value, ToolCall(tool_name="fetch", context=context, offered=offered))
+            for value in (text, {"log": text})
+            for offered in (frozenset(), frozenset({"read_payload"}))
+        ]
+
+    for shown in await in_tool(act):
+        stored = stored_text(shown["log"] if isinstance(shown, dict) else shown)
+        assert (stored.kind, stored.characters) == ("text", len(text))
+        assert stored.handle in str(shown)
+    assert stored_text("[text of 3 characters") is None
