@@ -36,7 +36,9 @@ from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.pass_report import PassReport, PrefixReport
 from adk_context_pack.reports.report_log import ReportLog, ReportTotals
+from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.stores.payload_store import PayloadStore
+from adk_context_pack.stores.result_store import ResultStore, StoreScope
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tools.cap_rows import CapRows, cap_rows
@@ -88,9 +90,11 @@ __all__ = [
     "ReportLog",
     "ReportTotals",
     "ResultPass",
+    "ResultStore",
     "SearchHistory",
     "SettingError",
     "StoreError",
+    "StoreScope",
     "StripForContext",
     "TableFacts",
     "ToolCall",
@@ -101,6 +105,7 @@ __all__ = [
     "defer_tools",
     "estimate_tokens",
     "get_summarized_results",
+    "load_payload",
     "offload_payload",
     "query_rows",
     "read_payload",

@@ -178,8 +178,9 @@ async def test_many_sessions_at_once_on_one_instance():
         session = await runner.session_service.get_session(app_name="app", user_id="u", session_id=name)
         (kept,) = [value for key, value in session.state.items() if key.startswith("rows:")]
         assert kept_in_state(kept, runner) == {"rows": rows}
+        of_session = [report for report in plugin.reports if report.session_id == name]
         marks = [e.custom_metadata["adk_context_pack"] for e in session.events if e.custom_metadata]
-        assert {mark["session_id"] for mark in marks} == {name}
+        assert marks == [report.to_totals() for report in of_session]
         assert len(marks) == 3
     assert {total.calls for total in plugin.reports.by_session().values()} == {3}
 

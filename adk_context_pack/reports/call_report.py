@@ -73,8 +73,20 @@ class CallReport:
             self.prompt_tokens = prompt
             self.cached_tokens = getattr(usage, "cached_content_token_count", None) or 0
 
+    def to_totals(self) -> dict[str, Any]:
+        """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
+        totals = {
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "prompt_tokens": self.prompt_tokens,
+            "cached_tokens": self.cached_tokens,
+            "prefix_share": round(self.prefix.share, 4),
+        }
+        failed = [each.name for each in self.passes if each.error]
+        return {**totals, "failed": failed} if failed else totals
+
     def to_dict(self) -> dict[str, Any]:
-        """Returns the report as plain JSON values without payload, as it is stored on the event."""
+        """Returns the report as plain JSON values without payload."""
         return {
             "agent": self.agent,
             "model": self.model,

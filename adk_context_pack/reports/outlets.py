@@ -15,7 +15,7 @@ logger = logging.getLogger("adk_context_pack")
 
 
 class EventReport(dict[str, Any]):
-    """The JSON values of a report. Nobody may write below its first level.
+    """The totals of a report. Nobody may write below its first level.
 
     ADK's in-memory service deep-copies a session with all of its events at each turn. This dict is copied in one step,
     while pydantic and JSON see a dict like any other. Before ADK 2.7, ADK makes a plain dict of it.
@@ -51,5 +51,5 @@ def _did(each: PassReport) -> str:
 
 
 def annotate(response: LlmResponse, report: CallReport) -> None:
-    """Adds a report to the response's `custom_metadata`, which ADK stores on the event."""
-    response.custom_metadata = {**(response.custom_metadata or {}), NAME: EventReport(report.to_dict())}
+    """Adds the totals of a report to the response's `custom_metadata`, which ADK stores on the event."""
+    response.custom_metadata = {**(response.custom_metadata or {}), NAME: EventReport(report.to_totals())}

@@ -77,7 +77,7 @@ async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOU
     if is_entry(value, "text"):
         return decode(value["text"])
     if is_entry(value, "zlib1"):
-        data = await StateStore().open(StoreScope.of(context), "", value["zlib"])
+        data = await StateStore().open(StoreScope.of(context), "", value["zlib"]) or b""
         return await off_loop(len(data), decode, data)
     if is_entry(value, "artifact"):
         return await _stored(ArtifactStore(), value["artifact"], value, context, timeout_s)

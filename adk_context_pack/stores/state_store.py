@@ -27,12 +27,14 @@ class StateStore:
         """Returns the data as text: their length, a colon, and zlib in base64."""
         return f"{len(data)}:{await off_loop(len(data), compress, data)}"
 
-    async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes:  # noqa: ARG002 - protocol
-        """Returns the bytes in `kept`.
+    async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:  # noqa: ARG002 - protocol
+        """Returns the bytes in `kept`; None without it.
 
         Raises:
             StoreError: the text is damaged.
         """
+        if kept is None:
+            return None
         length, _, text = str(kept).partition(":")
         if not length.isdecimal() or len(length) > _MAX_DIGITS:
             raise StoreError("the stored result cannot be read (its length is missing)")

@@ -7,6 +7,7 @@
 """
 
 from adk_context_pack.testing.check_pass import check_pass
+from adk_context_pack.testing.check_store import check_store
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.generate import generate
 from adk_context_pack.testing.laws import LAWS
@@ -26,6 +27,7 @@ __all__ = [
     "ScriptedModel",
     "call",
     "check_pass",
+    "check_store",
     "generate",
     "response_of",
     "results_in",

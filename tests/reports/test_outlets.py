@@ -1,5 +1,6 @@
 """The log line of a call, and the report on the stored event."""
 
+import json
 import logging
 
 from google.adk.models.llm_response import LlmResponse
@@ -23,13 +24,14 @@ async def test_one_line_for_each_call(caplog):
 
 
 async def test_the_report_is_stored_on_the_event(tmp_path):
-    """The event that a session service stores holds the report of the call that made it, read back by another one."""
+    """The event that a session service stores holds the totals of its call in 200 bytes, read back by another one."""
     async with session_service("sqlite", tmp_path) as first:
         _, pipeline = await reported_run(session_service=first)
     async with session_service("sqlite", tmp_path) as second:
         session = await second.get_session(app_name="app", user_id="user", session_id="session")
     stored = [event.custom_metadata["adk_context_pack"] for event in session.events if event.custom_metadata]
-    assert stored == [each.to_dict() for each in pipeline.reports]
+    assert stored == [each.to_totals() for each in pipeline.reports]
+    assert all(len(json.dumps({"adk_context_pack": each})) <= 200 for each in stored)
     assert {each["prompt_tokens"] for each in stored} == {700}
     assert SECRET not in repr(stored)
 

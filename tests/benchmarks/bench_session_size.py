@@ -1,0 +1,163 @@
+"""Size of a session and time of a turn with the pack, as ratios against the same app without it.
+
+    python -m tests.benchmarks.bench_session_size [--turns 40] [--results 100] [--timed 10] [--quick]
+
+In each turn the model calls a tool once and answers. Three apps do the same turns: one without the pack, one with
+`ContextPackPlugin()` and no artifact service, and one with the plugin and an artifact service. The session database is
+ADK's SQLite service, and its size is that of the file after `VACUUM`. Artifacts are not counted in it.
+
+The time of a turn is the processor time of a further turn in a session that holds 100 results of 60 KB already. The
+three apps take turns one after the other, so that other work on the machine falls on all alike, and the ratio is that
+of the medians. Nothing here asserts a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+from time import process_time
+from typing import Any
+
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.apps.app import App
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.adk.runners import Runner
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.genai import types
+
+from adk_context_pack import ContextPackPlugin
+from adk_context_pack.testing import ScriptedModel, call
+
+SIZE_GOALS = {600: (1.0, 0.5), 150: (1.0, 0.6), 5: (1.1, 1.1)}
+TIME_GOALS = (0.3, 0.15)
+APPS = ("without the pack", "with the pack, in state", "with the pack, artifacts")
+_CITIES = ("Oslo", "Bergen", "Köln", "Aarhus", "Turku")
+
+
+def rows_of(count: int, turn: int) -> list[dict[str, Any]]:
+    """Returns rows of about 100 bytes whose figures differ from turn to turn."""
+    return [
+        {"campaign.id": str(10**10 + n), "city": _CITIES[n % 5], "clicks": (n * 7919 + turn) % 1009,
+         "cost_micros": (n * 104_729 + turn * 31) % 10_000_019, "ctr": round((n * 31 + turn) % 997 / 997, 4)}
+        for n in range(count)
+    ]  # fmt: skip
+
+
+class Analyst:
+    """One app with one session."""
+
+    def __init__(self, name: str, sessions: Any, rows: int) -> None:
+        self.turns, self.rows, self.sessions = 0, rows, sessions
+        plugins = [] if name == APPS[0] else [ContextPackPlugin()]
+        artifacts = InMemoryArtifactService() if name == APPS[2] else None
+
+        def list_campaigns() -> dict[str, Any]:
+            """Lists campaigns."""
+            return {"rows": rows_of(self.rows, self.turns)}
+
+        def answer(request: Any) -> Any:
+            last = request.contents[-1].parts[-1]
+            return "Done." if last.function_response else call("list_campaigns")
+
+        agent = LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=[list_campaigns])
+        app = App(name="bench", root_agent=agent, plugins=plugins)
+        self._runner = Runner(app=app, session_service=sessions, artifact_service=artifacts)
+
+    async def turn(self) -> float:
+        """Does a turn and returns its processor time in seconds."""
+        key = {"app_name": "bench", "user_id": "user", "session_id": "session"}
+        if not self.turns:
+            await self.sessions.create_session(**key)
+        self.turns += 1
+        message = types.Content(role="user", parts=[types.Part(text=f"Question {self.turns}?")])
+        start = process_time()
+        async for _ in self._runner.run_async(user_id="user", session_id="session", new_message=message):
+            pass
+        return process_time() - start
+
+
+def sqlite(folder: Path, name: str) -> tuple[SqliteSessionService, Path]:
+    """Returns a session service over a new file, and the file."""
+    path = folder / f"{name.replace(' ', '-')}.db"
+    return SqliteSessionService(db_path=str(path)), path
+
+
+def size_of(path: Path) -> int:
+    """Returns the bytes of a database without the room that SQLite keeps in reserve."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("VACUUM")
+    return path.stat().st_size
+
+
+async def sizes(turns: int, rows: int) -> dict[str, int]:
+    """Returns the size of the session database of each app after so many turns."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in APPS:
+            service, path = sqlite(Path(folder), name)
+            app = Analyst(name, service, rows)
+            for _ in range(turns):
+                await app.turn()
+            found[name] = size_of(path)
+    return found
+
+
+async def times(results: int, timed: int, *, memory: bool) -> dict[str, float]:
+    """Returns the median processor time of a turn of each app in a session that holds so many results of 60 KB."""
+    with tempfile.TemporaryDirectory() as folder:
+        services = {name: InMemorySessionService() if memory else sqlite(Path(folder), name)[0] for name in APPS}
+        apps = {name: Analyst(name, service, 600) for name, service in services.items()}
+        for app in apps.values():
+            for _ in range(results):
+                await app.turn()
+            app.rows = 5
+            await app.turn()
+        seconds: dict[str, list[float]] = {name: [] for name in APPS}
+        for _ in range(timed):
+            for name, app in apps.items():
+                seconds[name].append(await app.turn())
+        return {name: median(found) for name, found in seconds.items()}
+
+
+def told(what: str, found: Mapping[str, float], goals: tuple[float, float]) -> str:
+    """Returns a line with the ratios and their goals."""
+    base = found[APPS[0]]
+    state, artifacts = (found[name] / base for name in APPS[1:])
+    return f"| {what} | {state:.2f} (goal {goals[0]}) | {artifacts:.2f} (goal {goals[1]}) |"
+
+
+async def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument("--results", type=int, default=100)
+    parser.add_argument("--timed", type=int, default=10)
+    parser.add_argument("--quick", action="store_true", help="a fraction of the turns")
+    asked = parser.parse_args()
+    if asked.quick:
+        asked.turns, asked.results, asked.timed = 10, 20, 3
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    size = len(json.dumps(rows_of(600, 0)))
+    print(f"against the app without the pack; 600 rows are {size:,} bytes of JSON")
+    print("| what | in state | with an artifact service |\n| --- | --- | --- |")
+    for rows, goals in SIZE_GOALS.items():
+        what = f"session database after {asked.turns} turns with {rows}-row results"
+        print(told(what, await sizes(asked.turns, rows), goals), flush=True)
+    for memory in (False, True):
+        what = f"a turn {'in memory' if memory else 'on SQLite'} with {asked.results} results of 60 KB stored"
+        print(told(what, await times(asked.results, asked.timed, memory=memory), TIME_GOALS), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,107 @@
+"""How many bytes of results a session keeps, and the forms of older versions."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+from adk_context_pack import HandleError, PayloadStore, StoreError, cap_rows, load_payload
+from adk_context_pack.errors import SettingError
+from adk_context_pack.stores.handles import stored_results
+from tests.support.in_tool import in_tool
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+
+def noise(size: int) -> str:
+    """Returns text that zlib cannot make smaller than its bytes."""
+    return os.urandom(size // 2).hex()
+
+
+async def test_a_session_stays_under_its_bytes(caplog):
+    """The oldest results expire until the state fits, and the newest is always there."""
+    limit = 20_000
+    caplog.set_level("INFO", "adk_context_pack")
+
+    async def act(context):
+        store, found, sizes = PayloadStore(place="state", max_session_bytes=limit), [], []
+        for _ in range(12):
+            found.append(await store.put(context, [noise(4_000)], tool_name="t"))
+            sizes.append(len(json.dumps(dict(context.session.state))))
+        live = [result.handle for result in stored_results(context.session.state)]
+        assert live == found[-len(live) :]
+        for handle in live:
+            assert len((await load_payload(context, handle))[0]) == 4_000
+        with pytest.raises(HandleError, match="has expired"):
+            await load_payload(context, found[0])
+        return sizes, len(live)
+
+    sizes, live = await in_tool(act)
+    # Marks of expired results take some 50 bytes each.
+    assert max(sizes) < limit + 12 * 60
+    assert live >= 4
+    assert "older results of a session expired" in caplog.text
+
+
+async def test_what_is_larger_than_a_session_stays_whole():
+    """One result above the limit is not kept, pushes nothing out, and reaches the model whole."""
+
+    async def act(context):
+        store = PayloadStore(place="state", max_session_bytes=5_000)
+        first = await store.put(context, [1], tool_name="t")
+        with pytest.raises(StoreError, match="a session keeps 5000"):
+            await store.put(context, [noise(20_000)], tool_name="t")
+        return await load_payload(context, first)
+
+    assert await in_tool(act) == [1]
+    rows = {"rows": [{"text": noise(200)} for _ in range(40)]}
+
+    def list_rows() -> dict:
+        """Lists rows."""
+        return rows
+
+    reports: list = []
+    tool = cap_rows(
+        list_rows, max_rows=5, store=PayloadStore(place="state", max_session_bytes=1_000), on_report=reports.append
+    )
+    model = ScriptedModel(answer=lambda request: "done" if results_in(request) else call("list_rows"))
+    run = await run_agent(LlmAgent(name="a", model=model, tools=[tool]), "go")
+    assert results_in(run.requests[-1])[0].response == rows
+    assert "a session keeps 1000" in reports[0].error
+
+
+async def test_the_default_keeps_a_session_small():
+    """Without any setting, a session keeps at most 4 MiB of results in its state."""
+
+    async def act(context):
+        for _ in range(6):
+            await PayloadStore(place="state").put(context, [noise(1_500_000)], tool_name="t")
+        return len(json.dumps(dict(context.session.state)))
+
+    assert await in_tool(act) < 4 * 2**20 + 1_000
+
+
+@pytest.mark.parametrize("entry", [[{"id": 1}], {"stored": "text", "text": '[{"id":1}]'}], ids=["objects", "text"])
+async def test_what_version_0_1_0_stored_is_read(entry):
+    """Results that stand in state as they are, or as plain text, open by their handle, and expire like others."""
+    state = {"rows:t:0123456789a": entry}
+
+    async def act(context):
+        found = await load_payload(context, "0123456789a")
+        await PayloadStore(place="state", max_results=1).put(context, [2], tool_name="t")
+        with pytest.raises(HandleError, match="has expired"):
+            await load_payload(context, "0123456789a")
+        return found
+
+    assert await in_tool(act, state=state) == [{"id": 1}]
+
+
+@pytest.mark.parametrize("name", ["max_session_bytes", "max_results", "max_age_s"])
+def test_a_limit_that_cannot_work_names_its_value(name):
+    """Zero, a negative number and a truth value are refused."""
+    for value in (0, -1, True):
+        with pytest.raises(SettingError, match=f"{name} must be"):
+            PayloadStore(**{name: value})

@@ -1,0 +1,56 @@
+"""Long work beside the event loop, and results that are written in pieces."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack._json import exact_json
+from adk_context_pack.stores import codec
+from adk_context_pack.stores.codec import compress, decompress, encode
+from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
+
+
+async def test_long_work_leaves_the_loop_and_never_enters_asyncios_pool():
+    """Small work runs at once, large work in a thread of the pack's own, while the loop goes on."""
+    assert await off_loop(10, threading.get_ident) == threading.get_ident()
+    name = await off_loop(OFF_LOOP_BYTES, lambda: threading.current_thread().name)
+    assert name.startswith("adk_context_pack")
+    go = threading.Event()
+    waiting = [asyncio.ensure_future(off_loop(OFF_LOOP_BYTES, go.wait, 30)) for _ in range(8)]
+    await asyncio.sleep(0.05)
+    ours = [thread for thread in threading.enumerate() if thread.name.startswith("adk_context_pack")]
+    assert len(ours) <= 2
+    assert await asyncio.to_thread(lambda: "asyncio's pool is free") == "asyncio's pool is free"
+    go.set()
+    assert await asyncio.gather(*waiting) == [True] * 8
+
+
+ROWS = st.lists(st.dictionaries(st.text(max_size=3), st.none() | st.integers() | st.floats() | st.text(max_size=3)))
+
+
+@given(st.dictionaries(st.text(max_size=3), ROWS | st.text()) | ROWS | st.text())
+def test_pieces_make_the_same_text_as_the_whole(value):
+    """A result that is written in pieces is the same JSON as one that is written at once."""
+    rows, characters = codec._ROWS_AT_ONCE, codec._CHARACTERS_AT_ONCE
+    try:
+        codec._ROWS_AT_ONCE, codec._CHARACTERS_AT_ONCE = 2, 3
+        in_pieces = codec._in_pieces(value, lambda _: None)
+    finally:
+        codec._ROWS_AT_ONCE, codec._CHARACTERS_AT_ONCE = rows, characters
+    assert in_pieces == exact_json(value)
+
+
+@given(st.binary())
+def test_what_is_compressed_comes_back(data):
+    """Any bytes come back from their text."""
+    assert decompress(compress(data), len(data)) == data
+
+
+def test_many_rows_are_smaller_as_text():
+    """A table takes less than a quarter of its JSON."""
+    data = encode([{"id": n, "city": f"city {n % 7}", "clicks": n * 31 % 997} for n in range(2_000)]).data
+    assert len(compress(data)) < len(data) / 4
