@@ -35,7 +35,7 @@ class ArtifactStore:
         return None
 
     async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:  # noqa: ARG002 - protocol
-        """Returns the bytes of an artifact; None where there is none."""
+        """Returns the bytes of an artifact, or None where there is none."""
         if hasattr(scope.context, "load_artifact"):
             part = await scope.context.load_artifact(name)
         else:

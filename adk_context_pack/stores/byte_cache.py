@@ -1,4 +1,4 @@
-"""A cache that is bounded by what its values weigh."""
+"""A cache that is bounded by the size of its values."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 
 class ByteCache(Generic[T]):
-    """Keeps the values used last, up to a number of bytes; safe to use from several threads.
+    """Keeps the values used last, up to a number of bytes. Several threads may use it.
 
     Args:
-        max_bytes: what all values together may weigh; a single larger value is handed out and not kept.
+        max_bytes: bytes that all values together may take. A single larger value is handed out and not kept.
 
     Raises:
-        SettingError: `max_bytes` is no positive integer.
+        SettingError: `max_bytes` is not a positive integer.
     """
 
     def __init__(self, *, max_bytes: int) -> None:
@@ -30,7 +30,7 @@ class ByteCache(Generic[T]):
         self._making: dict[Hashable, threading.Lock] = {}
 
     def get(self, key: Hashable) -> T | None:
-        """The value kept under `key`, which counts as used now."""
+        """Returns the value kept under `key`, which counts as used now, or None where there is none."""
         with self._lock:
             if (found := self._items.get(key)) is None:
                 return None
@@ -38,11 +38,11 @@ class ByteCache(Generic[T]):
             return found[0]
 
     def get_or_make(self, key: Hashable, make: Callable[[], tuple[T, int]]) -> T:
-        """The value kept under `key`, or a new one; of several threads that ask at once, one makes it.
+        """Returns the value kept under `key`, or a new one. Of several threads that ask at once, one makes it.
 
         Args:
-            key: what the value belongs to; a key must name its owner, since all owners share the cache.
-            make: gives the value and its weight in bytes.
+            key: names the value and its owner, since all owners share the cache.
+            make: returns the value and its size in bytes.
         """
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())

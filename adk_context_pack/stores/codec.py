@@ -74,7 +74,7 @@ def decompress(text: str, size: int) -> bytes:
 
     Args:
         text: what `compress` gave.
-        size: how many bytes there are; never more are unpacked, whatever the text holds.
+        size: how many bytes there are. Never more are unpacked, whatever the text holds.
 
     Raises:
         StoreError: the text is damaged or holds another number of bytes.

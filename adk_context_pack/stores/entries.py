@@ -39,7 +39,7 @@ def zlib_entry(text: str) -> dict[str, Any]:
 
 
 def text_entry(data: bytes) -> dict[str, Any]:
-    """Returns the entry of a result that stands here as JSON text."""
+    """Returns the entry of a result that is kept here, as JSON text."""
     return {"stored": "text", "text": data.decode()}
 
 
@@ -54,12 +54,12 @@ def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[st
 
 
 def key_entry(key: str, value: Any) -> dict[str, Any]:
-    """Returns the entry of a result that stands under another state key as `value`."""
+    """Returns the entry of a result that another state key holds as `value`."""
     return {"stored": "key", "key": key, "print": fingerprint(value)}
 
 
 def is_entry(value: Any, *forms: str) -> bool:
-    """Returns whether a state value stands for a result instead of being one; with `forms`, only in one of these."""
+    """Returns whether a state value is an entry for a result, of one of `forms` if any are given."""
     if not isinstance(value, dict) or not isinstance(form := value.get("stored"), str):
         return False
     return value.keys() in _FORMS.get(form, ()) and (not forms or form in forms)

@@ -103,7 +103,7 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
     """Finds the stored result behind a handle, in this session's own state and nowhere else.
 
     Raises:
-        HandleError: unknown in this session, or expired; the message names the handles that there are.
+        HandleError: unknown in this session, or expired. The message names the handles that there are.
     """
     wanted = str(handle).strip().lower()
     for key in state if is_handle(wanted) else ():

@@ -36,7 +36,7 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float = DEFAU
 
     Args:
         context: ADK's tool, callback or invocation context.
-        handle: the handle that a stub shows; case and outer spaces do not matter.
+        handle: the handle that a stub shows. Case and outer spaces do not matter.
         timeout_s: seconds after which a store counts as away.
 
     Returns:
@@ -59,7 +59,7 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float = DEFAU
 
 
 async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Any:
-    """Returns the full result that a state value stands for; a value that is not an entry comes back as it is.
+    """Returns the full result that a state value is an entry for. A value that is not an entry comes back as it is.
 
     Args:
         value: a value of the session's state, as found under `rows:<tool>:<handle>` or a key of the user's own.

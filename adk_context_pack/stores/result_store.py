@@ -19,7 +19,7 @@ class StoreScope:
     Attributes:
         app_name: the app.
         user_id: the user.
-        session_id: the session; within an `AgentTool`, that of the calling agent.
+        session_id: the session. Within an `AgentTool` it is that of the calling agent.
         context: ADK's tool, callback or invocation context of the call.
     """
 
@@ -52,20 +52,20 @@ class ResultStore(Protocol):
     name: str
 
     async def put(self, scope: StoreScope, name: str, data: bytes) -> str | None:
-        """Keeps `data`, and returns a text that the session's state shall keep beside the name; None where none is."""
+        """Keeps `data`, and returns a text for the session's state to keep beside the name, or None."""
 
     async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:
-        """Returns the bytes under `name`; None where there are none. `kept` is what `put` returned."""
+        """Returns the bytes under `name`, or None where there are none. `kept` is what `put` returned."""
 
     async def delete(self, scope: StoreScope, name: str, kept: str | None) -> None:
-        """Removes the bytes under `name`; a name that is unknown is not an error."""
+        """Removes the bytes under `name`. An unknown name is not an error."""
 
 
 _KNOWN: dict[str, ResultStore] = {}
 
 
 def register(store: ResultStore) -> None:
-    """Makes a store known in this process, so that tools open by name what it keeps; the newest of a name counts."""
+    """Makes a store known in this process, so that tools open by name what it keeps. The newest of a name counts."""
     _KNOWN[store.name] = store
 
 
@@ -145,7 +145,7 @@ class StoreAccess:
             return task.result()
         except StoreError:
             raise
-        # A cancellation within the service is its failure; that of the run is raised above.
+        # A cancellation within the service is its failure. The run's own is raised above.
         except (Exception, asyncio.CancelledError) as error:
             # Only the type: a service's message may quote what it was given.
             raise StoreError(f"the {self._store.name} service failed ({type(error).__name__})") from error

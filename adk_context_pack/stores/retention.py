@@ -17,14 +17,14 @@ def expired_entries(
     max_bytes: int | None,
     max_results: int | None,
 ) -> dict[str, Any]:
-    """Returns the mark that goes in the place of each result that expires, by its state key; oldest first.
+    """Returns the mark that goes in the place of each result that expires, by its state key, oldest first.
 
     Args:
         state: the session's state with the newest result in it.
         newest: the state key of the newest result, which never expires.
         replaced_key: the state key of the caller's own that the newest result has taken over.
-        max_bytes: what all results together may take in state; None sets no limit.
-        max_results: how many results there may be; None sets no limit.
+        max_bytes: what all results together may take in state. None sets no limit.
+        max_results: how many results there may be. None sets no limit.
     """
     keys = [result.key for result in stored_results(state) if result.key != newest]
     gone = [

@@ -28,7 +28,7 @@ class StateStore:
         return f"{len(data)}:{await off_loop(len(data), compress, data)}"
 
     async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:  # noqa: ARG002 - protocol
-        """Returns the bytes in `kept`; None without it.
+        """Returns the bytes in `kept`, or None without it.
 
         Raises:
             StoreError: the text is damaged.

@@ -23,7 +23,7 @@ async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.k
     The caller can be cancelled at once. Work that has begun then ends by itself, and its result is dropped.
 
     Args:
-        size: bytes, or characters, that the work goes over; a rough figure is enough.
+        size: bytes, or characters, that the work goes over. A rough figure is enough.
         work: a function that touches nothing of the event loop.
         args: its arguments.
         kwargs: its arguments by name.

@@ -10,7 +10,15 @@ from google.adk.agents import LlmAgent
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.genai import types
 
-from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, PayloadStore, cap_rows, offload_payload
+from adk_context_pack import (
+    CapRows,
+    ContextPackPlugin,
+    OffloadPayload,
+    PayloadStore,
+    cap_rows,
+    offload_payload,
+    query_rows,
+)
 from tests.faults.outcome import ending
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
@@ -138,3 +146,36 @@ async def test_a_service_that_fails_later_is_told_to_the_model(how):
     told = results_in(found.requests[-1], "query_rows")[0].response["error"]
     assert "artifact" in told
     assert "secret" not in told
+
+
+class Full(InMemoryArtifactService):
+    """A service on a disk that is full after a few files."""
+
+    room: int = 1
+
+    async def save_artifact(self, **names):
+        if len(self.artifacts) >= self.room:
+            raise OSError(28, "No space left on device for the secret payload")
+        return await super().save_artifact(**names)
+
+
+async def test_a_full_disk_costs_only_what_does_not_fit(caplog):
+    """What was kept before the disk was full is read back, and later results reach the model whole."""
+    artifacts = Full()
+
+    def answer(request):
+        found = results_in(request)
+        if len(found) < 2:
+            return call("list_rows")
+        if len(found) == 2:
+            return call("query_rows", handle=found[0].response["_handle"], sql="SELECT COUNT(*) FROM rows")
+        return "done"
+
+    reader = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[list_rows, query_rows])
+    found = await ending(reader, artifacts=artifacts, plugins=[ContextPackPlugin(**PLUGIN)])
+    assert found.error == ""
+    kept, whole, queried = (each.response for each in results_in(found.requests[-1]))
+    assert len(kept["rows"]) == 5
+    assert whole == {"rows": ROWS}
+    assert queried["rows"] == [[300]]
+    assert "secret" not in caplog.text
