@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -105,6 +105,7 @@ class PayloadStore:
         kind: Kind = "rows",
         key: str | None = None,
         delta: MutableMapping[str, Any] | None = None,
+        note: Callable[[str], None] | None = None,
     ) -> str:
         """Keeps `value` and returns the handle that opens it again.
 
@@ -118,6 +119,7 @@ class PayloadStore:
                 the key expires.
             delta: the state delta to write to, where `context` has no state of its own to write to (an
                 `InvocationContext` in a plugin's `on_event_callback`: the event's own `actions.state_delta`).
+            note: called with one short sentence for the report, where older results expire.
 
         Raises:
             StoreError: the value has no JSON form, is too large for the session, or the store failed.
@@ -146,7 +148,10 @@ class PayloadStore:
         former = [state[each] for each in gone]
         _write(context, {**gone, **entries}, delta)
         if gone:
-            logger.info("%d older results of a session expired to keep it within its limits", len(gone))
+            said = f"older results of the session that expired: {len(gone)}"
+            logger.info("%s", said)
+            if note is not None:
+                note(said)
         await self._forget(context, [*replaced, *former])
         return handle
 

@@ -43,7 +43,7 @@ async def test_a_session_stays_under_its_bytes(caplog):
     # Marks of expired results take some 50 bytes each.
     assert max(sizes) < limit + 12 * 60
     assert live >= 4
-    assert "older results of a session expired" in caplog.text
+    assert "older results of the session that expired" in caplog.text
 
 
 async def test_what_is_larger_than_a_session_stays_whole():
@@ -71,6 +71,25 @@ async def test_what_is_larger_than_a_session_stays_whole():
     run = await run_agent(LlmAgent(name="a", model=model, tools=[tool]), "go")
     assert results_in(run.requests[-1])[0].response == rows
     assert "a session keeps 1000" in reports[0].error
+
+
+async def test_the_report_says_what_expired():
+    """The report of the result that pushed older ones out of the session says how many."""
+
+    def list_rows(number: int) -> dict:
+        """Lists rows."""
+        return {"rows": [{"text": noise(200)} for _ in range(40)], "number": number}
+
+    def answer(request):
+        found = len(results_in(request))
+        return call("list_rows", number=found) if found < 4 else "done"
+
+    reports: list = []
+    store = PayloadStore(place="state", max_session_bytes=20_000)
+    tool = cap_rows(list_rows, max_rows=5, store=store, on_report=reports.append)
+    await run_agent(LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[tool]), "go")
+    assert [report.notes for report in reports][:2] == [(), ()]
+    assert reports[-1].notes == ("older results of the session that expired: 1",)
 
 
 async def test_the_default_keeps_a_session_small():
