@@ -6,6 +6,7 @@
 `ScriptedModel` runs an agent without a network. The kit needs neither pytest nor Hypothesis.
 """
 
+from adk_context_pack.testing.answerability import Answerability, LostValue, answerability
 from adk_context_pack.testing.check_pass import check_pass
 from adk_context_pack.testing.check_store import check_store
 from adk_context_pack.testing.conversation import Conversation
@@ -22,9 +23,12 @@ from adk_context_pack.testing.scripted_model import (
 
 __all__ = [
     "LAWS",
+    "Answerability",
     "Conversation",
+    "LostValue",
     "RecordedRequest",
     "ScriptedModel",
+    "answerability",
     "call",
     "check_pass",
     "check_store",

@@ -1,0 +1,91 @@
+"""answerability: whether the next recorded calls could still be made from smaller requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from adk_context_pack import ClearToolResults, FitTokenBudget
+from adk_context_pack.testing import Answerability, Conversation, answerability
+from adk_context_pack.testing.request_values import leaves, request_text
+from tests.benchmarks.bench_answerability import line_of, tau_bench
+from tests.support.events import agent_called, agent_said, tool_returned, user_said
+
+FACTS = {"user": {"id": "mia_3668", "card": "credit_4421", "age": 7, "points": 4210}}
+EVENTS = (
+    user_said("I am Mia, book me a flight to Oslo."),
+    agent_called("a", "get_user", "c1", name="Mia"),
+    tool_returned("a", "get_user", FACTS | {"pad": "words " * 900}, "c1"),
+    agent_said("a", "Which card?"),
+    user_said("The one you have."),
+    agent_called("a", "book", "c2", user="mia_3668", card="credit_4421", to="Oslo", seats=1, made_up="new value"),
+    tool_returned("a", "book", {"ok": True}, "c2"),
+)
+SESSION = Conversation(agent="a", events=EVENTS, keep_ids=True)
+
+
+def measured(strategy) -> Answerability:
+    (result,) = answerability([SESSION], {"it": strategy})
+    return result
+
+
+def test_the_whole_request_shows_whatever_it_shows():
+    """Values that the model made up, and those too short to be told from others, do not count."""
+    result = measured([])
+    assert (result.calls, result.values, result.visible, result.reachable) == (2, 4, 4, 4)
+    assert result.characters == result.characters_whole
+    assert result.lost == []
+
+
+def test_what_is_gone_is_lost_and_named():
+    """A function that drops the history without a word loses what the next call needs."""
+
+    def newest(request, _):
+        return request.model_copy(update={"contents": request.contents[-1:]})
+
+    result = measured(newest)
+    assert [(lost.tool, lost.value) for lost in result.lost] == [
+        ("book", "mia_3668"),
+        ("book", "credit_4421"),
+        ("book", "Oslo"),
+    ]
+    assert result.reachable == result.visible == 1
+    assert {lost.event for lost in result.lost} == {EVENTS[5].id}
+    assert result.characters < result.characters_whole
+
+
+@pytest.mark.parametrize(
+    "entry", [ClearToolResults(keep_results=0, min_tokens=1), FitTokenBudget(max_tokens=500, cut_to=0.01)]
+)
+def test_what_a_pass_leaves_out_is_reached_by_the_read_backs_that_it_names(entry):
+    """The pass says that it leaves history, so the tool is offered, and searches find what is gone."""
+    result = measured([entry])
+    assert result.visible < result.values == result.reachable
+    assert result.lost == []
+
+
+def test_a_tool_that_nobody_offers_reaches_nothing():
+    """A marker alone is no way back."""
+    fit = FitTokenBudget(max_tokens=500, cut_to=0.01)
+    result = measured(fit.apply)
+    assert result.reachable == result.visible < result.values
+
+
+def test_what_counts_as_a_value():
+    """Texts of three and more characters and numbers of three and more digits, however deep."""
+    value = {"a": ["no", "yes", {"b": 12, "c": 123, "d": 1.25, "e": True, "f": None}]}
+    assert list(leaves(value)) == ["yes", "123", "1.25"]
+
+
+def test_every_part_of_a_request_counts():
+    """Instruction, words, arguments and results are what a request says."""
+    text = request_text(SESSION.request())
+    for said in ("You are helpful.", "The one you have.", "get_user", "Mia", "credit_4421", "4210"):
+        assert said in text
+
+
+def test_on_real_conversations_the_whole_is_whole():
+    """On tau-bench everything is visible where everything is sent, and a table shows it."""
+    (result,) = answerability(list(tau_bench(3)), {"everything": []})
+    assert result.values > 20
+    assert result.visible_share == result.reachable_share == result.characters_share == 1.0
+    assert "100.0%" in line_of(result)
