@@ -42,20 +42,23 @@ def without(
     return left
 
 
-def marker_text(groups: Sequence[Group], dropped: Collection[int], pairing: Pairing, *, findable: bool) -> str:
-    """Returns one sentence that says what was left out, and how to find it.
+def marker_text(
+    groups: Sequence[Group], dropped: Collection[int], pairing: Pairing, *, findable: bool, ledger: str = ""
+) -> str:
+    """Returns a few words that say what was left out, how to find it, and which identifiers were in it.
 
     It depends only on what was left out, so that it stays the same until the next cut.
     """
     stays = {index for number, one in enumerate(groups) if number not in dropped for index in range(one[0], one[1])}
     turns = sum([groups[number].kind == "user" for number in dropped])
-    names = Counter([call.name for (content, _), call in pairing.calls.items() if content not in stays])
+    called = Counter([call.name for (content, _), call in pairing.calls.items() if content not in stays])
     calls: Counter[str] = Counter()
-    for name, count in names.items():
+    for name, count in called.items():
         calls[_short(name)] += count
     what = ", ".join(_parts(turns, calls)) or f"{groups[-1].stop - len(stays)} messages"
     found = " Use search_history to find what was said, called or returned there." if findable else ""
-    return f"[Earlier conversation left out to save space: {what}.{found}]"
+    names = f" Named there: {ledger}." if ledger else ""
+    return f"[Earlier conversation left out to save space: {what}.{found}{names}]"
 
 
 def _parts(turns: int, calls: Counter[str]) -> Iterator[str]:

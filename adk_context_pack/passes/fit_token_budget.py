@@ -12,19 +12,21 @@ from google.genai import types
 from adk_context_pack.conversation.budget_cut import BudgetCut, CutWalk
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, has_figures
 from adk_context_pack.conversation.contents import same_texts
-from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents
+from adk_context_pack.conversation.ledger import ledger_text
 from adk_context_pack.conversation.left_out import MAX_TOKENS, marker_text, without
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import Pairing, waiting_calls
 from adk_context_pack.conversation.pinned import pinned_results
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
-from adk_context_pack.errors import SettingError, names, positive
+from adk_context_pack.errors import SettingError, at_least, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, logger
 
 # The provider's figures correct estimates later than `leaves_history` is asked, and rarely by more than this. Being
 # early costs one declaration. Being late would cost the cached prefix a second time.
 _EARLY = 0.5
+_LEDGER_PART = 5
 _CROWDED = 0.5
 """The share of the budget above which the report mentions what active instructions take."""
 _LITTLE = 2 * MAX_TOKENS
@@ -51,6 +53,8 @@ class FitTokenBudget(ContextPass):
             with results are left out, then what the agent said in them. The user's messages stay.
         keep_tools: tools whose calls and results stay whatever their age, for plans and other instructions. The skills
             that ADK counts as active stay without being named.
+        max_ledger_tokens: the most tokens for the identifiers of what was left out (ids, codes, e-mail addresses,
+            paths, dates, amounts), each with its tool, and no more than a fifth of the budget. 0 lists none.
         cut_to: the share of the room in the budget that a cut leaves filled, above 0 and below 1. Less means fewer
             cuts, and so fewer cache misses, but less history right after one.
         counter: a tokenizer, from text to tokens. Without one, tokens are estimated and calibrated.
@@ -66,6 +70,7 @@ class FitTokenBudget(ContextPass):
     keep_turns: int = 1
     cut_to: float = 0.5
     keep_tools: Collection[str] = field(default=())
+    max_ledger_tokens: int = 400
     counter: Counter | None = None
 
     def __post_init__(self) -> None:
@@ -73,6 +78,7 @@ class FitTokenBudget(ContextPass):
         super().__post_init__()
         positive(self, "max_tokens", self.max_tokens)
         positive(self, "keep_turns", self.keep_turns)
+        at_least(self, "max_ledger_tokens", self.max_ledger_tokens, 0)
         if isinstance(self.cut_to, bool) or not isinstance(self.cut_to, (int, float)) or not 0 < self.cut_to < 1:
             raise SettingError.of(self, "cut_to", self.cut_to, "a number above 0 and below 1")
         object.__setattr__(self, "keep_tools", names(self, "keep_tools", self.keep_tools))
@@ -93,9 +99,9 @@ class FitTokenBudget(ContextPass):
         cut = self._cut(request, call, meter, outline, known.peek(("cut", self)))
         walk = cut.find()
         known.keep(("cut", self), cut.walk)
-        result = self._without(request, groups, walk, pairing)
+        result = self._without(request, groups, walk, pairing, known)
         gone = sum(sizes) - sum(meter.sizes(result))
-        if gone < _LITTLE and characters(result) > characters(contents):
+        if gone < _LITTLE + 2 * self._ledger_tokens and characters(result) > characters(contents):
             gone = 0
         if gone > 0:
             call.note(f"left out {len(walk.dropped)} groups, {gone} tokens")
@@ -137,7 +143,7 @@ class FitTokenBudget(ContextPass):
             budget=self.max_tokens,
             target=self.cut_to,
             keep_turns=self.keep_turns,
-            marker=MAX_TOKENS,
+            marker=MAX_TOKENS + self._ledger_tokens,
             calibration=Calibration.of(call, request, outline.calls, standing, meter)
             if self._is_calibrated(call)
             else Calibration({}),
@@ -159,17 +165,24 @@ class FitTokenBudget(ContextPass):
             logger.warning("in the request of agent %s, %s", call.agent_name, text)
         return pinned
 
+    @property
+    def _ledger_tokens(self) -> int:
+        # A small budget has better uses than the names of what is gone.
+        return min(self.max_ledger_tokens, self.max_tokens // _LEDGER_PART)
+
     def _is_calibrated(self, call: ModelCall) -> bool:
         # The figures of a counter that the app provides are taken as they are.
         return self.counter is None and has_figures(call)
 
     def _without(
-        self, request: LlmRequest, groups: Sequence[Group], walk: CutWalk, pairing: Pairing
+        self, request: LlmRequest, groups: Sequence[Group], walk: CutWalk, pairing: Pairing, known: KnownContents
     ) -> list[types.Content]:
         if not walk.dropped:
             return request.contents
         findable = "search_history" in (request.tools_dict or {})
-        marker = marker_text(groups, walk.dropped, pairing, findable=findable)
+        left = {i for number in walk.dropped for i in range(groups[number].start, groups[number].stop)}
+        ledger = ledger_text(request.contents, left, max_tokens=self._ledger_tokens, cache=known.texts("ledger"))
+        marker = marker_text(groups, walk.dropped, pairing, findable=findable, ledger=ledger)
         return without(request.contents, groups, walk.dropped, marker)
 
     def _warn(self, call: ModelCall, walk: CutWalk) -> None:

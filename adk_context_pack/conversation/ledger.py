@@ -1,0 +1,111 @@
+"""Lists the identifiers of what left a request, so that an agent knows what to look for, and often need not look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from google.genai import types
+
+from adk_context_pack.conversation.token_estimate import estimate_tokens
+
+_MAX_OF_CONTENT = 200
+_MAX_CHARACTERS = 20_000
+_MAX_LENGTH = 60
+# In this order: e-mail addresses, paths and files, dates and times, words that hold a digit, codes, amounts.
+_NAMES = re.compile(
+    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?:/[\w.-]+){2,}|\b[\w-]+\.[a-zA-Z]{2,4}\b"
+    r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?"
+    r"|\b(?=[A-Za-z_-]*\d)(?=\d*[A-Za-z_-])\w[\w-]{2,}\b"
+    r"|\b[A-Z]{3,5}\b"
+    r"|[$€£]\s?\d[\d.,]*\d|\b\d[\d.,]*\d{2}\b"
+)
+_WHOLE = re.compile(r"\S{3,}")
+
+
+class _Name(NamedTuple):
+    text: str
+    source: str
+    asked: bool
+
+
+def ledger_text(
+    contents: Sequence[types.Content],
+    left: Collection[int],
+    *,
+    max_tokens: int,
+    cache: MutableMapping[int, Sequence[Any]],
+) -> str:
+    """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
+
+    What an agent or a user asked with comes first, then what was mentioned most often, then the newest.
+
+    Args:
+        contents: the contents.
+        left: the indexes of those that left the request. Nothing else has a part in the text.
+        max_tokens: the most tokens of the text, as estimated; 0 for none.
+        cache: what earlier calls found in each content.
+    """
+    if max_tokens <= 0:
+        return ""
+    found: dict[str, tuple[bool, int, int, str]] = {}
+    for index in sorted(left):
+        if index not in cache:
+            cache[index] = tuple(islice(_names_in(contents[index]), _MAX_OF_CONTENT))
+        for name in cache[index]:
+            asked, count, _, source = found.get(name.text, (False, 0, 0, ""))
+            found[name.text] = (asked or name.asked, count + 1, index, source or name.source)
+    ranked = sorted(found, key=lambda text: (not found[text][0], -found[text][1], -found[text][2], text))
+    return _within(((text, found[text][3]) for text in ranked), max_tokens)
+
+
+def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
+    by_source: dict[str, list[str]] = {}
+    spent = 0
+    for text, source in names:
+        # Counted one by one, since a sum of estimates is never below the estimate of the whole.
+        cost = estimate_tokens(f", {text}") + (0 if source in by_source else estimate_tokens(f"; {source}: "))
+        if spent + cost > max_tokens:
+            break
+        spent += cost
+        by_source.setdefault(source, []).append(text)
+    return "; ".join(f"{source}: {', '.join(texts)}" for source, texts in by_source.items())
+
+
+def _names_in(content: types.Content) -> Iterator[_Name]:
+    for part in content.parts or ():
+        if (call := part.function_call) is not None:
+            yield from (_Name(text, _source(call.name), True) for text in _leaves(call.args))
+        elif (result := part.function_response) is not None:
+            yield from (_Name(text, _source(result.name), False) for text in _leaves(result.response))
+        elif part.text and not part.thought:
+            user = content.role == "user"
+            yield from (_Name(text, "said", user) for text in _in_text(part.text))
+
+
+def _source(name: str | None) -> str:
+    return re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH]
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, str):
+        # A short value without blanks names something, whatever it looks like.
+        whole = len(value) <= _MAX_LENGTH and _WHOLE.fullmatch(value)
+        yield from (value,) if whole else _in_text(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= 100:  # noqa: PLR2004
+        yield str(value)
+
+
+def _in_text(text: str) -> Iterator[str]:
+    for match in _NAMES.finditer(text, 0, _MAX_CHARACTERS):
+        if len(match[0]) <= _MAX_LENGTH:
+            yield match[0]

@@ -1,0 +1,86 @@
+"""The ledger: identifiers of what left a request, bounded, and a function of what left alone."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from google.genai import types
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack import FitTokenBudget, SettingError
+from adk_context_pack.conversation.ledger import ledger_text
+from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.testing import answerability
+from tests.benchmarks.bench_answerability import tau_bench
+from tests.support.events import agent_called, agent_said, tool_returned, user_said
+from tests.support.requests import call_for, everything, request_for
+
+EVENTS = [
+    user_said("Pay $1,250.00 for order A-4711 from /srv/bills/may.pdf, I am ada@example.org."),
+    agent_called("a", "get_user", "c1", user="ada_li_3668"),
+    tool_returned("a", "get_user", {"born": "1990-04-05", "card": "card_99", "zip": 78701, "note": "a b c"}, "c1"),
+    agent_said("a", "You are Ada."),
+]
+CONTENTS = [event.content for event in EVENTS]
+
+
+def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS) -> str:
+    return ledger_text(contents, set(left), max_tokens=max_tokens, cache={})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["$1,250.00", "A-4711", "/srv/bills/may.pdf", "ada@example.org", "ada_li_3668", "1990-04-05", "card_99", "78701"],
+)
+def test_it_names_whatever_identifies_something(name):
+    """Ids, codes, addresses, paths, dates and amounts, from words, arguments and results."""
+    assert name in ledger()
+
+
+def test_each_name_stands_with_its_tool_and_what_was_asked_with_comes_first():
+    """The tool says what a name is for; where there is little room, arguments and the user's words stay."""
+    assert "get_user: ada_li_3668" in ledger()
+    small = ledger(max_tokens=30)
+    assert "card_99" not in small
+    assert small
+
+
+def test_plain_words_are_no_names():
+    """Prose has no place in it."""
+    assert "a b c" not in ledger()
+    assert "order" not in ledger()
+    assert ledger(left=(3,)) == ledger(max_tokens=0) == ""
+
+
+@given(st.sets(st.integers(0, 3)), st.integers(0, 60), st.text(max_size=30))
+def test_it_is_bounded_and_depends_on_what_left_alone(left, max_tokens, other):
+    """Whatever stays or is added behind, the text is the same; its estimate keeps the limit."""
+    text = ledger(left, max_tokens)
+    assert estimate_tokens(text) <= max_tokens
+    changed = [one if index in left else types.Content(parts=[]) for index, one in enumerate(CONTENTS)]
+    changed.append(types.Content(role="user", parts=[types.Part(text=f"X-1 {other}")]))
+    assert ledger(left, max_tokens, changed) == text
+
+
+def test_the_marker_names_what_left_and_zero_turns_it_off():
+    """A value that left with the oldest turn stands in the marker, unless nobody wants it there."""
+    events = [*EVENTS, *itertools.chain(*[(user_said("More."), agent_said("a", "words " * 400)) for _ in range(12)])]
+    request, model_call = request_for("a", [*events, user_said("Go on.")]), call_for("a", events)
+    with_names = everything(FitTokenBudget(max_tokens=3000).apply(request, model_call))
+    without = everything(FitTokenBudget(max_tokens=3000, max_ledger_tokens=0).apply(request, model_call))
+    assert "Named there: " in with_names
+    assert "ada_li_3668" in with_names
+    assert "ada_li_3668" not in without
+    with pytest.raises(SettingError, match="max_ledger_tokens"):
+        FitTokenBudget(max_tokens=3000, max_ledger_tokens=-1)
+
+
+def test_on_real_conversations_the_next_call_finds_what_it_needs():
+    """On tau-bench the ledger brings back most of what a tight budget would hide from the next call."""
+    sessions = list(itertools.islice(tau_bench(), 12))
+    entries = {str(size): [FitTokenBudget(max_tokens=2000, max_ledger_tokens=size)] for size in (400, 0)}
+    with_names, without = answerability(sessions, entries)
+    assert with_names.visible_share >= 0.96 > without.visible_share
+    assert with_names.reachable_share >= 0.995
