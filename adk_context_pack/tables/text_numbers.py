@@ -16,11 +16,10 @@ _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
 _SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match
 _HAS_POINT = re.compile(r"\.").search
 _ENDS_IN_ZERO = re.compile(r"\.[0-9]+0\n").search
-_SAMPLE = 256
+_COULD_BE_THOUSANDS = re.compile(r"[^0-9.]*[1-9][0-9]{0,2}\.[0-9]{3}[^0-9.eE]*").fullmatch
 _HUNDREDTHS = 2
 # Versions have small parts: 3.9, 3.10, 12.04.
 _MAX_VERSION = 1000
-_THOUSANDTHS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +137,9 @@ def _in_one_style(written: list[Written], counts: Counter[str]) -> tuple[list[Wr
 def _note_on_thousandths(texts: Iterable[str]) -> str:
     """Says how texts such as `1.250` were read, which other people write for 1,250."""
     marked = [text for text in texts if "." in text]
-    if not marked or any(len(text) - text.index(".") - 1 != _THOUSANDTHS for text in marked):
-        return ""
-    example = marked[0]
-    return f"a point marks the decimals: {example.strip()}" if example.strip()[0] not in "0-" else ""
+    return (
+        f"a point marks the decimals: {marked[0].strip()}" if marked and all(map(_COULD_BE_THOUSANDS, marked)) else ""
+    )
 
 
 def _in_one_unit(written: list[Written], counts: Counter[str]) -> tuple[list[Written], str, tuple[str, ...]]:

@@ -132,3 +132,19 @@ def test_both_marks_in_one_column():
     """Where both decimal marks are proven, the cells of the rarer one and those that could be either are left out."""
     said = table_facts([{"x": cell} for cell in ["1.5", "2.5", "7,5", "1,250", "3"]]).as_dict()["columns"]["x"]
     assert (said["sum"], said["not_numbers"], said["such_as"]) == (7.0, 2, "7,5")
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        (["1.250", "2.000"], "a point marks the decimals: 1.250"),
+        (["$1.234"], "a point marks the decimals: $1.234"),
+        (["12,5", "7"], "a comma marks the decimals"),
+        (["0.125", "1.250"], None),
+        (["2.5e6", "1e5"], None),
+        (["1.25", "2.50"], None),
+    ],
+)
+def test_what_others_would_read_otherwise_is_told(cells, note):
+    """Where a reader could take the marks otherwise, the facts say how they were read."""
+    assert table_facts([{"x": cell} for cell in cells]).as_dict()["columns"]["x"].get("note") == note
