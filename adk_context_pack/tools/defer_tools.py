@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.readonly_context import ReadonlyContext
@@ -16,16 +17,23 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import SettingError, names, one_of, positive
-from adk_context_pack.tools.deferred_calls import FIND_TOOLS, as_model_wrote, as_real_calls, asked
-from adk_context_pack.tools.find_and_use import FindTools, UseTool
+from adk_context_pack.tools.deferred_calls import FIND_TOOLS, as_model_wrote, as_real_calls
 from adk_context_pack.tools.hidden_tool import hidden_tool
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
+from adk_context_pack.tools.tool_view import ToolView
 
 logger = logging.getLogger("adk_context_pack")
 
+_MAX_VIEWS = 1_000
+
 Listing = Literal["sentences", "names", "none"]
+
+
+class _Known(NamedTuple):
+    tool: BaseTool
+    declared: DeclaredTool | None
+    shown: BaseTool
 
 
 class DeferredTools(BaseToolset):
@@ -50,36 +58,53 @@ class DeferredTools(BaseToolset):
         self._max_found = positive("defer_tools", "max_found", max_found)
         self._max_found_tokens = positive("defer_tools", "max_found_tokens", max_found_tokens)
         self._batch = None if batch is None else positive("defer_tools", "batch", batch)
-        self._hidden: dict[int, tuple[BaseTool, BaseTool]] = {}
-        self._fenced: dict[str, str] = {}
-        self.index = ToolIndex(())
-        self._find, self._use = FindTools(self), UseTool(self)
+        self._known: dict[int, _Known] = {}
+        self._descriptions: dict[str, str] = {}
+        self._names_seen: set[str] = set()
+        # The list of tools may be another for each user, and one toolset serves all of them.
+        self._views: OrderedDict[tuple[str, str], ToolView] = OrderedDict()
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns `find_tools`, `use_tool`, and all tools, of which the deferred ones declare nothing."""
         found: list[BaseTool] = []
         for given in self._given:
             found += await _tools_in(given, readonly_context)
-        declared = {id(tool): DeclaredTool.of(tool) for tool in found if tool.name not in self._always}
-        self._take([one for one in declared.values() if one is not None])
-        known, tools = self._hidden, list[BaseTool]()
-        self._hidden = {}
-        for tool in found:
-            if declared.get(id(tool)) is None:
-                tools.append(tool)
-                continue
-            pair = known.get(id(tool)) or (tool, hidden_tool(tool, self))
-            self._hidden[id(tool)] = pair
-            tools.append(pair[1])
-        return [self._find, self._use, *tools]
+        entries = [self._known.get(id(tool)) or self._entry(tool) for tool in found]
+        # Tools that are no longer listed are forgotten, since their ids may be given to others.
+        self._known = {id(entry.tool): entry for entry in entries}
+        view = self._view(readonly_context, [entry.declared for entry in entries if entry.declared is not None])
+        return [view.find, view.use, *(entry.shown for entry in entries)]
 
-    def _take(self, declared: list[DeclaredTool]) -> None:
-        if declared != list(self.index.tools.values()):
-            if self.index.tools:
-                logger.info("the deferred tools have changed: %d before, %d now", len(self.index.tools), len(declared))
-            self.index = ToolIndex(declared)
-            listed = {"none": 0, "names": self._max_listing_tokens, "sentences": self._max_listing_tokens}
-            self._find.describe(self.index.listing(listed[self._listing], sentences=self._listing == "sentences"))
+    def _entry(self, tool: BaseTool) -> _Known:
+        declared = None if tool.name in self._always else DeclaredTool.of(tool)
+        return _Known(tool, declared, tool if declared is None else hidden_tool(tool, self))
+
+    def _view(self, context: ReadonlyContext | None, declared: list[DeclaredTool]) -> ToolView:
+        key = (context.invocation_id, context.agent_name) if context is not None else ("", "")
+        present = self._views.pop(key, None) or next(reversed(self._views.values()), None)
+        if present is None or list(present.index.tools.values()) != declared:
+            if present is not None:
+                logger.info(
+                    "other deferred tools than before: %d then, %d now", len(present.index.tools), len(declared)
+                )
+            index = ToolIndex(declared)
+            room = 0 if self._listing == "none" else self._max_listing_tokens
+            present = ToolView(
+                index,
+                index.listing(room, sentences=self._listing == "sentences"),
+                descriptions=self._descriptions,
+                max_found=self._max_found,
+                max_found_tokens=self._max_found_tokens,
+            )
+            self._names_seen |= index.tools.keys()
+        self._views[key] = present
+        while len(self._views) > _MAX_VIEWS:
+            self._views.popitem(last=False)
+        return present
+
+    def _index_of(self, context: ReadonlyContext) -> ToolIndex:
+        view = self._views.get((context.invocation_id, context.agent_name))
+        return view.index if view is not None else ToolIndex(())
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Does what the inner toolsets do, and sees to it that the agent's calls become calls of the real tools."""
@@ -93,11 +118,11 @@ class DeferredTools(BaseToolset):
             agent.after_model_callback = _with(self.after_model, agent.after_model_callback, first=True)
             agent.before_model_callback = _with(self.before_model, agent.before_model_callback, first=False)
 
-    def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:  # noqa: ARG002 - ADK's
+    def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """ADK's `after_model_callback`: `use_tool` becomes a call of the tool itself."""
         try:
             if llm_response.content is not None:
-                llm_response.content = as_real_calls(llm_response.content, self.index)
+                llm_response.content = as_real_calls(llm_response.content, self._index_of(callback_context))
         except Exception:
             logger.exception("a use_tool call stays as it is")
 
@@ -105,34 +130,13 @@ class DeferredTools(BaseToolset):
         """ADK's `before_model_callback`: the model reads its own calls as it wrote them."""
         try:
             if self._batch is None:
-                llm_request.contents = [as_model_wrote(content, self.index) for content in llm_request.contents]
+                llm_request.contents = [as_model_wrote(content, self._names_seen) for content in llm_request.contents]
         except Exception:
             logger.exception("a request shows the calls of deferred tools by their own names")
 
-    def found(self, query: str) -> dict[str, Any]:
-        """Returns the schemas of the tools that fit `query`, best first, within the budget; of the rest the names."""
-        shown: list[dict[str, Any]] = []
-        left, more = self._max_found_tokens, []
-        for tool in self.index.find(query, 2 * self._max_found):
-            entry = tool.shown() | {"description": self._fenced.get(tool.name, tool.description)}
-            price = estimate_payload(entry)
-            if len(shown) < self._max_found and (price <= left or not shown):
-                shown.append(entry)
-                left -= price
-            else:
-                more.append(tool.name)
-        if not shown:
-            return {"tools": [], "note": "No tool fits these words. Try other words for what is to be done."}
-        return {"tools": shown} | ({"more": more} if more else {})
-
-    def error_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Returns the answer to a `use_tool` call that could not become a call of the tool itself."""
-        wanted = asked(arguments, self.index)
-        return wanted.error or {"error": f"{wanted.name} could not be called. Call it again."}
-
     def note(self, declaration: types.FunctionDeclaration) -> None:
         """Keeps the description that a tool puts into a request, which ADK fences where it comes from a server."""
-        self._fenced[declaration.name or ""] = declaration.description or ""
+        self._descriptions[declaration.name or ""] = declaration.description or ""
 
     def is_declared(self, name: str, context: ToolContext) -> bool:
         """Returns whether a found tool is declared by now: with `batch`, in full batches of those found."""
@@ -144,7 +148,7 @@ class DeferredTools(BaseToolset):
                 result = part.function_response
                 if result is not None and result.name == FIND_TOOLS:
                     found.update((one["name"], None) for one in (result.response or {}).get("tools") or ())
-        known = [one for one in found if one in self.index.tools]
+        known = [one for one in found if one in self._names_seen]
         return name in known[: len(known) // self._batch * self._batch]
 
     def get_auth_config(self) -> Any:

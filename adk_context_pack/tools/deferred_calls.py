@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from google.genai import types
@@ -85,14 +85,14 @@ def as_real_calls(content: types.Content, index: ToolIndex) -> types.Content:
     return _mapped(content, real)
 
 
-def as_model_wrote(content: types.Content, index: ToolIndex) -> types.Content:
+def as_model_wrote(content: types.Content, deferred: Collection[str]) -> types.Content:
     """Returns `content` with each call of a deferred tool, and its result, under the name that the model knows."""
 
     def shown(part: types.Part) -> types.Part:
-        if (call := part.function_call) is not None and call.name in index.tools:
+        if (call := part.function_call) is not None and call.name in deferred:
             args = {"name": call.name, "args": json_text(call.args or {})}
             return changed(part, "function_call", call.model_copy(update={"name": USE_TOOL, "args": args}))
-        if (result := part.function_response) is not None and result.name in index.tools:
+        if (result := part.function_response) is not None and result.name in deferred:
             return changed(part, "function_response", changed(result, "name", USE_TOOL))
         return part
 

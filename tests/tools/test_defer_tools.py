@@ -1,5 +1,6 @@
 """Tools on demand: two declarations that never change, and calls that are the real tool's in every respect."""
 
+import asyncio
 import json
 import logging
 import sys
@@ -221,9 +222,46 @@ async def test_a_toolset_with_a_prefix_that_changes_is_noticed(caplog):
     toolset.tools = [FunctionTool(book), FunctionTool(weather)]
     run = await run_agent(agent, "And?", session_service=first.session_service)
     assert [result.name for result in results_of(run)] == ["hotel_book", "hotel_weather"]
-    assert "1 before, 2 now" in caplog.text
+    assert "1 then, 2 now" in caplog.text
     await agent.tools[0].close()
     assert toolset.closed
+
+
+class PerUser(BaseToolset):
+    """A toolset that offers each user a tool of their own."""
+
+    async def get_tools(self, readonly_context=None):
+        def secret() -> str:
+            """Tells a secret."""
+            return "told"
+
+        secret.__name__ = f"secret_of_{readonly_context.state['who']}"
+        return [FunctionTool(secret)]
+
+
+async def test_users_with_other_tools_do_not_meet():
+    """Two runs at once over one toolset each find and use their own user's tool, and never the other's."""
+    gate = asyncio.Event()
+
+    async def wait(callback_context, llm_request):
+        # The first run's model call waits until the second run has listed its tools.
+        if callback_context.state["who"] == "anna":
+            await asyncio.wait_for(gate.wait(), 20)
+        else:
+            gate.set()
+
+    def answer(request):
+        who = str(request.contents[0].parts[0].text)
+        used = [part for content in request.contents for part in content.parts if part.function_response]
+        return "done" if len(used) == 2 else use(f"secret_of_{'anna' if used else who}")
+
+    agent = agent_with(ScriptedModel(answer=answer), PerUser(), before_model_callback=wait)
+    anna, bob = await asyncio.gather(
+        *(run_agent(agent, who, state={"who": who}, session_id=who) for who in ("anna", "bob"))
+    )
+    assert [result.name for result in results_of(anna)] == ["secret_of_anna", "secret_of_anna"]
+    assert [result.name for result in results_of(bob)] == ["secret_of_bob", "use_tool"]
+    assert "There is no tool" in results_of(bob)[1].response["error"]
 
 
 async def test_mcp_tools_are_deferred():
