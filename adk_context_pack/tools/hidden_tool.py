@@ -30,7 +30,6 @@ class _HiddenRequest:
     async def __call__(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         if self._owner.is_declared(self._tool.name, tool_context):
             await self._tool.process_llm_request(tool_context=tool_context, llm_request=llm_request)
-            llm_request.tools_dict[self._tool.name] = self._shown
             return
         scratch = LlmRequest()
         await self._tool.process_llm_request(tool_context=tool_context, llm_request=scratch)
