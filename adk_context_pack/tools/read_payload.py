@@ -15,7 +15,7 @@ from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import ContextPackError, QueryError, positive
 from adk_context_pack.sql.ask_worker import search_text
-from adk_context_pack.sql.worker_pool import shared_pool
+from adk_context_pack.sql.worker_pool import Job, shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.stores.byte_cache import ByteCache
 from adk_context_pack.stores.handles import find_result
@@ -89,13 +89,11 @@ class ReadPayload(FunctionTool):
     async def _places(
         self, context: ToolContext, text: str, pattern: str, start: int
     ) -> tuple[list[tuple[int, int]], str]:
-        session, most, seconds = context.session, self._max_matches + 1, self._max_seconds
-
         def job(process: WorkerProcess) -> tuple[list[tuple[int, int]], str]:
-            return search_text(process, text, pattern, start=start, most=most, max_seconds=seconds)
+            most = self._max_matches + 1
+            return search_text(process, text, pattern, start=start, most=most, max_seconds=self._max_seconds)
 
-        future = shared_pool().submit((session.app_name, session.user_id), job, patience=10 * seconds)
-        found: tuple[list[tuple[int, int]], str] = await asyncio.wrap_future(future)
+        found: tuple[list[tuple[int, int]], str] = await self._in_pool(context, job)
         return found
 
     async def _text(self, context: ToolContext, handle: str) -> str:
@@ -106,8 +104,13 @@ class ReadPayload(FunctionTool):
         if (known := _TEXTS.get(key)) is not None:
             return known
         value = await load_payload(context, result.handle)
-        text = value if isinstance(value, str) else json_text(value)
+        # Writing JSON of many megabytes takes seconds, in which the event loop would do nothing else.
+        text = value if isinstance(value, str) else await self._in_pool(context, lambda _: json_text(value))
         return _TEXTS.get_or_make(key, lambda: (text, _BYTES_A_CHARACTER * len(text)))
+
+    async def _in_pool(self, context: ToolContext, job: Job) -> Any:
+        owner = (context.session.app_name, context.session.user_id)
+        return await asyncio.wrap_future(shared_pool().submit(owner, job, patience=10 * self._max_seconds))
 
 
 def _integer(name: str, value: object) -> int:

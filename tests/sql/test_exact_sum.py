@@ -46,6 +46,27 @@ def test_windows_slide():
     assert found == [("10000000000000000000",), ("10000000000000000001",), (3,)]
 
 
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-(10**25), 10**25)), min_size=1, max_size=12),
+    st.integers(0, 3),
+    st.sampled_from(["sum", "avg", "total"]),
+)
+def test_moving_windows_agree_with_windows_made_by_hand(values, before, aggregate):
+    """In a window that moves, sum, mean and total are those of its rows alone, at each row."""
+    made = connection([None if value is None else str(value) for value in values])
+    over = f"OVER (ORDER BY rowid ROWS BETWEEN {before} PRECEDING AND CURRENT ROW)"
+    found = [row[0] for row in made.execute(f"SELECT {aggregate}(x) {over} FROM rows")]
+    for place, answer in enumerate(found):
+        window = [value for value in values[max(0, place - before) : place + 1] if value is not None]
+        total = sum(window) if window or aggregate == "total" else None
+        if total is None:
+            assert answer is None
+        elif aggregate == "avg":
+            assert answer == pytest.approx(float(Fraction(total, len(window))), rel=1e-15)
+        else:
+            assert Fraction(str(answer)) == total
+
+
 @pytest.mark.parametrize(("sql", "expected"), [("sum(x)", None), ("total(x)", 0.0), ("avg(x)", None)])
 def test_nothing_to_add(sql, expected):
     """Where every cell is NULL the aggregates say what SQLite's own say."""
