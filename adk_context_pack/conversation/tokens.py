@@ -128,11 +128,13 @@ class TokenMeter:
         if seen is None:
             count = _CONTENT_OVERHEAD
             for part in content.parts or ():
-                # Each of `part`'s calls written out: this runs for each content of a session.
+                # The common kinds of `part` are written out, since this runs for each content of a session.
                 if part.text is not None:
                     count += self.text(part.text)
                 elif (response := part.function_response) is not None:
                     count += self.text(response.name or "") + self.payload(response.response)
+                elif (call := part.function_call) is not None:
+                    count += self.text(call.name or "") + self.payload(call.args)
                 else:
                     count += self.part(part)
             self._seen[id(content)] = seen = (content, count)
@@ -178,8 +180,17 @@ class TokenMeter:
 
     def tools(self, request: LlmRequest) -> int:
         """Returns the tokens of the tool declarations, as they are now: ADK and the pack add to a tool object."""
-        declared = (request.config.tools if request.config else None) or ()
-        return sum(map(self._tool, declared))
+        total = 0
+        for tool in (request.config.tools if request.config else None) or ():
+            # Writing out a tool takes long, so it is recognised by its functions. Comparing those is fast as long as
+            # they are the same objects.
+            known = tool, *(getattr(tool, "function_declarations", None) or ())
+            seen = self._seen.get(id(tool))
+            if seen is None or seen[0] != known:
+                text = tool.model_dump_json(exclude_none=True) if isinstance(tool, types.Tool) else str(tool)
+                self._seen[id(tool)] = seen = known, self.text(text)
+            total += seen[1]
+        return total
 
     def _instruction(self, instruction: Any) -> int:
         if instruction is None:
@@ -191,19 +202,6 @@ class TokenMeter:
         if isinstance(instruction, list):
             return sum(map(self._instruction, instruction))
         return self.text(str(instruction))
-
-    def _tool(self, tool: Any) -> int:
-        if not isinstance(tool, types.Tool):
-            return self.text(str(tool))
-        functions = tool.function_declarations or ()
-        # Writing out a tool takes long, so it is recognised by its functions. Comparing those is fast as long as they
-        # are the same objects.
-        known = tool, *functions
-        seen = self._seen.get(id(tool))
-        if seen is None or seen[0] != known:
-            count = self.text(tool.model_dump_json(exclude_none=True))
-            self._seen[id(tool)] = seen = known, count
-        return seen[1]
 
 
 def _nothing() -> None:

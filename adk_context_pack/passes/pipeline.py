@@ -108,7 +108,7 @@ class ContextPipeline:
         """
         reporter = CallReporter(request, call, meter_of(call, self._counter))
         for entry in self.passes if passes is None else passes:
-            request = run_pass(entry, request, call, reporter)
+            request = reporter.ran(entry.name, *attempt(entry, request, call))
         return request, reporter.report(request, self._memory, keep_requests=self._keep_requests)
 
     def deliver(
@@ -166,8 +166,11 @@ async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, r
                 logger.exception("pass %s could not be prepared", entry.name)
 
 
-def run_pass(entry: ContextPass, request: LlmRequest, call: ModelCall, reporter: CallReporter) -> LlmRequest:
-    """Returns what one pass makes of `request`, or `request` itself where the pass fails, and reports on it."""
+def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, float, str | None]:
+    """Returns what one pass makes of `request`, the seconds that it took, and why it was skipped if it failed.
+
+    Where the pass fails, the request is `request` itself.
+    """
     call.notes.clear()
     error = None
     result = request
@@ -179,9 +182,7 @@ def run_pass(entry: ContextPass, request: LlmRequest, call: ModelCall, reporter:
             raise
         logger.exception("pass %s failed and was skipped", entry.name)
         error = _message(exception)
-    seconds = perf_counter() - start
-    reporter.ran(entry.name, result, seconds=seconds, error=error)
-    return result
+    return result, perf_counter() - start, error
 
 
 def _message(exception: Exception) -> str:

@@ -15,7 +15,7 @@ from adk_context_pack._adk.requests import contents_for, is_model_call, request_
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.pipeline import run_pass
+from adk_context_pack.passes.pipeline import attempt
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import CappedEvents, ToolCaps
 from adk_context_pack.reports.call_report import CallReport
@@ -101,9 +101,9 @@ class _SessionReplay:
         if self._capped.reach(index):
             request = request_of(event, self._capped.contents_for(index, event, built.contents))
             call.note("results capped where they are made")
-            reporter.ran(CAPS, request, seconds=0.0, error=None)
+            reporter.ran(CAPS, request)
         for entry in settings.passes:
-            request = run_pass(entry, request, call, reporter)
+            request = reporter.ran(entry.name, *attempt(entry, request, call))
         report = self._report(reporter, request, prefix, unchanged=request is built)
         report.heard(event.usage_metadata)
         return Replayed(report, prefix)

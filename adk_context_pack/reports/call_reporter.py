@@ -40,8 +40,8 @@ class CallReporter:
         """The key under which a `PrefixMemory` remembers the requests of this agent in this session."""
         return self._call.session_id, self._call.agent_name
 
-    def ran(self, name: str, request: LlmRequest, *, seconds: float, error: str | None) -> None:
-        """Records that the pass `name` ran and left `request`.
+    def ran(self, name: str, request: LlmRequest, seconds: float = 0.0, error: str | None = None) -> LlmRequest:
+        """Records that the pass `name` ran, and returns the request that it left.
 
         Args:
             name: the pass.
@@ -56,6 +56,7 @@ class CallReporter:
                 name=name, tokens_before=before, tokens_after=self.tokens_after, note=note, seconds=seconds, error=error
             )
         )
+        return request
 
     def report(
         self, request: LlmRequest, memory: PrefixMemory | None, *, keep_requests: bool = False, categories: bool = True

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,3 +92,23 @@ def test_refuses_a_counter_that_cannot_be_called():
     """A counter is a function."""
     with pytest.raises(SettingError, match=r"counter.*'o200k'"):
         valid_counter("Thing", "o200k")
+
+
+def test_a_tool_object_that_grows_is_counted_again():
+    """A declaration that is added to a tool object counts, although the same meter has counted the object before."""
+    request, meter = request_of([]), TokenMeter()
+    request.append_tools([FunctionTool(look_up)])
+    before = meter.tools(request)
+    request.append_tools([FunctionTool(look_down)])
+    assert len(request.config.tools) == 1
+    assert meter.tools(request) == TokenMeter().tools(request) > before
+
+
+def look_up(city: str) -> dict:
+    """Looks a city up."""
+    return {"city": city}
+
+
+def look_down(city: str, words: list[str]) -> dict:
+    """Looks a city down, in as many words as it takes."""
+    return {"city": city, "words": words}

@@ -1,0 +1,58 @@
+"""A budget holds for all that is sent, the tools that the plugin declares included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.apps.app import App
+from google.genai import types
+
+from adk_context_pack import CapRows, ContextPackPlugin
+from adk_context_pack.conversation.tokens import TokenMeter
+from tests.support.histories import o200k
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call
+
+TURNS = 14
+
+
+def list_orders(page: int) -> dict:
+    """Lists one page of orders."""
+    rows = [{"id": page * 1000 + n, "city": f"city {n % 7}", "amount": n * 1.37} for n in range(40)]
+    return {"status": "ok", "rows": rows, "notes": f"page {page} " * 100}
+
+
+def agent() -> LlmAgent:
+    def answer(request: Any) -> Any:
+        last = request.contents[-1].parts[-1]
+        return "That was the page. " * 20 if last.function_response else call("list_orders", page=len(request.contents))
+
+    return LlmAgent(name="worker", model=ScriptedModel(answer=answer), tools=[list_orders])
+
+
+def sizes(run: Any, counter: Any) -> list[int]:
+    """The tokens of each request as it was sent, counted by a meter that has seen nothing before."""
+    found = []
+    for sent in run.requests:
+        meter = TokenMeter(counter=counter)
+        tools = sum(meter.text(tool.model_dump_json(exclude_none=True)) for tool in sent.config.tools or ())
+        found.append(tools + meter.text(sent.system) + meter.contents(sent.contents))
+    return found
+
+
+@pytest.mark.parametrize("budget", [2_400, 4_000])
+async def test_a_budget_holds_with_the_declared_tools(budget: int) -> None:
+    """With an exact counter no request is over its budget, right after a cut either, and the report says its size."""
+    counter = o200k()
+    plugin = ContextPackPlugin(max_tokens=budget, counter=counter, rows=CapRows(max_rows=5))
+    run = await run_agent(
+        App(name="app", root_agent=agent(), plugins=[plugin]), *(f"Show page {number}." for number in range(TURNS))
+    )
+    sent = sizes(run, counter)
+    assert any("search_history" in request.tool_names for request in run.requests)
+    assert any("left out" in str(report.passes) for report in plugin.reports)
+    assert max(sent) <= budget
+    assert [report.tokens_after for report in plugin.reports] == sent
+    assert isinstance(run.requests[0].contents[0], types.Content)
