@@ -161,8 +161,8 @@ class CutWalk:
     @property
     def bytes(self) -> int:
         """The memory that it takes, in bytes."""
-        sets = 64 * (len(self.dropped) + len(self.spared))
-        return 2_000 + 150 * len(self.turns) + 80 * len(self.weights) + sets + self.calibration.bytes
+        sets = 50 * (len(self.dropped) + len(self.spared))
+        return 2_000 + 120 * len(self.turns) + 50 * len(self.weights) + sets + self.calibration.bytes
 
     def copy(self) -> CutWalk:
         """Returns one that holds the same and can go further."""

@@ -20,7 +20,7 @@ from adk_context_pack.conversation.session_events import reading_events
 _Key = str | tuple[str | None]
 """A call's id, or its name alone where it has none."""
 
-_ENTRY_BYTES = 330
+_ENTRY_BYTES = 180
 """Bytes of an entry with its places; tests/conversation/test_memory.py measures them."""
 
 
@@ -85,7 +85,7 @@ class Pairing:
     def bytes(self) -> int:
         """The memory that it takes, in bytes."""
         pairs = len(self.call_of) + len(self.calls) + len(self.results)
-        return getsizeof(self.reach) + pairs * _ENTRY_BYTES + (len(self.tooling) + len(self.answering)) * 120
+        return getsizeof(self.reach) + pairs * _ENTRY_BYTES + (len(self.tooling) + len(self.answering)) * 70
 
     @property
     def unanswered(self) -> set[Place]:

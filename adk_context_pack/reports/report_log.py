@@ -6,6 +6,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from threading import Lock
 from typing import Any, overload
 
 from google.adk.agents.callback_context import CallbackContext
@@ -98,7 +99,7 @@ _MAX_WAITING = 1024
 
 
 class ReportLog(Sequence[CallReport]):
-    """The newest reports, oldest first, in bounded memory.
+    """The newest reports, oldest first, in bounded memory. Threads may share it.
 
     Args:
         max_reports: the number of reports to keep. The oldest is dropped first.
@@ -110,17 +111,20 @@ class ReportLog(Sequence[CallReport]):
         self._recorded: deque[CallReport] = deque()
         self._max_requests = at_least(self, "max_requests", max_requests, 0)
         self._waiting: OrderedDict[tuple[object, ...], CallReport] = OrderedDict()
+        self._lock = Lock()
 
     def add(self, report: CallReport, context: CallbackContext | None = None) -> None:
         """Keeps a report, and waits for the provider's answer to the call behind `context`."""
-        self._reports.append(report)
-        if report.request_after is not None:
-            self._recorded.append(report)
-        while len(self._recorded) > self._max_requests:
-            old = self._recorded.popleft()
-            old.request_before = old.request_after = None
-        if context is not None:
-            key = _key(context)
+        key = None if context is None else _key(context)
+        with self._lock:
+            self._reports.append(report)
+            if report.request_after is not None:
+                self._recorded.append(report)
+            while len(self._recorded) > self._max_requests:
+                old = self._recorded.popleft()
+                old.request_before = old.request_after = None
+            if key is None:
+                return
             self._waiting.pop(key, None)
             self._waiting[key] = report
             # A call that a plugin answered in the model's stead, or that failed, is never heard of again.
@@ -161,8 +165,9 @@ class ReportLog(Sequence[CallReport]):
 
     def clear(self) -> None:
         """Forgets all reports."""
-        for kept in (self._reports, self._recorded, self._waiting):
-            kept.clear()
+        with self._lock:
+            for kept in (self._reports, self._recorded, self._waiting):
+                kept.clear()
 
     def __len__(self) -> int:
         return len(self._reports)

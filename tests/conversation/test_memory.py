@@ -1,0 +1,89 @@
+"""What is kept of sessions weighs what it states, and stays within its bound."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+from google.adk.events.event import Event
+from google.adk.sessions.session import Session
+from google.genai import types
+
+from adk_context_pack import ContextPipeline, ModelCall, default_passes
+from adk_context_pack.conversation.memos import SessionMemos
+from tests.benchmarks.bench_passes import session as events_of
+from tests.support.adk_contents import contents_of, request_of
+from tests.support.events import agent_said, event, user_said
+
+MB = 2**20
+
+
+def tools(size: int) -> list[Event]:
+    return list(events_of(size))
+
+
+def talk(size: int) -> list[Event]:
+    return [(user_said, agent_said)[n % 2](*(("worker",) * (n % 2)), f"Text {n} " * 40) for n in range(size)]
+
+
+def parallel(size: int) -> list[Event]:
+    found = []
+    for number in range(size // 3):
+        ids = [f"{number}-{each}" for each in range(6)]
+        calls = [types.Part(function_call=types.FunctionCall(id=i, name="look", args={"n": i})) for i in ids]
+        answers = [
+            types.Part(function_response=types.FunctionResponse(id=i, name="look", response={"n": i})) for i in ids
+        ]
+        found += [user_said(f"Question {number}"), event("worker", *calls), event("worker", *answers)]
+    return found
+
+
+def use(memos: SessionMemos, name: str, events: list[Event], agent: str = "worker", budget: int = 20_000) -> None:
+    """One model call of a session in a run of its own."""
+    loaded = copy.deepcopy(events)
+    held = Session(id=name, app_name="app", user_id="user")
+    with memos.lent(held) as memo:
+        call = ModelCall(agent_name=agent, session_id=name, events=loaded, session_memo=memo)
+        ContextPipeline(default_passes(max_tokens=budget)).run(request_of(contents_of(loaded, agent)), call)
+
+
+@pytest.mark.parametrize("build", [tools, talk, parallel])
+@pytest.mark.parametrize("agent", ["worker", "writer"])
+def test_a_session_weighs_what_it_states(build: Callable[[int], list[Event]], agent: str) -> None:
+    """The weight of a session's memo is near what Python allocates for it, rather above than below."""
+    events = build(400)
+    warm, memos = SessionMemos(), SessionMemos()
+    use(warm, "warm", events, agent)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(3):
+            use(memos, str(number), events, agent)
+        gc.collect()
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert taken * 0.85 < memos.bytes < taken * 1.6, (memos.bytes, taken)
+
+
+def test_the_bound_holds_for_sessions_that_call_once() -> None:
+    """Sessions that call once and never again take no more memory than the bound, however many they are."""
+    memos, events = SessionMemos(max_bytes=MB), tools(200)
+    use(memos, "warm", events)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(60):
+            use(memos, str(number), events)
+        gc.collect()
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert memos.bytes <= MB
+    assert taken <= 1.25 * MB
+    assert len(memos) > 2
