@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Awaitable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 
 from google.adk.agents.callback_context import CallbackContext
@@ -76,22 +77,16 @@ class ContextPipeline:
         """
         if any(entry.prepares for entry in self.passes):
             return self._prepared(callback_context, llm_request)
-        self._process(callback_context, llm_request)
+        with _call_behind(callback_context) as call:
+            if call is not None:
+                self.deliver(callback_context, llm_request, *self.run(llm_request, call))
         return None
 
     async def _prepared(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         await prepare_all(self.passes, callback_context, llm_request)
-        self._process(callback_context, llm_request)
-
-    def _process(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        try:
-            remembering = ModelCall.remembering(callback_context)
-        except Exception:
-            logger.exception("the callback context could not be read; the request goes out as it is")
-            return
-        with remembering as call:
-            result, report = self.run(llm_request, call)
-        self.deliver(callback_context, llm_request, result, report)
+        with _call_behind(callback_context) as call:
+            if call is not None:
+                self.deliver(callback_context, llm_request, *self.run(llm_request, call))
 
     def run(
         self, request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass] | None = None
@@ -152,6 +147,14 @@ class ContextPipeline:
                 self._telemetry.heard(report)
         except Exception:
             logger.exception("a response could not be reported on")
+
+
+def _call_behind(context: CallbackContext) -> AbstractContextManager[ModelCall | None]:
+    try:
+        return ModelCall.remembering(context)
+    except Exception:
+        logger.exception("the callback context could not be read; the request goes out as it is")
+        return nullcontext()
 
 
 async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, request: LlmRequest) -> None:
