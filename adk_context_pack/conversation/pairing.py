@@ -21,7 +21,7 @@ _Key = str | tuple[str | None]
 """A call's id, or its name alone where it has none."""
 
 _ENTRY_BYTES = 180
-"""Bytes of an entry with its places; tests/conversation/test_memory.py measures them."""
+"""Bytes of an entry with its places; tests/conversation/test_memory_bound.py measures them."""
 
 
 class Used(NamedTuple):
