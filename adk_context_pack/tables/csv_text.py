@@ -19,8 +19,8 @@ _PROBED_LINES = 21
 # Titles, dates and remarks that exports write above the names of the columns.
 _MAX_LINES_ABOVE = 12
 # The C reader and the C scanner keep the interpreter's lock for one chunk. An event loop waits no longer than that for
-# a thread that reads.
-_CHUNK = 1_000
+# a thread that reads. Fewer lines than the garbage collector waits for before it looks at new objects.
+_CHUNK = 500
 _MAX_HEADER = 20_000
 
 
@@ -55,7 +55,7 @@ class _Dialect:
 def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
     """Finds the table in a text, behind at most 12 lines of titles and before any remark.
 
-    Pure and safe to call in a worker thread: the interpreter's lock is free again after each thousand rows.
+    Pure and safe to call in a worker thread: the interpreter's lock is free again after each few hundred rows.
 
     Args:
         text: any text.

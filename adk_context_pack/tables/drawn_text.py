@@ -102,12 +102,10 @@ def _below(text: str, start: int, end: int) -> DrawnTable | None:
         return None
     if len(head) > 1 and not all(_TYPE.fullmatch(cell) for line in head[1:] for cell in _cells(line) if cell):
         return None
-    rows, stop = _rows(text, end, len(names))
-    if not rows or (len(names) == 1 and len(rows) == 1) or _is_shortened(names, rows):
+    rows, stop = _rows(text, end, unique_names(names))
+    if not rows or (len(names) == 1 and len(rows) == 1) or not _LEFT_OUT.isdisjoint(names):
         return None
-    labels = unique_names(names)
-    markdown = "|" in rule and "+" not in rule and len(head) == 1
-    return DrawnTable(top, stop, [dict(zip(labels, row, strict=True)) for row in rows], markdown)
+    return DrawnTable(top, stop, rows, "|" in rule and "+" not in rule and len(head) == 1)
 
 
 def _head(text: str, start: int) -> tuple[int, list[str]]:
@@ -132,8 +130,9 @@ def _start_of_last(text: str, start: int, lines: Sequence[str]) -> int:
     return start
 
 
-def _rows(text: str, start: int, width: int) -> tuple[list[list[str]], int]:
-    rows: list[list[str]] = []
+def _rows(text: str, start: int, names: Sequence[str]) -> tuple[list[dict[str, str]], int]:
+    """Returns the rows below a rule and where they end; none where one has too many cells or stands for others."""
+    rows: list[dict[str, str]] = []
     end = start
     while start < len(text):
         stop = _line_end(text, start)
@@ -142,9 +141,10 @@ def _rows(text: str, start: int, width: int) -> tuple[list[list[str]], int]:
             if not _BAR.search(line):
                 break
             cells = _cells(line)
-            if len(cells) > width:
+            if len(cells) > len(names) or _LEFT_OUT.issuperset(cells):
                 return [], start
-            rows.append(cells + [""] * (width - len(cells)))
+            # Lists of cells that live on would have the collector walk through all of them, many times.
+            rows.append(dict(zip(names, [*cells, *[""] * (len(names) - len(cells))], strict=True)))
         start = end = stop
     return rows, end
 
@@ -158,11 +158,6 @@ def _cells(line: str) -> list[str]:
     inner = line[1:] if line[0] in _BARS else line
     inner = inner[:-1] if inner[-1:] in _BARS and inner[-2:-1] != "\\" else inner
     return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inner)]
-
-
-def _is_shortened(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    # What a program printed of a longer table is not the table.
-    return not _LEFT_OUT.isdisjoint(names) or any(set(row) <= _LEFT_OUT for row in rows)
 
 
 def _aligned(text: str, start: int) -> DrawnTable | None:
@@ -181,12 +176,12 @@ def _aligned(text: str, start: int) -> DrawnTable | None:
     body = block[2 if underlined else 1 :]
     if not all(_fits(line, edges) for line in body):
         return None
-    rows = [_slices(line, edges) for line in body]
-    if _is_shortened(names, rows):
-        return None
     labels = unique_names(names)
-    end = min(len(text), start + sum(len(line) + 1 for line in block))
-    return DrawnTable(start, end, [dict(zip(labels, row, strict=True)) for row in rows])
+    rows = [dict(zip(labels, _slices(line, edges), strict=True)) for line in body]
+    # What a program printed of a longer table is not the table.
+    if not _LEFT_OUT.isdisjoint(names) or any(_LEFT_OUT.issuperset(row.values()) for row in rows):
+        return None
+    return DrawnTable(start, min(len(text), start + sum(len(line) + 1 for line in block)), rows)
 
 
 def _block(text: str, start: int, most: int | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.row_forms import RowForm, read_rows
 from adk_context_pack.tables.shapes import far_header, fits, header_of, is_mcp, is_text, rows_of_blocks, with_rows
-from adk_context_pack.tables.text_tables import find_in_text
+from adk_context_pack.tables.text_tables import TextTable, find_in_text
 
 Read = TypeVar("Read")
 Memo = dict[int, tuple[Any, Any]]
@@ -74,20 +74,16 @@ class TableWalk:
         if len(text) < max(2 * self._min_rows, 2):
             return text
         parts = self._once(text, lambda: find_in_text(text))
-        new: list[Any] = []
-        changed = False
-        for part in parts:
-            if isinstance(part, str):
-                new.append(part)
-                continue
-            is_document = part.form == "json"
-            value = self._value(part.value, keys) if is_document else self._table(part.value, keys, None)
-            same = value is part.value
-            changed = changed or not same
-            new.append(value if isinstance(value, str) else part.write(value))
-        if not changed:
+        values = [self._part(part, keys) for part in parts]
+        if all(value is _value_of(part) for part, value in zip(parts, values, strict=True)):
             return text
+        new = [_written(part, value) for part, value in zip(parts, values, strict=True)]
         return new[0] if len(new) == 1 else "".join(one if isinstance(one, str) else json_text(one) for one in new)
+
+    def _part(self, part: str | TextTable, keys: tuple[Any, ...]) -> Any:
+        if isinstance(part, str):
+            return part
+        return self._value(part.value, keys) if part.form == "json" else self._table(part.value, keys, None)
 
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
@@ -210,6 +206,14 @@ class TableWalk:
             return block
         new = self._value(block["text"], keys)
         return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else json_text(new)}
+
+
+def _value_of(part: str | TextTable) -> Any:
+    return part if isinstance(part, str) else part.value
+
+
+def _written(part: str | TextTable, value: Any) -> Any:
+    return value if isinstance(part, str) or isinstance(value, str) else part.write(value)
 
 
 def _holds_rows(value: Sequence[Any]) -> bool:
