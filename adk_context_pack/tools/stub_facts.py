@@ -53,6 +53,12 @@ def _short_with_few_sums(table: Table, facts: TableFacts) -> dict[str, Any]:
     return _with_sums(table, facts, measures=1, categories=2)
 
 
+def _short_with_one_sum(table: Table, facts: TableFacts) -> dict[str, Any]:
+    said = _with_sums(table, facts, measures=1, categories=1)
+    said.pop("notable_rows", None)
+    return said | _outlier_rows(table, facts, 1)
+
+
 def _with_sums(table: Table, facts: TableFacts, *, measures: int, categories: int) -> dict[str, Any]:
     sums = sums_by_value(table.rows, facts, measures=measures, categories=categories)
     lines = (f"{name}: {', '.join(f'{value} {total}' for value, total in by.items())}" for name, by in sums.items())
@@ -105,6 +111,7 @@ FORMS: Sequence[Callable[[Table, TableFacts], dict[str, Any]]] = (
     _full,
     _short_with_sums,
     _short_with_few_sums,
+    _short_with_one_sum,
     _short,
     _shortest,
     _numbers,

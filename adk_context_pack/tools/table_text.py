@@ -15,6 +15,9 @@ from adk_context_pack.tools.group_facts import without_noise
 
 _NUMBERS = ("column", "sum", "min", "max", "mean", "missing", "min_row", "max_row")
 
+# A value that fewer rows have says nothing about a column.
+_COMMON_SHARE = 0.05
+
 
 def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> str:
     """Returns rows as RFC 4180 CSV with a header. Lines end in a line feed, nested columns are dotted.
@@ -50,7 +53,9 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
         result["numbers"] = _csv(lines)
     rest = [column for column in facts.columns if column.kind != "number"]
     if rest:
-        result["others"] = "\n".join(_other_line(c) for c in rest) if others else ", ".join(c.name for c in rest)
+        result["others"] = (
+            "\n".join(_other_line(c, facts.rows) for c in rest) if others else ", ".join(c.name for c in rest)
+        )
     if facts.columns_left_out:
         result["more_columns"] = facts.columns_left_out
     return result
@@ -69,7 +74,7 @@ def _remark(column: ColumnFacts) -> str:
     return "; ".join([*parts, *filter(None, [column.note])])
 
 
-def _other_line(column: ColumnFacts) -> str:
+def _other_line(column: ColumnFacts, rows: int) -> str:
     said = column.as_dict()
     parts = [f"{said['distinct']} distinct"]
     if "min" in said:
@@ -77,8 +82,8 @@ def _other_line(column: ColumnFacts) -> str:
     if said.get("commonest"):
         counts = list(said["commonest"].items())
         if len(counts) == said["distinct"]:
-            parts[0] = "rows by value: " + ", ".join(f"{value} {count}" for value, count in counts)
-        else:
+            parts[0] = "rows: " + ", ".join(f"{value} {count}" for value, count in counts)
+        elif counts[0][1] >= _COMMON_SHARE * rows:
             parts.append(f"mostly {counts[0][0]} ({counts[0][1]})")
     if column.missing:
         parts.append(f"{column.missing} missing")

@@ -3,7 +3,8 @@
 Run it with `python -m tests.benchmarks.bench_stub_sizes`; `--json` gives the same to a machine. The results are those
 on which other libraries were measured: a table of 500 rows with one fraud in the middle, 50 rows, 100 nested objects,
 600 lines of a log with one FATAL, 3,000 words of prose, and one of some 22 tokens, which has to come through untouched;
-and two real tables, where `../shared/data` is there.
+and two real tables, where `../shared/data` is there. For the two tables of transactions it also prints how many of 13
+questions are answered by what is visible.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack import cap_rows
+from adk_context_pack._json import json_text
+from tests.benchmarks.stub_questions import answered
 from tests.support.o200k import o200k
 from tests.support.shared_data import FOLDER
 from tests.support.tables import transactions
@@ -32,6 +35,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "max_rows=100": {},
     "csv": {"encoding": "csv"},
     "max_tokens=600": {"max_tokens": 600},
+    "5 rows, 600": {"max_rows": 5, "max_tokens": 600},
     "max_tokens=2000": {"max_tokens": 2000},
 }
 """Column of the table, and the settings behind it."""
@@ -39,12 +43,16 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """The size of one result whole and capped each way; `untouched` where every way gave back the same object."""
+    """The size of one result whole and capped each way; `untouched` where every way gave back the same object.
+
+    `answers` says by way how many of 13 questions are answered; empty for results that are not transactions.
+    """
 
     name: str
     whole: int
     capped: dict[str, int]
     untouched: bool
+    answers: dict[str, int]
 
 
 def results() -> dict[str, Any]:
@@ -108,12 +116,16 @@ async def _line(name: str, result: Any, invocation: InvocationContext) -> Line:
 
     capped: dict[str, int] = {}
     same = []
+    answers = {}
+    asked = result.get("rows", []) if "50" in name and "rows" in name else []
     for way, settings in WAYS.items():
         context = ToolContext(invocation, function_call_id=f"{name} {way}")
         seen = await cap_rows(FunctionTool(tool), store="state", **settings).run_async(args={}, tool_context=context)
         capped[way] = o200k(seen)
         same.append(seen is result)
-    return Line(name=name, whole=o200k(result), capped=capped, untouched=all(same))
+        if asked:
+            answers[way] = len(answered(json_text(seen, layout="spaced"), asked))
+    return Line(name=name, whole=o200k(result), capped=capped, untouched=all(same), answers=answers)
 
 
 def main() -> None:
@@ -126,6 +138,9 @@ def main() -> None:
     for line in lines:
         sizes = " ".join(f"{size:>16,}" for size in line.capped.values())
         out.append(f"{line.name:26} {line.whole:>9,} {sizes}{'  untouched' if line.untouched else ''}")
+        if line.answers:
+            answers = " ".join(f"{f'{count}/13':>16}" for count in line.answers.values())
+            out.append(f"{'  questions answered':26} {'':>9} {answers}")
     sys.stdout.write("\n".join(out) + "\n")
 
 

@@ -13,3 +13,11 @@ async def test_stub_sizes_meet_their_goals():
     assert lines["22 tokens"].untouched
     assert lines["22 tokens"].whole < 25
     assert all(size <= line.whole for line in lines.values() for size in line.capped.values())
+
+
+async def test_stubs_of_some_five_hundred_tokens_answer_most_questions():
+    """Below 600 tokens 12 of 13 questions are answered by what is visible of 500 rows, and 11 of 50 rows."""
+    lines = {line.name: line for line in await measure()}
+    for name, least in (("500 rows, one fraud", 12), ("50 rows", 11)):
+        assert lines[name].capped["5 rows, 600"] <= 600
+        assert lines[name].answers["5 rows, 600"] >= least
