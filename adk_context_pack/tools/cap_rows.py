@@ -19,6 +19,7 @@ from adk_context_pack.errors import one_of, positive
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tools.key_template import checked_template, filled
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.result_reducer import ResultReducer
@@ -101,7 +102,8 @@ class CapRows(ResultPass):
             checked_template(self, "state_key", self.state_key)
 
     async def apply(self, result: Any, call: ToolCall) -> Any:
-        """Returns the capped result, or `result` itself where it is small."""
+        """Returns the capped result, or `result` itself where it is small; a data frame in it as rows in any case."""
+        result = without_frames(result)
         stub = make_stub(result, self._plan(call))
         return result if stub is None else stub.with_handle(await self._keep(result, call, stub))
 
