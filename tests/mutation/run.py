@@ -1,9 +1,9 @@
-"""Mutation testing of `passes/` and `tools/` with mutmut, in a copy of the tree and an environment of its own.
+"""Mutation testing of the request and result flows with mutmut, in a copy of the tree and its own environment.
 
     python -m tests.mutation.run                      # every mutant: hours
     python -m tests.mutation.run --sample 150         # as many, drawn at random by --seed
 
-Needs `uv`. A mutant that no test notices "survived"; the score is the share of the others. What is drawn, and the
+It needs `uv`. A mutant that no test notices "survived". The score is the share of the others. What is drawn, and the
 survivors, are printed; `mutmut show NAME` in the folder named shows one.
 """
 
@@ -37,7 +37,11 @@ SETTINGS = """\
 [mutmut]
 source_paths=adk_context_pack
 only_mutate=adk_context_pack/passes/*
+  adk_context_pack/relays/*
+  adk_context_pack/conversation/*
   adk_context_pack/tools/*
+  adk_context_pack/tables/*
+  adk_context_pack/sql/*
 also_copy=samples
   README.md
 pytest_add_cli_args=-p
@@ -45,7 +49,11 @@ pytest_add_cli_args=-p
   -W
   ignore
 {deselected}pytest_add_cli_args_test_selection=tests/passes
+  tests/relays
+  tests/conversation
   tests/tools
+  tests/tables
+  tests/sql
   tests/faults/test_refused_delta.py
   tests/test_plugin.py
 track_dependencies=false
