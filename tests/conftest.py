@@ -1,8 +1,13 @@
-"""What every test shares: markers, Hypothesis' profiles, and no network behind anybody's back."""
+"""What every test shares: markers, Hypothesis' profiles, and no network behind anybody's back.
+
+`python -m pytest -m quick -n 2` runs the tests to run between two commits. They touch every module of the package, and
+leave out the folders that drive whole apps, other processes, real clients or thousands of generated conversations.
+"""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 # LiteLLM, which ADK imports where it is installed, otherwise asks the network for its price list, three times.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -16,8 +21,20 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+SLOW_FOLDERS = {"attacks", "benchmarks", "faults", "laws", "providers", "samples", "sessions"}
+
+
 def pytest_configure(config):
+    config.addinivalue_line("markers", "quick: what runs between two commits; given to all tests but the slow ones")
+    config.addinivalue_line("markers", "slow: takes a second or more, so that it is not among the quick ones")
     config.addinivalue_line("markers", "laws: the laws of a pass over generated conversations; see LAWS_EXAMPLES")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder not in SLOW_FOLDERS and item.get_closest_marker("slow") is None:
+            item.add_marker("quick")
 
 
 def pytest_terminal_summary(terminalreporter):

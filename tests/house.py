@@ -159,6 +159,9 @@ class House:
         return [sentence for text in texts for sentence in _SENTENCE_END.split(text) if sentence.strip()]
 
 
+HOUSE_FILES = House().files
+
+
 def floors_of(imports: dict[str, set[str]]) -> dict[str, int]:
     """Returns the length of the longest chain of imports below each room, for imports without a circle."""
     heights: dict[str, int] = {}

@@ -58,6 +58,11 @@ def test_an_upward_arrow_is_noticed():
     ]
 
 
+def test_no_modules_import_each_other_in_a_circle():
+    """No circle of imports exists between files, type checking included."""
+    assert not HOUSE.circles()
+
+
 def test_circles_and_floors_are_measured():
     """A circle of three is found, and the longest chain gives a room's floor."""
     assert circles_of({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [{"a", "b", "c"}]

@@ -11,6 +11,7 @@ from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.flows.llm_flows import instructions as adk_instructions
+from google.adk.models.llm_request import LlmRequest
 from google.adk.utils import instructions_utils
 from google.genai import types
 
@@ -74,6 +75,11 @@ def static_texts(agent: Any) -> Iterator[str]:
         text = item if isinstance(item, str) else getattr(item, "text", None)
         if text:
             yield text
+
+
+def static_prefix_end(request: LlmRequest) -> int:
+    """Returns the number of contents that ADK put in front of the history with the static instruction, or 0."""
+    return getattr(request, "_static_instruction_prefix_end_index", None) or 0
 
 
 def identity_of(agent: Any) -> str:

@@ -42,16 +42,29 @@ def is_foreign(event: Event, agent_name: str) -> bool:
     return event.author != agent_name or bool(getattr(event, "live_session_id", None))
 
 
+def invocation_of(context: Any) -> Any:
+    """Returns the invocation context behind a callback, tool or read-only context, or `context` itself."""
+    return getattr(context, "_invocation_context", context)
+
+
+def isolation_scope_of(context: Any) -> str | None:
+    """Returns the scope of an isolated task (2.x), or None for an agent that sees the whole session."""
+    return getattr(invocation_of(context), "isolation_scope", None)
+
+
+def scope_of_event(event: Event) -> str | None:
+    """Returns the isolated task (2.x) that an event belongs to, or None."""
+    return getattr(event, "isolation_scope", None)
+
+
 def is_isolated(context: CallbackContext | None) -> bool:
     """Tells whether the agent runs an isolated task (2.x). ADK then puts the input first, without user message."""
-    invocation = getattr(context, "_invocation_context", None)
-    return getattr(invocation, "isolation_scope", None) is not None
+    return isolation_scope_of(context) is not None
 
 
 def is_live(context: object) -> bool:
     """Tells whether the run is live. In a live run ADK ignores a changed request."""
-    invocation = getattr(context, "_invocation_context", context)
-    return getattr(invocation, "live_request_queue", None) is not None
+    return getattr(invocation_of(context), "live_request_queue", None) is not None
 
 
 def outermost_invocation(context: Any) -> Any:
@@ -60,8 +73,8 @@ def outermost_invocation(context: Any) -> Any:
     A child agent has an in-memory session that ends with the call, and it forwards artifacts to its parent. Data that
     must last is therefore kept with the parent's services.
     """
-    invocation = getattr(context, "_invocation_context", context)
+    invocation = invocation_of(context)
     # ADK's ForwardingArtifactService exists in a child even if the parent has no service to forward to.
     while (parent := getattr(getattr(invocation, "artifact_service", None), "tool_context", None)) is not None:
-        invocation = getattr(parent, "_invocation_context", parent)
+        invocation = invocation_of(parent)
     return invocation

@@ -38,6 +38,24 @@ def contents_for(event: Event, before: Sequence[Event]) -> list[types.Content]:
     return _build(event.branch, list(before), event.author, **more)
 
 
+def contents_of(
+    events: Sequence[Event], agent_name: str, *, branch: str | None = None, keep_ids: bool = False
+) -> list[types.Content]:
+    """Builds the contents for an agent from a session's events, with ADK's own code.
+
+    Args:
+        events: the session's events, oldest first.
+        agent_name: the name of the agent.
+        branch: the agent's branch, within a `ParallelAgent`.
+        keep_ids: whether ADK's own call ids stay. Releases without the setting take them out.
+
+    Raises:
+        ValueError: ADK refuses these events. Older releases do so where a result has no call.
+    """
+    more: dict[str, Any] = {"preserve_function_call_ids": keep_ids} if "preserve_function_call_ids" in _SETTINGS else {}
+    return _build(branch, list(events), agent_name, **more)
+
+
 def request_of(event: Event, contents: list[types.Content]) -> LlmRequest:
     """Makes a request with `contents`. A session holds neither instructions nor tool declarations."""
     # A copy of an empty one, since there is nothing to validate, and pydantic would copy the list.

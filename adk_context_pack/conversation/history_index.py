@@ -8,6 +8,7 @@ from typing import NamedTuple
 from google.adk.events.event import Event
 
 from adk_context_pack._adk.live_events import rewound_to
+from adk_context_pack._adk.releases import scope_of_event
 from adk_context_pack.conversation.account import EntryKind, entries
 from adk_context_pack.search.ranked_index import RankedIndex
 
@@ -89,7 +90,7 @@ class HistoryIndex:
         said = list(entries(event))
         if event.author == "user" and any(entry.kind == "said" for entry in said):
             self.turns += 1
-        scope = getattr(event, "isolation_scope", None)
+        scope = scope_of_event(event)
         for kind, tool, text in ((entry.kind, entry.tool, entry.text) for entry in said):
             if not (tool and self._leaves_out(tool)):
                 self.ranked.add(text, title=tool)

@@ -11,6 +11,7 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.conversation.contents import changed, texts_of
 from adk_context_pack.conversation.loaded_memory import Slim, holds_preloaded, slim_by, slim_loaded, slim_preloaded
 from adk_context_pack.conversation.model_call import ModelCall
@@ -86,7 +87,7 @@ class RecallMemory(ContextPass):
         """Asks the memory service for the user's message of this turn, once."""
         message = context.user_content
         query = _words(message)
-        service = getattr(getattr(context, "_invocation_context", None), "memory_service", None)
+        service = getattr(invocation_of(context), "memory_service", None)
         if message is None or not query or service is None:
             return
         key = _key(context)

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from google.adk.agents.callback_context import CallbackContext
 
+from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.errors import at_least, positive
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.categories import CATEGORIES
@@ -195,5 +196,5 @@ def _forward(index: slice) -> bool:
 def _key(context: CallbackContext) -> tuple[object, ...]:
     # Neither the callback context nor its actions are the same object before and after the model on every release, but
     # the agent's invocation context is. Its id is enough, and holding the object would hold the session.
-    inner: Any = getattr(context, "_invocation_context", None)
+    inner = invocation_of(context)
     return context.session.id, context.invocation_id, context.agent_name, getattr(inner, "branch", None), id(inner)

@@ -6,7 +6,7 @@ from typing import Any
 
 from google.genai import types
 
-from adk_context_pack._adk.releases import outermost_invocation
+from adk_context_pack._adk.releases import invocation_of, outermost_invocation
 from adk_context_pack.errors import StoreError
 from adk_context_pack.stores.result_store import StoreScope
 
@@ -55,8 +55,7 @@ def has_artifacts(context: Any) -> bool:
 
 
 def _service(scope: StoreScope) -> Any:
-    invocation = getattr(scope.context, "_invocation_context", scope.context)
-    service = getattr(invocation, "artifact_service", None)
+    service = getattr(invocation_of(scope.context), "artifact_service", None)
     if service is None:
         raise StoreError("the app has no artifact service")
     return service

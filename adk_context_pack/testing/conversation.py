@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -13,17 +12,14 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.events.event import Event
-from google.adk.flows.llm_flows import contents as adk_contents
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
+from adk_context_pack._adk.requests import contents_of
 from adk_context_pack.conversation.model_call import ModelCall
 
-# Private in every release, and the very function that each request goes through.
-_build = adk_contents._get_contents  # noqa: SLF001
-_SETTINGS = frozenset(inspect.signature(_build).parameters)
 _SERVICE = InMemorySessionService()
 
 
@@ -58,10 +54,7 @@ class Conversation:
         Raises:
             ValueError: ADK refuses these events. Older releases do so where a result has no call.
         """
-        more: dict[str, Any] = (
-            {"preserve_function_call_ids": self.keep_ids} if "preserve_function_call_ids" in _SETTINGS else {}
-        )
-        return _build(self.branch, list(self.events), self.agent, **more)
+        return contents_of(self.events, self.agent, branch=self.branch, keep_ids=self.keep_ids)
 
     def request(self) -> LlmRequest:
         """Returns the request that ADK builds at this moment.

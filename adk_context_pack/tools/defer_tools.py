@@ -17,6 +17,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack.errors import SettingError, names, one_of, positive
 from adk_context_pack.tools.deferred_calls import FIND_TOOLS, as_model_wrote, as_real_calls
 from adk_context_pack.tools.hidden_tool import hidden_tool
@@ -111,7 +112,7 @@ class DeferredTools(BaseToolset):
         for given in self._given:
             if isinstance(given, BaseToolset):
                 await given.process_llm_request(tool_context=tool_context, llm_request=llm_request)
-        agent: Any = getattr(getattr(tool_context, "_invocation_context", None), "agent", None)
+        agent = agent_of(tool_context)
         if agent is not None:
             # ADK has no hook for a toolset between the model's answer and the calls made from it. Ours comes first
             # there and last before the model, so that the agent's other callbacks see the real tools.

@@ -9,6 +9,7 @@ from google.adk.events.event import Event
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.live_events import live_events
+from adk_context_pack._adk.releases import isolation_scope_of, scope_of_event
 from adk_context_pack._adk.whole_session import session_events
 from adk_context_pack.conversation.history_index import HistoryIndex
 from adk_context_pack.stores.byte_cache import ByteCache
@@ -66,7 +67,7 @@ class SessionPast(NamedTuple):
             index = HistoryIndex(leaves_out)
         index.grow(loaded.events)
         _INDEXES.put(key, index, index.bytes)
-        scope = getattr(getattr(context, "_invocation_context", None), "isolation_scope", None)
+        scope = isolation_scope_of(context)
         return cls(loaded.events, loaded.whole, scope, _live(loaded.events, index), index)
 
     def number_of(self, event_id: str) -> int:
@@ -77,7 +78,7 @@ class SessionPast(NamedTuple):
         """
         for number, event in enumerate(self.events):
             if event.id == event_id and number in self.live and event.actions.compaction is None:
-                if getattr(event, "isolation_scope", None) in {None, self.scope}:
+                if scope_of_event(event) in {None, self.scope}:
                     return number
                 break
         raise LookupError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
+from adk_context_pack._adk.declared_tools import declaration_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.search.ranked_index import RankedIndex
 
@@ -33,7 +34,7 @@ class DeclaredTool(NamedTuple):
     @classmethod
     def of(cls, tool: BaseTool) -> DeclaredTool | None:
         """Returns what `tool` declares, or None for a tool that declares nothing."""
-        declaration = tool._get_declaration()  # noqa: SLF001 - ADK asks each tool this way
+        declaration = declaration_of(tool)
         if declaration is None:
             return None
         schema = getattr(declaration, "parameters_json_schema", None) or declaration.parameters

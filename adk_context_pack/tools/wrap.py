@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from google.adk.agents import llm_agent
 from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
-from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack._adk.declared_tools import function_tool, is_node, node_tool
 from adk_context_pack.errors import SettingError
 
 
@@ -93,57 +91,19 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
         return WrappedToolset(tool, lambda inner: _wrapped(inner, reduce))
     if isinstance(tool, BaseTool):
         return _wrapped(tool, reduce)
-    if _is_node(tool):
+    if is_node(tool):
         return _wrapped(_node_tool(tool), reduce)
     if callable(tool):
-        return _wrapped(_function_tool(tool), reduce)
+        return _wrapped(function_tool(tool), reduce)
     raise SettingError.of("cap_rows", "tool", tool, "a function, a tool or a toolset")
-
-
-def _is_node(tool: Any) -> bool:
-    # From 2.x on LlmAgent takes nodes of a Workflow as tools.
-    return isinstance(tool, getattr(llm_agent, "BaseNode", ())) and hasattr(llm_agent, "_wrap_base_node_as_tool")
 
 
 def _node_tool(node: Any) -> BaseTool:
     try:
-        made: BaseTool = llm_agent._wrap_base_node_as_tool(node)  # noqa: SLF001 - what LlmAgent itself does with a node
+        return node_tool(node)
     except ValueError as error:
-        # Agents are nodes too, and no tools.
+        # Agents are nodes too, but not tools.
         raise SettingError.of("cap_rows", "tool", node, "a function, a tool or a toolset") from error
-    return made
-
-
-def _function_tool(function: Callable[..., Any]) -> FunctionTool:
-    # ADK's own FunctionTool reads name, docstring and signature. A wrapping function would change what it reads:
-    # functools.wraps alters the declaration of callable objects and partials.
-    tool = FunctionTool(func=function)
-    if hasattr(function, "__name__") or _is_callable_by_name(tool):
-        return tool
-    return FunctionTool(func=_named(function, tool.name))
-
-
-def _is_callable_by_name(tool: FunctionTool) -> bool:
-    # 1.x declares a tool by `__name__`, which partials and callable objects have not, and fails on it at each model
-    # call; 2.0 declares it under a name that it does not find again. Without us such a tool does not work there.
-    try:
-        declaration = tool._get_declaration()  # noqa: SLF001 - the one way to see whether this release can declare it
-    except AttributeError:
-        return False
-    return declaration is not None and declaration.name == tool.name
-
-
-def _named(function: Callable[..., Any], name: str) -> functools.partial[Any]:
-    if isinstance(function, functools.partial):
-        inner = function.func
-        named = functools.partial(inner, *function.args, **function.keywords)
-        named.__name__ = getattr(inner, "__name__", name)  # type: ignore[attr-defined]
-        named.__doc__ = inner.__doc__
-        return named
-    named = functools.partial(function.__call__)  # type: ignore[operator]
-    named.__name__ = name  # type: ignore[attr-defined]
-    named.__doc__ = function.__doc__
-    return named
 
 
 def wrap_run(tool: BaseTool, reduce: Reduce) -> BaseTool:

@@ -24,6 +24,7 @@ from adk_context_pack._adk.instruction import (
     global_instructions,
     identity_of,
     inject,
+    static_prefix_end,
     static_texts,
 )
 from adk_context_pack.conversation.model_call import ModelCall
@@ -191,7 +192,7 @@ def _loose(request: LlmRequest, entry: Declared, view: View, call: ModelCall) ->
 def _standing(request: LlmRequest) -> Iterator[int]:
     """Yields the places where ADK can have put the instruction, the likeliest first."""
     contents = request.contents
-    front = min(getattr(request, "_static_instruction_prefix_end_index", None) or 0, len(contents))
+    front = min(static_prefix_end(request), len(contents))
     start = len(contents)
     while start > front and _is_plain_user(contents[start - 1]):
         start -= 1
