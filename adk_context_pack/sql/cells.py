@@ -10,10 +10,9 @@ from typing import Any
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.number_columns import NUMBERS
 from adk_context_pack.sql.number_places import TextColumn
-from adk_context_pack.tables.column_facts import short_text
 from adk_context_pack.tables.column_kind import Reading, read_column
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.numbers import Number, plain
+from adk_context_pack.tables.numbers import Number, plain, short_text
 
 EXACT = "TEXT COLLATE exact_number"
 """The type of a column whose numbers SQLite cannot hold: texts that are compared and added up as numbers."""

@@ -11,10 +11,9 @@ from typing import Any
 
 from adk_context_pack.tables.column_kind import Reading, read_column
 from adk_context_pack.tables.columns import Column, Kind
-from adk_context_pack.tables.numbers import Number, exact_mean, exact_sum, plain
+from adk_context_pack.tables.numbers import Number, exact_mean, exact_sum, plain, short_text
 from adk_context_pack.tables.outliers import RARE_RULE, Fences, fences, may_have_outliers, rare_values, sample_positions
 
-_MAX_TEXT = 60
 _MAX_COMMON = 8
 _PERCENT = "%"
 _WITHOUT_NAN = frozenset({str, int, bool, type(None)})
@@ -248,9 +247,3 @@ def _labels(values: Sequence[Any]) -> list[str]:
         if len(set(labels)) == len(labels):
             break
     return labels
-
-
-def short_text(value: Any) -> str:
-    """Returns a value as a text of at most 60 characters; resource names and URLs differ at their ends."""
-    text = str(plain(value))
-    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT // 2]}…{text[1 - _MAX_TEXT // 2 :]}"

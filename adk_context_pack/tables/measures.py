@@ -7,12 +7,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from adk_context_pack.tables.column_facts import short_text
 from adk_context_pack.tables.column_kind import Reading, read_column
 from adk_context_pack.tables.columns import Column, free_name, is_missing, iter_columns
 from adk_context_pack.tables.kpis import MICROS, Kpi
 from adk_context_pack.tables.names import names_currency, names_money, names_rate, snake_case
-from adk_context_pack.tables.numbers import Number, as_float, exact_sum, plain
+from adk_context_pack.tables.numbers import Number, as_float, exact_sum, plain, short_text
 
 _SUFFIX = "_micros"
 # Prices that the Google Ads API gives in micros though their names do not say so.

@@ -19,6 +19,7 @@ _FLOAT_EXACT = 2**53
 _MAX_DIGITS = 4000
 # Enough digits for a sum over every exponent that a float has; a Decimal allocates only what it uses.
 _DECIMAL_DIGITS = 5000
+_MAX_TEXT = 60
 
 
 def number_of(text: str) -> int | Decimal | None:
@@ -115,3 +116,9 @@ def _fraction_sum(numbers: Iterable[Number]) -> float:
 
 def _is_finite(value: Number) -> bool:
     return value.is_finite() if isinstance(value, Decimal) else isinstance(value, int) or math.isfinite(value)
+
+
+def short_text(value: Any) -> str:
+    """Returns a value as a text of at most 60 characters, cut in the middle, since names differ at their ends."""
+    text = str(plain(value))
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT // 2]}…{text[1 - _MAX_TEXT // 2 :]}"

@@ -7,9 +7,9 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from adk_context_pack.tables.column_facts import ColumnFacts, short_text
+from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.columns import iter_columns
-from adk_context_pack.tables.numbers import plain
+from adk_context_pack.tables.numbers import plain, short_text
 from adk_context_pack.tables.table_facts import TableFacts
 from adk_context_pack.tools.group_facts import without_noise
 

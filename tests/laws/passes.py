@@ -19,6 +19,7 @@ from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.keep_newest_result import KeepNewestResult
 from adk_context_pack.passes.presets import default_passes
+from adk_context_pack.passes.recall_memory import RecallMemory
 from adk_context_pack.passes.strip_for_context import StripForContext
 from tests.support.all_passes import every_pass
 
@@ -52,6 +53,8 @@ class Case:
 EXCEPTIONS: dict[type[ContextPass], frozenset[str]] = {
     # Fills in what an instruction asks for, which is longer than the placeholder.
     CompactState: frozenset({"never_grows"}),
+    # Puts what memory knows before the newest message. Here, where nobody asks a memory service, it only slims results.
+    RecallMemory: frozenset({"never_grows"}),
     # These change what was sent at declared points; how seldom is measured in their own tests.
     ClearToolResults: frozenset({"steady"}),
     DropOldThoughts: frozenset({"steady"}),
@@ -112,6 +115,7 @@ PASSES = (
     case("compact", _COMPACT),
     case("thoughts", DropOldThoughts()),
     case("newest", KeepNewestResult(min_tokens=1)),
+    case("recall", RecallMemory()),
     case("clear", ClearToolResults()),
     case("clear all", ClearToolResults(keep_results=0, min_tokens=1, clear_args=True)),
     case("fit", FitTokenBudget(max_tokens=1500)),
