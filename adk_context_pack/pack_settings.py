@@ -26,17 +26,17 @@ ReadBack = Literal["always"] | bool
 
 @dataclass(frozen=True, kw_only=True)
 class PackSettings:
-    """What `ContextPackPlugin` does for all agents, or for one of them.
+    """Configures `ContextPackPlugin` for all agents, or for one of them.
 
     Args:
-        passes: the passes over each request, in order; None for `default_passes()` within `max_tokens`. An empty
+        passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an empty
             sequence leaves requests as they are.
-        max_tokens: the budget of a request in the default passes; None for four fifths of the model's window, as far
+        max_tokens: the budget of a request in the default passes. None means four fifths of the model's window, as far
             as its name tells it.
-        rows: how tables in tool results are capped; None caps none.
-        payloads: how other large tool results are kept out of the prompt; None keeps none out.
-        result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`; None for these
-            two. An empty sequence leaves results as they are.
+        rows: how tables in tool results are capped. None caps none.
+        payloads: how other large tool results are kept out of the prompt. None keeps none out.
+        result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`. None means these
+            two, and an empty sequence leaves results as they are.
         read_back: whether an agent is given the tools that read back what it is not shown: `query_rows` and
             `read_payload` where its tools' results are shortened or its request shows a handle, also one that another
             agent was given, and `search_history` where a pass leaves history out. "always" gives all three with every

@@ -39,42 +39,43 @@ logger = logging.getLogger("adk_context_pack")
 
 
 class ContextPackPlugin(BasePlugin):
-    """Everything in one line: `App(name=…, root_agent=…, plugins=[ContextPackPlugin()])`.
+    """Attaches the whole pack in one line: `App(name=…, root_agent=…, plugins=[ContextPackPlugin()])`.
 
-    For each agent of the app: relayed logs of other agents are retold, tables in tool results are capped and other
-    large results kept in a store when they are produced, with tools to read them back, the history stays within the
-    model's window, and each model call leaves a report. With no code change: `adk web --extra_plugins
+    For each agent of the app, the plugin retells the relayed logs of other agents, caps tables in tool results and
+    stores other large results when they are produced, offers tools to read them back, keeps the history within the
+    model's window, and reports on each model call. It also attaches with no code change: `adk web --extra_plugins
     adk_context_pack.ContextPackPlugin`, and the same for `adk api_server`.
 
-    It returns nothing from any callback, so it hides neither an agent's own callbacks nor other plugins, and none of
-    its failures reaches the run (but for a pass that is told to, with `on_error="raise"`). One instance serves all
-    sessions of an app, and the children of `AgentTool`. In live mode, where ADK ignores a changed request, it stands
-    aside and says so once.
+    It returns nothing from any callback, so it hides neither an agent's own callbacks nor other plugins. None of its
+    failures reaches the run, except those of a request pass with `on_error="raise"`. One instance serves all sessions
+    of an app, and the children of `AgentTool`. In live mode ADK ignores a changed request, so the plugin does nothing
+    and says so once.
 
-    An agent's `after_tool_callback` sees the whole result of its tool. On ADK 1.22, which stores an event before any
-    plugin sees it, results are made smaller within the tool, and that callback sees the smaller one. Errors, results
-    that are the answer to the user (`skip_summarization`), pending ones and those of ADK's own tools stay whole.
+    An agent's `after_tool_callback` sees the whole result of its tool. ADK 1.22 stores an event before any plugin sees
+    it, so the plugin reduces results within the tool there, and that callback sees the reduced one. Failed results of
+    up to about 2,000 tokens, answers to the user (`skip_summarization`), pending results and those of ADK's own tools
+    stay whole.
 
     Args:
         name: the plugin's name in ADK.
-        passes: the passes over each request, in order; None for `default_passes()` within `max_tokens`, an empty
-            sequence for none.
-        max_tokens: the budget of a request in the default passes; None for four fifths of the model's window.
-        rows: how tables in tool results are capped; None caps none.
-        payloads: how other large tool results are kept out of the prompt; None keeps none out.
+        passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an empty
+            sequence means none.
+        max_tokens: the budget of a request in the default passes. None means four fifths of the model's window.
+        rows: how tables in tool results are capped. None caps none.
+        payloads: how other large tool results are kept out of the prompt. None keeps none out.
         result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
-        read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says;
-            "always" for all of them from the first request on.
-        store: where full results are kept, in place of what each result pass says; see `PayloadStore`.
-        agents: settings for single agents by name, as `PackSettings`, in place of all of the above; None leaves an
+        read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says.
+            "always" gives all of them from the first request on.
+        store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
+        agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
             agent alone.
-        counter: a tokenizer of one's own for budgets and reports, from text to tokens.
+        counter: a tokenizer for budgets and reports, from text to its number of tokens.
         max_reports: how many reports of each kind are kept.
-        keep_requests: keeps the newest requests for `write_html`; see `ContextPipeline`.
-        telemetry: where span events and metrics go; by default OpenTelemetry's global providers.
+        keep_requests: keeps the newest requests for `write_html`, as for `ContextPipeline`.
+        telemetry: the destination of span events and metrics. The default is OpenTelemetry's global providers.
 
     Attributes:
-        reports: one report for each model call, newest last; see `ReportLog`.
+        reports: a `ReportLog` with one report for each model call, newest last.
         result_reports: the newest reports on tool results, as `CapReport`, at most `max_reports` of them.
 
     Raises:
@@ -125,7 +126,7 @@ class ContextPackPlugin(BasePlugin):
 
     @property
     def reports(self) -> ReportLog:
-        """One report for each model call, newest last."""
+        """Returns one report for each model call, newest last."""
         return self._pipeline.reports
 
     @property
@@ -134,7 +135,7 @@ class ContextPackPlugin(BasePlugin):
         return tuple(self._result_reports)
 
     def settings_for(self, agent: str) -> PackSettings | None:
-        """What is done for an agent; None for one that is left alone."""
+        """Returns the settings for an agent, or None for one that is left alone."""
         return self._agents.get(agent, self._settings)
 
     async def before_model_callback(
@@ -216,7 +217,7 @@ class ContextPackPlugin(BasePlugin):
         return ResultReducer(passes=settings.reducing_passes, offered=offered, on_report=on_report)
 
     def _passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
-        # Settings live as long as the plugin, so that their ids are theirs; a budget is one for each model.
+        # Settings live as long as the plugin, so their ids are unique. There is one budget for each model.
         key = id(settings), budget
         if key not in self._built:
             self._built[key] = settings.passes_within(budget, self._counter)

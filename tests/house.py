@@ -219,7 +219,7 @@ def measures_of(house: House) -> dict[str, str]:
         "functions above 40 lines": str(sum(length > 40 for length in lengths)),
         "docstring sentences": str(len(sentences)),
         "of these with a semicolon": f"{semicolons / len(sentences):.1%}",
-        "of these with 'is no'": str(sum(bool(re.search(r"\bis no\b", sentence)) for sentence in sentences)),
+        "of these with 'is no'": str(sum(bool(re.search(r"(?<!there )\bis no\b", sentence)) for sentence in sentences)),
         "docstrings that begin with a question word": f"{questions / len(first_lines):.1%}",
     }
 

@@ -29,7 +29,7 @@ def summarized_results_tool(*, output_key: str) -> Callable[[ToolContext], dict[
         output_key: the summarizer's `output_key`.
 
     Raises:
-        SettingError: `output_key` is no text, or empty.
+        SettingError: `output_key` is not a text, or is empty.
     """
     if not isinstance(output_key, str) or not output_key:
         raise SettingError.of("summarized_results_tool", "output_key", output_key, "a non-empty text")

@@ -87,7 +87,7 @@ def _memories(response: Any) -> list[Memory]:
 
 
 def _plain(response: Any) -> Any:
-    """Returns a response as plain data, without the `result` that ADK puts around what is no dict."""
+    """Returns a response as plain data, without the `result` that ADK puts around values other than dicts."""
     if isinstance(response, dict) and set(response) == {"result"}:
         response = response["result"]
     return response.model_dump(mode="json") if isinstance(response, BaseModel) else response

@@ -39,7 +39,7 @@ def block_facts(rows: Rows, *, max_outliers: int) -> dict[Any, ColumnFacts | Non
         max_outliers: how many outliers are listed for a column.
 
     Returns:
-        Facts by key, in the rows' order; a column of None needs `column_facts`. None for rows whose keys differ.
+        Facts by key, in the rows' order. A column of None needs `column_facts`. None for rows whose keys differ.
     """
     keys = list(rows[0]) if rows else []
     if not keys:
@@ -78,7 +78,7 @@ class _Cells:
         return enumerate(map(self._get, self.rows[start : start + self._block]), start)
 
     def row_of(self, value: Any, blocks: list[Any]) -> int:
-        """The first row with `value`, which is the extreme of one of the blocks."""
+        """Returns the first row with `value`, which is the extreme of one of the blocks."""
         return next(row for row, cell in self.of_block(blocks.index(value)) if cell == value)
 
     def sample(self) -> list[Any]:

@@ -29,7 +29,7 @@ class Kpi:
         scale: what the ratio is multiplied by, 1000 for a price per thousand.
 
     Raises:
-        SettingError: an empty name, or a scale that is no number or zero.
+        SettingError: an empty name, or a scale that is zero or not a number.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Kpi:
             column: from the name of a column to its total (int, float, Decimal or Fraction), or None.
 
         Returns:
-            None where a column is missing or no number, the denominator is zero, or the ratio is no finite number.
+            None if a column is missing or not a number, the denominator is zero, or the ratio is not finite.
         """
         above, below = _fraction(column(self.numerator)), _fraction(column(self.denominator))
         if above is None or not below:

@@ -32,14 +32,14 @@ class Measures:
     (`customer.currency_code`) and the rows in question name more than one, or where cells have different signs.
 
     Args:
-        rows: as for `table_facts`; only read.
+        rows: as for `table_facts`. They are only read.
         columns: the names of the columns where rows are lists of values.
 
     Attributes:
         row_count: how many rows there are.
         names: the columns as a reader sees them: snake case, without `metrics.`, micros as currency (`cost`).
         left_out: for each number column with cells that no total holds: how many are `missing`, how many are
-            `not_numbers` and one of those as `such_as`; the `currencies` of a column that holds several.
+            `not_numbers`, one of those as `such_as`, and the `currencies` of a column that holds several.
     """
 
     def __init__(self, rows: Sequence[Any], columns: Sequence[str] | None = None) -> None:
@@ -96,11 +96,11 @@ class Measures:
 
     @property
     def summed(self) -> list[str]:
-        """The number columns that may be added up: no ratios and no averages."""
+        """Returns the number columns that may be added up: no ratios and no averages."""
         return [name for name in self._numbers if not names_rate(name)]
 
     def currencies(self) -> dict[Any, list[int]]:
-        """Returns the rows of each currency where the rows name more than one; empty where they do not."""
+        """Returns the rows of each currency, or nothing if the rows do not name more than one."""
         found: dict[Any, list[int]] = {}
         for row, cell in enumerate(self._currency_of or ()):
             if not is_missing(cell):
@@ -108,7 +108,7 @@ class Measures:
         return found if len(found) > 1 else {}
 
     def totals(self, rows: Sequence[int] | None = None) -> dict[str, Any]:
-        """Returns exact totals of the number columns, over all rows or some; micros and currency units side by side.
+        """Returns exact totals of the number columns, over all rows or some, micros and currency units side by side.
 
         A total is None where no cell holds a number, and where it would add up several currencies.
         """
@@ -131,7 +131,7 @@ class Measures:
         return cells | {kpi.name: kpi.value(lambda name: self._exact(name, index)) for kpi in kpis}
 
     def values(self, name: str, kpis: Iterable[Kpi] = ()) -> list[Any] | None:
-        """Returns for each row the number in a column or the key figure of that name; None where there is none."""
+        """Returns for each row the number in a column, or the key figure of that name, or None."""
         kpi = next((kpi for kpi in kpis if kpi.name.lower() == name.lower()), None)
         if kpi is not None:
             return [kpi.value(partial(self._exact, index=row)) for row in range(self.row_count)]
@@ -140,7 +140,7 @@ class Measures:
         return list(numbers) if numbers is not None else None
 
     def cells(self, name: str) -> list[Any] | None:
-        """Returns a column as `row` shows it; None where there is none."""
+        """Returns a column as `row` shows it, or None."""
         found = self.find(name)
         if found is None or found not in self.names:
             return None

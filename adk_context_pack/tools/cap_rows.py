@@ -63,17 +63,17 @@ class CapRows(ResultPass):
 
     Args:
         max_rows: how many rows of each list the model sees at most.
-        max_tokens: how many tokens the whole capped result has at most, as far as its other fields let it; None sets
+        max_tokens: how many tokens the whole capped result has at most, as far as its other fields let it. None sets
             no limit. A result within both limits is not touched, nor is one that would not get smaller.
         facts: whether facts are computed. Without them capping takes the same time for any number of rows.
-        encoding: "json" leaves the shown rows a list of objects; "csv" makes them one text with a header line, which
+        encoding: "json" leaves the shown rows a list of objects. "csv" makes them one text with a header line, which
             has about half the tokens (RFC 4180, nested columns dotted).
         store: where full results are kept: "state", "artifacts", "auto" (see `PayloadStore`), or a store.
         state_key: the state key of the full result, as a template of the call's arguments and `{tool}`, such as
             "gaql_execution_results:{query_id}". A key that is filled twice holds the newer result. By default
             `rows:<tool>:<handle>`, with a new handle for each call. With such a template, "auto" means state.
-        counter: a tokenizer from text to tokens; without one, tokens are estimated on the high side.
-        tools: settings for single tools by name, in place of these; None for a tool that is never capped.
+        counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated on the high side.
+        tools: settings for single tools by name, in place of these, or None for a tool that is never capped.
         on_report: called with a `CapReport` for each result that was capped or could not be.
         on_error: "skip" leaves a result whole when capping fails, "raise" lets the exception through, for tests.
 
@@ -122,8 +122,8 @@ class CapRows(ResultPass):
     ) -> bool:
         """Caps the fresh function responses of an event, for a plugin's `on_event_callback` that returns None.
 
-        An agent's own `after_tool_callback` has run by then and stays in force. The event gets a new content; nothing
-        that it shared with the session is written to.
+        An agent's own `after_tool_callback` has run by then and stays in force. The event gets a new content, so that
+        nothing that it shared with the session changes.
 
         Args:
             invocation_context: ADK's context of the run.
@@ -131,7 +131,7 @@ class CapRows(ResultPass):
             offered: names of tools that the agent has beyond its own list.
 
         Returns:
-            Whether anything was capped. False for an event that is stored already; use `cap_tools` on such releases.
+            Whether anything was capped. False for an event that is stored already. Use `cap_tools` on such releases.
         """
         return await ResultReducer(passes=(self,), offered=offered).reduce_event(invocation_context, event)
 
@@ -157,7 +157,7 @@ class CapRows(ResultPass):
 
 
 def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseToolset:
-    """Returns `tool` with its results capped; its declaration is unchanged, and so is `tool` itself.
+    """Returns a copy of `tool` that caps its results. Its declaration is unchanged, and so is `tool` itself.
 
     Args:
         tool: what `LlmAgent(tools=[…])` takes: a function (sync or async, with or without `ToolContext`), a bound
@@ -172,7 +172,7 @@ def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseTools
 
 
 def _without_media(result: Any) -> Any:
-    # ADK takes parts out of a result and shows them beside it, so they stay with the model; a store is for rows.
+    # ADK takes parts out of a result and shows them beside it, so they stay with the model.
     if isinstance(result, Mapping) and any(isinstance(value, types.Part) for value in result.values()):
         return {key: value for key, value in result.items() if not isinstance(value, types.Part)}
     return result

@@ -15,18 +15,18 @@ from adk_context_pack._json import settled
 Path = tuple[Any, ...]
 _MAX_DEPTH = 5
 _MAX_OPENED = 100
-# A branch is opened where most of it stands in large texts; else the branch goes as a whole.
+# A branch is opened if most of it is in large texts. Otherwise it is replaced as a whole.
 _MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A part of a result that may give way to a preview.
+    """A part of a result that a preview may replace.
 
     Attributes:
-        path: keys and indexes that lead to it; empty for the whole result.
+        path: keys and indexes that lead to it, empty for the whole result.
         value: the text, dict or list.
-        tokens: what it costs.
+        tokens: its tokens.
     """
 
     path: Path
@@ -35,12 +35,12 @@ class Branch:
 
 
 def plan(result: Any, *, max_tokens: int, preview_tokens: int, measure: Callable[[Any], int]) -> list[Branch]:
-    """The branches that give way so that the result has at most `max_tokens`, largest first; none if it has already.
+    """Chooses the branches to replace so that the result has at most `max_tokens`, largest first.
 
     Args:
-        result: what a tool returned.
+        result: a tool's result.
         max_tokens: the budget of the whole result.
-        preview_tokens: what a preview costs; a branch that costs little more is no gain.
+        preview_tokens: the tokens of a preview. Replacing a branch that is hardly larger would save nothing.
         measure: tokens of a text, dict or list.
     """
     if not isinstance(result, str | Mapping | list | tuple):
@@ -56,7 +56,7 @@ def plan(result: Any, *, max_tokens: int, preview_tokens: int, measure: Callable
         total -= branch.tokens - preview_tokens
         if total <= max_tokens:
             return chosen
-    # A long text costs more within JSON than by itself, by its escapes; what is left can be measured.
+    # A long text costs more within JSON than by itself, because of its escapes. The rest can be measured.
     rest = result
     for branch in chosen:
         rest = replaced(rest, branch.path, "")
@@ -65,7 +65,7 @@ def plan(result: Any, *, max_tokens: int, preview_tokens: int, measure: Callable
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
-    """`value` with `new` at `path`; containers on the way are new, everything else is the same object."""
+    """Returns `value` with `new` at `path`. Containers on the way are copied, and everything else is shared."""
     if not path:
         return new
     key, rest = path[0], path[1:]
@@ -75,7 +75,7 @@ def replaced(value: Any, path: Path, new: Any) -> Any:
 
 
 def as_plain(result: Any) -> Any:
-    """A pydantic model or dataclass as a dict, so that its fields can be looked at; anything else as it is."""
+    """Returns a pydantic model or dataclass as a dict, and anything else unchanged."""
     if isinstance(result, types.Part):
         return result
     is_record = isinstance(result, BaseModel) or dataclasses.is_dataclass(result)
@@ -83,7 +83,7 @@ def as_plain(result: Any) -> Any:
 
 
 def holds_media(value: Any) -> bool:
-    """Whether a part (a picture, a file) stands directly in a result; ADK shows those beside it."""
+    """Tells whether a result holds a part (a picture, a file) directly, which ADK shows beside it."""
     items = value.values() if isinstance(value, Mapping) else value
     return any(isinstance(item, types.Part) for item in items) if isinstance(value, Mapping | list | tuple) else False
 

@@ -35,8 +35,8 @@ class ResultPass(ABC):
 
     Args:
         on_error: "skip" leaves the result as it was when the pass fails, logs the kind of error and lets the agent go
-            on; "raise" lets the exception through, for tests.
-        tools: settings for single tools by name, in place of these; None for a tool whose results this pass leaves.
+            on. "raise" lets the exception out of a wrapped tool or callback, for tests. The plugin always skips.
+        tools: settings for single tools by name, in place of these, or None for a tool whose results stay as they are.
         on_report: called with a `CapReport` for each result that the pass stored, noted something about, or failed on.
 
     Raises:
@@ -48,7 +48,7 @@ class ResultPass(ABC):
     on_report: Callable[[CapReport], None] | None = None
 
     def __post_init__(self) -> None:
-        """Checks the settings; a subclass that overrides it calls `super().__post_init__()`."""
+        """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
         one_of(self, "on_error", self.on_error, ("skip", "raise"))
         if self.on_report is not None and not callable(self.on_report):
             raise SettingError.of(self, "on_report", self.on_report, "a function of a CapReport")
@@ -60,7 +60,7 @@ class ResultPass(ABC):
 
     @property
     def name(self) -> str:
-        """The pass in snake case, as it stands in reports."""
+        """The name of the pass in snake case, as reports show it."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
 
     @abstractmethod
@@ -75,7 +75,7 @@ class ResultPass(ABC):
         """
 
     def settings_for(self, tool_name: str) -> Self | None:
-        """Returns the settings for one tool: its own, or these; None for a tool whose results the pass leaves."""
+        """Returns the settings for one tool, its own or these, or None for a tool whose results the pass leaves."""
         own: Self | None = self.tools.get(tool_name, self)
         return own
 
@@ -90,7 +90,7 @@ class ResultPass(ABC):
         return result if isinstance(result, dict) else {"result": result}
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
-        """Returns the new result, or `result` itself; a wrapped tool calls this after each of its runs."""
+        """Returns the new result, or `result` itself. A wrapped tool calls this after each of its runs."""
         return await reduce_result((self,), result, ToolCall.of_tool(tool, args, tool_context))
 
 

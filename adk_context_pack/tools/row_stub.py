@@ -26,7 +26,7 @@ NOTE = "_note"
 _NO_HANDLE = "0" * HANDLE_LENGTH
 # A list is cut to meet a budget if it takes more than a quarter of it.
 _HEAVY = 4
-# What a budget alone has to save before anything is moved; a handle and a note are about as much.
+# What a budget alone has to save before anything is moved. A handle and a note are about as much.
 _MIN_GAIN = 100
 _FEWEST_ROWS = 2
 # Fewer than this are too few to show what rows look like, so that long cells give way.
@@ -53,10 +53,10 @@ class RowStub:
 
 
 def make_stub(result: Any, plan: StubPlan) -> RowStub | None:
-    """The stub of a result; None where the result should stay as it is.
+    """Makes the stub of a result, or returns None if the result should stay as it is.
 
     Args:
-        result: what a tool returned; it is not changed, and the rows in the stub are its own objects.
+        result: a tool's result. It is not changed, and the rows in the stub are its own objects.
         plan: limits and form.
     """
     draft = _Draft(result, plan)
@@ -96,7 +96,7 @@ class _Draft:
                 self.most = self._most()
 
     def stub(self, extras: Mapping[str, Any]) -> RowStub | None:
-        """The stub with these extras; None where they cost more than is left out or than the budget allows."""
+        """Returns the stub with these extras, or None if they cost more than is left out or than the budget allows."""
         cost = self.plan.tokens(extras)
         if self.plan.max_tokens is None:
             return self._with(extras, self.most) if self._saves(cost, self.most) else None
@@ -111,7 +111,7 @@ class _Draft:
         return self._fitted({}, self._left_by({}, self.plan.max_tokens))
 
     def is_worth_it(self, stub: RowStub) -> bool:
-        """Whether the stub takes the result's place: always above `max_rows`, else where it saves enough."""
+        """Tells whether the stub replaces the result: always above `max_rows`, otherwise if it saves enough."""
         if any(len(table.rows) > self.plan.max_rows for table in self.tables):
             return True
         return self._tokens(stub) + _MIN_GAIN <= self.plan.tokens(self.result)

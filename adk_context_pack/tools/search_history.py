@@ -1,4 +1,4 @@
-"""The tool with which a model searches the session's past, also what is no longer in its request."""
+"""The tool with which a model searches the session's past, including what its request no longer holds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SearchHistory(FunctionTool):
         max_tokens: tokens of a reply, as estimated.
 
     Raises:
-        SettingError: `max_tokens` is no positive integer.
+        SettingError: `max_tokens` is not a positive integer.
     """
 
     def __init__(self, *, max_tokens: int = 1500) -> None:

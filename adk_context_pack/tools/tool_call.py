@@ -45,17 +45,17 @@ class ToolCall:
 
     Attributes:
         tool_name: the tool.
-        args: the call's arguments; empty where the call is not found in the session.
+        args: the call's arguments, empty if the call is not found in the session.
         call_id: ADK's id of the call, where it is known.
         agent_name: the agent that called the tool.
         invocation_id: ADK's id of the run.
         session_id: the session's id.
         actions: the actions of the event that will hold the result.
-        state_delta: the state changes that ADK will store with the result; None where `context` writes its own state.
-        context: ADK's tool, callback or invocation context; None in a replay or in a test of a pass.
-        offered: tools that the agent will have beyond its own list; see `offers`.
-        notes: what the running pass wants in the report; see `note`.
-        kept: what the passes have stored so far; see `keep`.
+        state_delta: the state changes that ADK will store with the result, or None if `context` writes its own state.
+        context: ADK's tool, callback or invocation context, or None in a replay or in a test of a pass.
+        offered: tools that the agent will have beyond its own list, as `offers` reads them.
+        notes: sentences of the running pass for the report, as `note` adds them.
+        kept: everything that the passes have stored so far, as `keep` adds it.
         on_report: called with each report about this result, beside the `on_report` of the pass.
     """
 
@@ -147,7 +147,7 @@ class ToolCall:
         Args:
             value: what the model will not see whole. Nobody may write into it later.
             kind: "rows" for `query_rows`, "payload" for `read_payload`.
-            store: where it is kept; see `PayloadStore`.
+            store: where it is kept, as for `PayloadStore`.
             key: a state key of the caller's own for the value.
             rows_shown: rows that the model still sees, for the report.
             rows_total: rows in `value`, for the report.

@@ -21,38 +21,38 @@ class WrappedToolset(BaseToolset):
     """Delegates all that ADK asks of a toolset to `toolset`, and wraps each tool that comes out.
 
     Args:
-        toolset: the toolset; it is never changed, and closing this one closes it.
+        toolset: the inner toolset. It is never changed, and closing this one closes it.
         wrap: from a tool to its wrapped copy.
     """
 
     def __init__(self, toolset: BaseToolset, wrap: Callable[[BaseTool], BaseTool]) -> None:
-        # No super().__init__(): filter, prefix and caches are the inner toolset's; see __getattr__.
+        # No super().__init__(), since filter, prefix and caches are the inner toolset's. See __getattr__.
         self._toolset = toolset
         self._wrap = wrap
         self._wrapped: dict[int, tuple[BaseTool, BaseTool]] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """What this class does not define (`tool_filter`, `tool_name_prefix`, own methods) is the inner one's."""
+        """Takes everything else (`tool_filter`, `tool_name_prefix`, own methods) from the inner toolset."""
         if name.startswith("__") or name == "_toolset":
             raise AttributeError(name)
         return getattr(self._toolset, name)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
-        """The inner toolset's tools, wrapped."""
+        """Returns the inner toolset's tools, wrapped."""
         return self._wrap_all(await self._toolset.get_tools(readonly_context))
 
     async def get_tools_with_prefix(  # type: ignore[misc]  # final in ADK, but the inner one has to put its own prefix
         self, readonly_context: ReadonlyContext | None = None
     ) -> list[BaseTool]:
-        """The inner toolset's tools under their prefixed names, wrapped."""
+        """Returns the inner toolset's tools under their prefixed names, wrapped."""
         return self._wrap_all(await self._toolset.get_tools_with_prefix(readonly_context))
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
-        """What the inner toolset adds to a request."""
+        """Lets the inner toolset add to a request."""
         await self._toolset.process_llm_request(tool_context=tool_context, llm_request=llm_request)
 
     def get_auth_config(self) -> Any:
-        """The inner toolset's auth config; None on releases whose toolsets have none."""
+        """Returns the inner toolset's auth config, or None on releases whose toolsets have none."""
         inner = getattr(self._toolset, "get_auth_config", None)
         return inner() if inner is not None else None
 
@@ -74,15 +74,15 @@ Reduce = Callable[[BaseTool, dict[str, Any], ToolContext, Any], Awaitable[Any]]
 
 
 def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
-    """`tool` with `reduce` behind it; the tool's own object is never changed.
+    """Returns a copy of `tool` that hands each result to `reduce`. The given object is never changed.
 
     Args:
         tool: a function (sync or async), bound method, callable object, partial, `BaseTool`, `BaseToolset`, or a node
             of a 2.x `Workflow`.
-        reduce: called with every result; what it returns is what ADK makes the function response from.
+        reduce: called with every result. ADK makes the function response from the value that it returns.
 
     Returns:
-        A tool of the same class, or a toolset; declaration, confirmation, auth and long-running behaviour are the same.
+        A tool of the same class, or a toolset, with the same declaration, confirmation, auth and long-running settings.
 
     Raises:
         SettingError: `tool` is none of these.
@@ -107,7 +107,7 @@ def _node_tool(node: Any) -> BaseTool:
 
 
 def wrap_run(tool: BaseTool, reduce: Reduce) -> BaseTool:
-    """A copy of `tool` whose `run_async` is that of `tool` itself, with `reduce` behind it; for one model call."""
+    """Returns a copy of `tool` for one model call, which runs `tool` itself and hands each result to `reduce`."""
     return _with_run(copy.copy(tool), tool, reduce)
 
 
@@ -125,13 +125,13 @@ def _with_run(wrapped: BaseTool, runner: BaseTool, reduce: Reduce) -> BaseTool:
 
 @dataclass(frozen=True, slots=True)
 class _ReducedRun:
-    """The `run_async` of a wrapped tool; an object and no closure, so that `copy.deepcopy` of an agent follows it."""
+    """The `run_async` of a wrapped tool. `copy.deepcopy` of an agent follows an object, but not a closure."""
 
     tool: BaseTool
     run: Callable[..., Awaitable[Any]]
     reduce: Reduce
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
-        """Runs the tool as it would have run and reduces what it returned; its exceptions pass."""
+        """Runs the tool as it would have run, and reduces its result. Exceptions pass through."""
         result = await self.run(args=args, tool_context=tool_context)
         return await self.reduce(self.tool, args, tool_context, result)
