@@ -26,6 +26,27 @@ _NAMES = re.compile(
 _WHOLE = re.compile(r"\S{3,}")
 
 
+# Older results are not searched, since the walk would cost more than all the rest of a session's first call.
+_RECENT = 120
+
+
+class Ledger(NamedTuple):
+    """The text of a ledger, and the contents that it was made of.
+
+    Attributes:
+        left: the indexes of the contents that left the request.
+        text: the identifiers.
+    """
+
+    left: frozenset[int]
+    text: str
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes of memory it takes."""
+        return 80 * len(self.left) + len(self.text)
+
+
 class _Name(NamedTuple):
     text: str
     source: str
@@ -41,21 +62,26 @@ def ledger_text(
 ) -> str:
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
-    What an agent or a user asked with comes first, then what was mentioned most often, then the newest.
+    Names that an agent or a user asked with come first, then those mentioned most often, then the newest. Arguments and
+    users' texts are all searched, other texts and results in the newest contents only.
 
     Args:
         contents: the contents.
         left: the indexes of those that left the request. Nothing else has a part in the text.
-        max_tokens: the most tokens of the text, as estimated; 0 for none.
-        cache: what earlier calls found in each content.
+        max_tokens: the most tokens of the text, as estimated, or 0 for none.
+        cache: the names that earlier calls found in each content.
     """
     if max_tokens <= 0:
         return ""
     found: dict[str, tuple[bool, int, int, str]] = {}
-    for index in sorted(left):
-        if index not in cache:
-            cache[index] = tuple(islice(_names_in(contents[index]), _MAX_OF_CONTENT))
-        for name in cache[index]:
+    ordered = sorted(left)
+    for place, index in enumerate(ordered):
+        whole = place >= len(ordered) - _RECENT
+        # A content that is no longer among the newest is searched in part, under a key of its own.
+        key = index if whole else -index - 1
+        if key not in cache:
+            cache[key] = tuple(islice(_names_in(contents[index], whole=whole), _MAX_OF_CONTENT))
+        for name in cache[key]:
             asked, count, _, source = found.get(name.text, (False, 0, 0, ""))
             found[name.text] = (asked or name.asked, count + 1, index, source or name.source)
     ranked = sorted(found, key=lambda text: (not found[text][0], -found[text][1], -found[text][2], text))
@@ -75,14 +101,15 @@ def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
     return "; ".join(f"{source}: {', '.join(texts)}" for source, texts in by_source.items())
 
 
-def _names_in(content: types.Content) -> Iterator[_Name]:
+def _names_in(content: types.Content, *, whole: bool) -> Iterator[_Name]:
+    user = content.role == "user"
     for part in content.parts or ():
         if (call := part.function_call) is not None:
             yield from (_Name(text, _source(call.name), True) for text in _leaves(call.args))
         elif (result := part.function_response) is not None:
-            yield from (_Name(text, _source(result.name), False) for text in _leaves(result.response))
-        elif part.text and not part.thought:
-            user = content.role == "user"
+            if whole:
+                yield from (_Name(text, _source(result.name), False) for text in _leaves(result.response))
+        elif part.text and not part.thought and (user or whole):
             yield from (_Name(text, "said", user) for text in _in_text(part.text))
 
 

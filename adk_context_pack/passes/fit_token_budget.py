@@ -13,7 +13,7 @@ from adk_context_pack.conversation.budget_cut import BudgetCut, CutWalk
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, has_figures
 from adk_context_pack.conversation.contents import same_texts
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
-from adk_context_pack.conversation.ledger import ledger_text
+from adk_context_pack.conversation.ledger import Ledger, ledger_text
 from adk_context_pack.conversation.left_out import MAX_TOKENS, marker_text, without
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
@@ -180,10 +180,20 @@ class FitTokenBudget(ContextPass):
         if not walk.dropped:
             return request.contents
         findable = "search_history" in (request.tools_dict or {})
-        left = {i for number in walk.dropped for i in range(groups[number].start, groups[number].stop)}
-        ledger = ledger_text(request.contents, left, max_tokens=self._ledger_tokens, cache=known.texts("ledger"))
+        ledger = self._ledger(request.contents, groups, walk, known)
         marker = marker_text(groups, walk.dropped, pairing, findable=findable, ledger=ledger)
         return without(request.contents, groups, walk.dropped, marker)
+
+    def _ledger(
+        self, contents: Sequence[types.Content], groups: Sequence[Group], walk: CutWalk, known: KnownContents
+    ) -> str:
+        left = frozenset(i for number in walk.dropped for i in range(groups[number].start, groups[number].stop))
+        kept: Ledger | None = known.peek(("ledger", self))
+        if kept is None or kept.left != left:
+            text = ledger_text(contents, left, max_tokens=self._ledger_tokens, cache=known.texts("ledger"))
+            kept = Ledger(left, text)
+            known.keep(("ledger", self), kept)
+        return kept.text
 
     def _warn(self, call: ModelCall, walk: CutWalk) -> None:
         over = f"about {round(walk.total)} tokens are left where {self.max_tokens} are allowed"

@@ -84,3 +84,33 @@ def test_on_real_conversations_the_next_call_finds_what_it_needs():
     with_names, without = answerability(sessions, entries)
     assert with_names.visible_share >= 0.96 > without.visible_share
     assert with_names.reachable_share >= 0.995
+
+
+def test_old_results_are_not_searched():
+    """Of many contents that left, only the newest are searched in results; what was asked with is named from all."""
+    old = [
+        agent_called("a", "get_user", "c0", user="ada_li_3668").content,
+        tool_returned("a", "get_user", {"card": "card_99"}, "c0").content,
+    ]
+    told = [agent_said("a", f"Word {word}.").content for word in "abcdefgh" * 20]
+    few = ledger(range(4), contents=old + told[:2])
+    many = ledger(range(len(old + told)), contents=old + told)
+    assert "card_99" in few
+    assert "card_99" not in many
+    assert "ada_li_3668" in many
+
+
+def test_a_cut_that_stays_does_not_search_again(monkeypatch):
+    """Two requests with the same cut get the same marker, and the contents that left are searched once."""
+    events = [*EVENTS, *itertools.chain(*[(user_said("More."), agent_said("a", "words " * 400)) for _ in range(12)])]
+    request, model_call = request_for("a", [*events, user_said("Go on.")]), call_for("a", events)
+    asked = []
+
+    def counted(*arguments, **settings):
+        asked.append(arguments)
+        return ledger_text(*arguments, **settings)
+
+    monkeypatch.setattr("adk_context_pack.passes.fit_token_budget.ledger_text", counted)
+    first, second = (everything(FitTokenBudget(max_tokens=3000).apply(request, model_call)) for _ in range(2))
+    assert first == second
+    assert len(asked) == 1

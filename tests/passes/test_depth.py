@@ -30,7 +30,10 @@ EFFECTS = {
     "_drop": "leaves a group out",
     "changed": "puts a note in place of a body",
 }
-FURTHER = {"_within": "shortens the ledger of what was left out until it fits, weighing each try"}
+FURTHER = {
+    "_ledger": "takes the ledger of the last cut, where nothing else has left since",
+    "_within": "adds names to the ledger of what was left out until it is full, weighing each",
+}
 """Functions that may add a frame, and what it is for."""
 OUR_OWN = str(Path(adk_context_pack.__file__).parent)
 
