@@ -1,6 +1,7 @@
 """The layout: rooms on floors, imports that point down, and files that read in a minute."""
 
 import ast
+import re
 
 import pytest
 
@@ -25,6 +26,7 @@ MAX_TOP_LEVEL = 8
 MAX_ROOMS = 22
 MAX_LINES = 250
 MAX_FUNCTION = 40
+MAX_SEMICOLONS = 0.07
 
 HOUSE = House()
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -83,3 +85,10 @@ def test_files_and_functions_are_short(file):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
             assert (node.end_lineno or 0) - body[0].lineno < MAX_FUNCTION, node.name
+
+
+def test_docstrings_are_plain():
+    """Few sentences of the docstrings hold a semicolon, and nothing "is no" something."""
+    sentences = HOUSE.sentences()
+    assert sum(";" in sentence for sentence in sentences) / len(sentences) <= MAX_SEMICOLONS
+    assert not [sentence for sentence in sentences if re.search(r"(?<!there )\bis no\b", sentence)]
