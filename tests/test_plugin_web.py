@@ -49,8 +49,8 @@ def agents(tmp_path):
 def check(events) -> None:
     """Whether the API's events show a report on each answer, and the result capped."""
     marks = [event.get("customMetadata") for event in events]
-    assert [mark and mark["adk_context_pack"]["agent"] for mark in marks] == ["counter", None, "counter"]
-    assert marks[-1]["adk_context_pack"]["passes"][0]["name"] == "cast_narrative"
+    assert [mark and "adk_context_pack" in mark for mark in marks] == [True, None, True]
+    assert all(mark["adk_context_pack"]["tokens_after"] > 0 for mark in marks if mark)
     response = events[1]["content"]["parts"][0]["functionResponse"]["response"]
     assert response["_row_limits"]["rows"]["total"] == 1000
 

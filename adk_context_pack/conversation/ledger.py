@@ -14,14 +14,15 @@ from adk_context_pack.conversation.token_estimate import estimate_tokens
 _MAX_OF_CONTENT = 200
 _MAX_CHARACTERS = 20_000
 _MAX_LENGTH = 60
-# In this order: e-mail addresses, paths and files, dates and times, words that hold a digit, codes, amounts.
+# In this order: e-mail addresses, paths and files, dates and times, words that hold a digit, codes, amounts. Each
+# repetition has a bound, since the texts are whatever users and tools wrote.
 _NAMES = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|(?:/[\w.-]+){2,}|\b[\w-]+\.[a-zA-Z]{2,4}\b"
+    r"(?<![\w.+-])[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,6}"
+    r"|(?:/[\w.-]{1,60}){2,20}|\b[\w-]{1,60}\.[a-zA-Z]{2,4}\b"
     r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?"
-    r"|\b(?=[A-Za-z_-]*\d)(?=\d*[A-Za-z_-])\w[\w-]{2,}\b"
+    r"|\b(?=[A-Za-z_-]{0,60}\d)(?=\d{0,60}[A-Za-z_-])\w[\w-]{2,60}\b"
     r"|\b[A-Z]{3,5}\b"
-    r"|[$€£]\s?\d[\d.,]*\d|\b\d[\d.,]*\d{2}\b"
+    r"|[$€£]\s?\d[\d.,]{0,30}\d|\b\d[\d.,]{0,30}\d{2}\b"
 )
 _WHOLE = re.compile(r"\S{3,}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from re import _parser as parser
 
 import pytest
 from google.genai import types
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import FitTokenBudget, SettingError
-from adk_context_pack.conversation.ledger import ledger_text
+from adk_context_pack.conversation.ledger import _NAMES, ledger_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.testing import answerability
 from tests.benchmarks.bench_answerability import tau_bench
@@ -114,3 +115,20 @@ def test_a_cut_that_stays_does_not_search_again(monkeypatch):
     first, second = (everything(FitTokenBudget(max_tokens=3000).apply(request, model_call)) for _ in range(2))
     assert first == second
     assert len(asked) == 1
+
+
+def test_no_text_makes_the_search_slow():
+    """Each repetition in the pattern has a bound, so a long text of odd words costs no more than its length."""
+
+    def repeats(tree):
+        for code, value in tree:
+            if code is parser.MAX_REPEAT or code is parser.MIN_REPEAT:
+                yield value[1]
+            for inner in value if isinstance(value, tuple | list) else [value]:
+                for each in inner if isinstance(inner, list) else [inner]:
+                    if isinstance(each, parser.SubPattern):
+                        yield from repeats(each)
+
+    found = list(repeats(parser.parse(_NAMES.pattern)))
+    assert len(found) > 10
+    assert max(found) <= 100
