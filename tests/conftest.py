@@ -21,7 +21,7 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-SLOW_FOLDERS = {"attacks", "benchmarks", "faults", "laws", "providers", "samples", "sessions"}
+SLOW_FOLDERS = {"attacks", "benchmarks", "faults", "laws", "providers", "samples", "sessions", "support"}
 
 
 def pytest_configure(config):

@@ -76,6 +76,7 @@ def in_memory(fast_api) -> dict:
     return {name: value for name, value in uris.items() if name in parameters}
 
 
+@pytest.mark.slow
 def test_the_command_takes_it(agents):
     """`adk api_server --extra_plugins …` on a port of this machine, asked over HTTP."""
     commands = pytest.importorskip("google.adk.cli.cli_tools_click")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import pytest
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from hypothesis import given
@@ -20,6 +21,7 @@ def rewind(before: str) -> Event:
     return Event(author="user", actions=EventActions(rewind_before_invocation_id=before))
 
 
+@pytest.mark.slow
 @given(conversations())
 def test_adk_builds_the_same_contents_of_them(conversation: Conversation):
     """What is left out, ADK's own content builder leaves out as well."""

@@ -44,6 +44,7 @@ def written(run, key="q_compact"):
     return [event.actions.state_delta[key] for event in run.events if key in event.actions.state_delta]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "database"])
 async def test_the_next_agent_and_a_later_process_read_the_view(kind, tmp_path):
     """The view reaches the next agent's template, and is in the stored session."""

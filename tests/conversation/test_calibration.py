@@ -35,6 +35,7 @@ def session(*kinds, factor=1.0, model_version=None):
     return [*events, user_said("The last question.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("factor", [0.85, 1.0, 1.6])
 def test_within_ten_percent_once_calibrated(kind, factor):
@@ -47,6 +48,7 @@ def test_within_ten_percent_once_calibrated(kind, factor):
     assert real_tokens(cut) * factor <= size / 1.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_never_over_budget_while_it_learns(kind):
     """At every call of a history with figures, cut or not, the provider counts no more than the budget."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
+import pytest
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +49,7 @@ def result_of(conversation: Conversation, pipeline: ContextPipeline, known: dict
     return dumped, report.categories_before, report.categories, report.tokens_before, report.tokens_after
 
 
+@pytest.mark.slow
 @given(
     conversation=conversations(max_turns=4), order=st.sampled_from(ORDERS), shuffle=st.randoms(use_true_random=False)
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,6 +35,7 @@ def facts(outline: Outline) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.slow
 @given(conversation=conversations(max_turns=4), data=st.data())
 def test_growing_is_the_same_as_seeing_all_at_once(conversation: Conversation, data: st.DataObject) -> None:
     """An outline that took in its contents in pieces says what one says that took them in at once."""
@@ -46,6 +48,7 @@ def test_growing_is_the_same_as_seeing_all_at_once(conversation: Conversation, d
     assert facts(grown.grow(contents[start:])) == facts(Outline(voices).grow(contents))
 
 
+@pytest.mark.slow
 @given(conversations(max_turns=4))
 def test_steps_count_results(conversation: Conversation) -> None:
     """Before each model call stand as many results as a plain count finds, and as many before its turn."""

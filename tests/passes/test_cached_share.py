@@ -34,6 +34,7 @@ async def bill(turns, *passes):
     return model.bill
 
 
+@pytest.mark.slow
 async def test_over_16_turns_the_cached_share_is_no_smaller_at_half_the_tokens():
     """Clearing in batches sends at most half the tokens, and of those at least the share of no trimming is cached."""
     whole, ours = await bill(16), await bill(16, ClearToolResults())
@@ -41,6 +42,7 @@ async def test_over_16_turns_the_cached_share_is_no_smaller_at_half_the_tokens()
     assert ours.share >= whole.share
 
 
+@pytest.mark.slow
 async def test_over_30_turns_the_cost_is_at_most_half():
     """With cached tokens at 0.25, clearing costs at most half of no trimming, and so does a budget."""
     whole = await bill(32)

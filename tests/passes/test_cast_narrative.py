@@ -192,6 +192,7 @@ def test_earlier_lines_do_not_change(relay_format):
             assert later == line or later.startswith(line.removesuffix("no result yet"))
 
 
+@pytest.mark.slow
 @formats
 @given(st.lists(st.sampled_from(["said", "call", "result", "own", "user"]), max_size=12), st.data())
 def test_blocks_already_sent_are_never_retold_later(relay_format, kinds, data):
@@ -271,6 +272,7 @@ def test_refuses_limits_that_cannot_work(setting, value):
         CastNarrative(**{setting: value})
 
 
+@pytest.mark.slow
 @formats
 def test_tau_bench_keeps_every_word_and_costs_little(relay_format):
     """On 70 real conversations every tool name, error and word is kept, for at most 15 % of ADK's fence."""

@@ -129,6 +129,7 @@ def test_arguments_go_on_request_unless_signed():
     assert contents[3].parts[0].thought_signature == b"sig"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [long_turn, many_turns], ids=["loop", "turns"])
 @pytest.mark.parametrize("entry", [ClearToolResults(), ClearToolResults(keep_results=0, keep_in_turn=4)])
 def test_batches_stay_put(build, entry):

@@ -6,6 +6,7 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.utils.instructions_utils import inject_session_state
@@ -65,6 +66,7 @@ def run(passes: list[CompactState], request: LlmRequest, state: dict[str, Any], 
     return request
 
 
+@pytest.mark.slow
 @given(TEMPLATES, STATES, FORGED, ORDERS)
 @example("{compact:b?}{compact:a}", {"a": 0, "b": 1, "v": "", "w": ""}, "", ["b", "a"])
 def test_the_system_instruction_is_exact(template, state, appended, order):
@@ -81,6 +83,7 @@ def test_the_system_instruction_is_exact(template, state, appended, order):
     assert again.config.system_instruction == result.config.system_instruction
 
 
+@pytest.mark.slow
 @given(TEMPLATES, STATES, ORDERS, st.booleans())
 def test_the_dynamic_instruction_is_exact(template, state, order, typed):
     """The same holds behind a static instruction, also where the user has typed the instruction byte for byte."""

@@ -55,6 +55,7 @@ def said(contents):
     return [part.text for content in contents for part in content.parts or () if part.text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("build", [loop_of, turns_of])
 def test_never_over_budget_by_a_real_tokenizer(kind, build):
@@ -234,6 +235,7 @@ def test_orphans_are_reported():
     assert "without a call" in report.passes[0].note
 
 
+@pytest.mark.slow
 async def test_a_long_loop_of_a_real_agent_stays_within_the_budget():
     """In a real run of 40 calls no request is over the budget, each is valid, and the agent finishes."""
 

@@ -189,6 +189,7 @@ async def test_writes_a_page(tmp_path, capsys):
     assert "No such file or directory" in err
 
 
+@pytest.mark.slow
 def test_runs_as_a_module():
     """`python -m adk_context_pack replay` replays the recorded sessions of ADK's samples."""
     if not SESSIONS.is_dir():

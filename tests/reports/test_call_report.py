@@ -3,6 +3,7 @@
 import json
 import logging
 
+import pytest
 from hypothesis import given, settings
 
 from adk_context_pack.passes.cast_narrative import CastNarrative
@@ -39,6 +40,7 @@ def assert_adds_up(report):
     assert report.tokens_saved == sum(each.tokens_saved for each in report.passes)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(conversations())
 def test_adds_up(conversation):

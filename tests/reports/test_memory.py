@@ -2,12 +2,15 @@
 
 import gc
 
+import pytest
+
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
 from tests.benchmarks.bench_report import drive, report_ratio
 
 
+@pytest.mark.slow
 def test_memory_is_flat_over_10000_calls_and_1000_sessions():
     """Between 5,000 and 10,000 calls in 1,000 sessions the number of living objects does not grow."""
     pipeline = ContextPipeline([StripForContext(), CastNarrative()], max_reports=100, keep_requests=3)

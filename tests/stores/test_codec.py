@@ -61,6 +61,7 @@ def test_what_json_has_no_form_for_is_settled(value, expected):
     assert not survives_as_state({"a": [value]}, encoded)
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.integers() | st.floats() | st.text(st.characters()),

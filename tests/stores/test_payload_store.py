@@ -59,6 +59,7 @@ async def put_and_load(context, value, **settings):
     return handle, await load_payload(context, handle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 @given(value=JSON)
 def test_what_is_kept_comes_back(place, value):
@@ -71,6 +72,7 @@ def test_what_is_kept_comes_back(place, value):
     asyncio.run(in_tool(act))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SERVICES)
 @pytest.mark.parametrize("place", PLACES)
 async def test_a_handle_survives_a_restart_and_works_in_a_second_process(kind, place, tmp_path):

@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
 from google.genai import types
 from hypothesis import HealthCheck, given, seed, settings
 
@@ -65,6 +66,7 @@ WANTED = {
 }
 
 
+@pytest.mark.slow
 def test_the_generator_makes_every_kind_that_it_promises(caplog):
     """Over a few fixed seeds, each kind of event, block and request turns up."""
     caplog.set_level(logging.ERROR)
@@ -94,6 +96,7 @@ def test_conversations_are_the_same_for_the_same_seed():
     assert told() == told()
 
 
+@pytest.mark.slow
 def test_orderly_conversations_hold_nothing_malformed(caplog):
     """A healthy app's session has named agents, contents with parts and calls that are answered or wait."""
     caplog.set_level(logging.ERROR)

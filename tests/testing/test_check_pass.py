@@ -72,6 +72,7 @@ def test_a_pass_that_raises_is_said_to_raise():
     assert isinstance(caught.value.__cause__, KeyError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("good", "except_for"),
     [
@@ -91,6 +92,7 @@ def test_good_passes_pass(good, except_for):
     check_pass(good, examples=30, state={"queries": [{"id": 1}]}, except_for=except_for)
 
 
+@pytest.mark.slow
 def test_sessions_of_ones_own_are_tried_too():
     """A conversation that only an own session has is enough to catch a pass."""
 

@@ -15,6 +15,7 @@ def contents(conversation):
     return picture(conversation.request().contents)
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_conversations():
     """Twice the same for one seed, others for another."""
     first, again, other = (list(generate(20, seed=seed)) for seed in (1, 1, 2))
@@ -35,6 +36,7 @@ def test_what_passes_look_for_is_in_them():
     assert max(len({event.invocation_id for event in one.events}) for one in found) == 3
 
 
+@pytest.mark.slow
 def test_the_kit_needs_neither_pytest_nor_hypothesis():
     """Importing it loads neither, so that any test runner will do."""
     script = "import sys, adk_context_pack.testing; print([n for n in ('pytest', 'hypothesis') if n in sys.modules])"

@@ -142,6 +142,7 @@ async def test_a_broken_pattern_is_a_text():
     assert "plain text" in reply["note"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|aa)+$", r"(?:a*)*b", r"^(([a-z])+.)+[A-Z]([a-z])+$"])
 async def test_a_pattern_that_backtracks_is_stopped(pattern):
     """A pattern that would search for years gives an error within its time, and the loop goes on meanwhile."""

@@ -260,6 +260,7 @@ cells = st.one_of(
 tables = st.lists(st.dictionaries(st.text(max_size=8), cells, max_size=6), max_size=60)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(rows=tables, max_rows=st.integers(1, 70), max_tokens=st.none() | st.integers(1, 2000), facts=st.booleans())
 def test_any_table_is_within_its_limits_and_untouched(rows, max_rows, max_tokens, facts):

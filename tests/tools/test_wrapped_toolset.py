@@ -45,6 +45,7 @@ def caller(toolset, *calls):
 ONCE = "see structuredContent"
 
 
+@pytest.mark.slow
 async def test_an_mcp_server_over_stdio(caplog):
     """Rows are cut, or said once, errors pass, the prefix holds, the server ends with its toolset."""
     toolset = cap_rows(mcp_toolset(tool_name_prefix="ads"), max_rows=5)

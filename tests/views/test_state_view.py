@@ -191,6 +191,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_what_json_can_hold_is_held_exactly(value):
     """The view of a JSON value without a `select` is that value."""
