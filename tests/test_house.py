@@ -8,7 +8,7 @@ import pytest
 from tests.house import House, circles_of, floors_of
 
 FLOORS = (
-    ("_adk/", "_json.py", "errors.py", "search/"),
+    ("_adk/", "_json.py", "_text.py", "errors.py", "search/"),
     ("stores/", "tables/"),
     ("conversation/",),
     ("relays/", "reports/", "sql/", "views/"),

@@ -9,7 +9,8 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.outcome import cut, outcome_of
+from adk_context_pack._text import shorten_counted
+from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.tokens import TokenMeter
 
 EntryKind = Literal["said", "called", "returned"]
@@ -136,11 +137,11 @@ def _add(event: Event, lines: list[Line], calls: dict[str, int], limits: Limits)
     for entry in entries(event):
         if entry.kind == "said":
             # What the user asked for stays word for word; long answers are cut, with a mark that says so.
-            said = entry.text if event.author == "user" else cut(entry.text, limits.said)
+            said = entry.text if event.author == "user" else shorten_counted(entry.text, limits.said)
             lines.append(Line("user" if event.author == "user" else "agent", f"{name} {_one_line(said)}"))
         elif (call := entry.part.function_call) is not None:
             calls[call.id or entry.tool] = len(lines)
-            args = cut(json_text(call.args or {}), limits.args)
+            args = shorten_counted(json_text(call.args or {}), limits.args)
             lines.append(Line("tool", f"{name} {_one_line(entry.tool)}({_one_line(args)})"))
         elif (result := entry.part.function_response) is not None:
             outcome = outcome_of(result.response, max_chars=limits.outcome, max_error_chars=limits.outcome)

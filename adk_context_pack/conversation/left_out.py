@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from google.genai import types
 
+from adk_context_pack._text import shorten
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outline import Group
 from adk_context_pack.conversation.pairing import Pairing
@@ -70,5 +71,4 @@ def _parts(turns: int, calls: Counter[str]) -> Iterator[str]:
 
 
 def _short(name: str | None) -> str:
-    text = (name or "?").replace("\n", " ")
-    return text if len(text) <= _NAME_LENGTH else f"{text[:_NAME_LENGTH]}…"
+    return shorten((name or "?").replace("\n", " "), _NAME_LENGTH)

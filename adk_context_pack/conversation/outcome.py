@@ -10,6 +10,7 @@ from itertools import islice
 from json.encoder import encode_basestring as _quote
 from typing import Any
 
+from adk_context_pack._text import shorten_counted
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks
 
@@ -55,11 +56,6 @@ def stored_text(value: Any) -> StoredText | None:
     return StoredText(kind=found[1], characters=int(found[2]), handle=found[3] or found[4])
 
 
-def cut(text: str, limit: int) -> str:
-    """Returns `text`, or its first `limit` characters with a mark that says how many are missing."""
-    return text if len(text) <= limit else f"{text[:limit]}… [+{len(text) - limit} characters]"
-
-
 def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
     """Returns what came of a call, in a few words.
 
@@ -72,13 +68,13 @@ def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
     """
     if (error := error_of(response)) is not None:
         return f"error: {_error_text(error, max_error_chars)}{_rows_beside(response, max_chars)}"
-    return cut(_described(response), max_chars)
+    return shorten_counted(_described(response), max_chars)
 
 
 def _error_text(error: str, limit: int) -> str:
     stored = stored_text(error)
     if stored is None:
-        return cut(error, limit)
+        return shorten_counted(error, limit)
     said = error.partition("\n")[2]
     return f"{said[:limit]}… [{stored}]"
 
@@ -93,7 +89,7 @@ def _rows_beside(response: Any, max_chars: int) -> str:
         return ""
     if _HANDLE in told:
         rows[_HANDLE] = told[_HANDLE]
-    return cut(f", beside {_entries(rows)}", max_chars)
+    return shorten_counted(f", beside {_entries(rows)}", max_chars)
 
 
 _ROWS = frozenset({"rows", "results", "result", "data", "items", "records", "values"})
@@ -175,7 +171,7 @@ def _entry(key: object, value: Any) -> str:
 
 
 def _key(key: object) -> str:
-    return cut(key if isinstance(key, str) else str(key), _SHORT)
+    return shorten_counted(key if isinstance(key, str) else str(key), _SHORT)
 
 
 def _shape(value: Any) -> str:
@@ -192,7 +188,7 @@ def _shape(value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         first = value[0] if value else None
         return f"list of {len(value)}" + (f" {_keys(first)}" if isinstance(first, Mapping) else "")
-    return cut(str(value), _SHORT)
+    return shorten_counted(str(value), _SHORT)
 
 
 def _keys(value: Mapping[Any, Any]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
+from adk_context_pack._text import shorten
 from adk_context_pack.replay.sums import ReplaySums, Sum
 from adk_context_pack.reports.text_table import share, table
 
@@ -137,5 +138,4 @@ def _width(rows: Mapping[str, Mapping[str, str]], columns: Sequence[str]) -> int
 
 
 def _cut(name: str, room: int) -> str:
-    room = max(room, _MIN_NAME)
-    return name if len(name) <= room else f"{name[: room - 1]}…"
+    return shorten(name, max(room, _MIN_NAME))

@@ -9,6 +9,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from adk_context_pack._text import shorten_middle
+
 Number = int | float | Decimal
 
 _INTEGER = re.compile(r"[+-]?[0-9]+").fullmatch
@@ -120,5 +122,4 @@ def _is_finite(value: Number) -> bool:
 
 def short_text(value: Any) -> str:
     """Returns a value as a text of at most 60 characters, cut in the middle, since names differ at their ends."""
-    text = str(plain(value))
-    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT // 2]}…{text[1 - _MAX_TEXT // 2 :]}"
+    return shorten_middle(str(plain(value)), _MAX_TEXT)

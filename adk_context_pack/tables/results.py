@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adk_context_pack._json import json_text
+from adk_context_pack._text import shorten
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.find_tables import Table, find_tables
@@ -184,7 +185,7 @@ def _text(value: Any) -> str | None:
     if isinstance(value, Mapping) and isinstance(value.get("message"), str):
         value = value["message"]
     text = value if isinstance(value, str) else json_text(value)
-    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+    return shorten(text, _MAX_TEXT)
 
 
 def _odd(value: Any) -> str:

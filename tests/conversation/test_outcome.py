@@ -3,7 +3,8 @@
 import pytest
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.outcome import cut, outcome_of, stored_text
+from adk_context_pack._text import shorten_counted
+from adk_context_pack.conversation.outcome import outcome_of, stored_text
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.result_pass import reduce_result
 from adk_context_pack.tools.tool_call import ToolCall
@@ -63,8 +64,8 @@ def test_keeps_to_its_limits():
 
 def test_cut_says_how_much_is_missing():
     """A cut text ends in a mark with the number of characters left out; a short one stays as it is."""
-    assert cut("abcdef", 4) == "abcd… [+2 characters]"
-    assert cut("abcd", 4) == "abcd"
+    assert shorten_counted("abcdef", 4) == "abcd… [+2 characters]"
+    assert shorten_counted("abcd", 4) == "abcd"
 
 
 def test_what_json_cannot_hold_is_shown_all_the_same():
