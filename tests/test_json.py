@@ -110,6 +110,7 @@ def test_numbers_of_numpy_and_pandas():
     assert json_text(value) == exact_json(value)
 
 
+@pytest.mark.slow
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.decimals() | st.binary()
     | st.dates() | st.datetimes() | st.uuids() | st.timedeltas() | st.frozensets(st.integers()),

@@ -141,6 +141,7 @@ async def test_task_and_single_turn_agents(mode):
     assert "query_rows" in run.requests_of("analyst")[-1].tool_names
 
 
+@pytest.mark.slow
 async def test_many_sessions_at_once_on_one_instance():
     """Forty sessions in flight: each opens its own rows only, and reports and state keep to their session."""
     tables = {f"s{number}": [{"id": n, "owner": f"s{number}"} for n in range(200 + number)] for number in range(40)}

@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from adk_context_pack._json import json_text
+
 _MISSING = object()
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -105,7 +107,7 @@ def _choice(choices: Sequence[Any], value: Any, path: str, problems: list[str], 
 def _enum(allowed: Sequence[Any], value: Any, path: str, problems: list[str]) -> Any:
     if value in allowed:
         return value
-    problems.append(f"{path} must be one of {json.dumps(list(allowed), default=str)}")
+    problems.append(f"{path} must be one of {json_text(list(allowed))}")
     texts = {str(one).casefold(): one for one in allowed}
     near = difflib.get_close_matches(str(value).casefold(), texts, n=1, cutoff=0.5)
     return texts[near[0]] if near else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from decimal import Decimal
 
+import pytest
 from google.genai import types
 from hypothesis import given
 
@@ -14,6 +15,7 @@ from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 
 
+@pytest.mark.slow
 @given(conversations())
 def test_copies_have_the_same_hashes(conversation: Conversation) -> None:
     """ADK's contents of another run are known again, whatever their payloads hold."""

@@ -78,6 +78,7 @@ def test_the_marker_names_what_left_and_zero_turns_it_off():
         FitTokenBudget(max_tokens=3000, max_ledger_tokens=-1)
 
 
+@pytest.mark.slow
 def test_on_real_conversations_the_next_call_finds_what_it_needs():
     """On tau-bench the ledger brings back most of what a tight budget would hide from the next call."""
     sessions = list(itertools.islice(tau_bench(), 12))

@@ -50,6 +50,7 @@ def use(memos: SessionMemos, name: str, events: list[Event], agent: str = "worke
         ContextPipeline(default_passes(max_tokens=budget)).run(request_of(contents_of(loaded, agent)), call)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [tools, talk, parallel])
 @pytest.mark.parametrize("agent", ["worker", "writer"])
 def test_a_session_weighs_what_it_states(build: Callable[[int], list[Event]], agent: str) -> None:
@@ -70,6 +71,7 @@ def test_a_session_weighs_what_it_states(build: Callable[[int], list[Event]], ag
     assert taken * 0.85 < memos.bytes < taken * 1.6, (memos.bytes, taken)
 
 
+@pytest.mark.slow
 def test_the_bound_holds_for_sessions_that_call_once() -> None:
     """Sessions that call once and never again take no more memory than the bound, however many they are."""
     memos, events = SessionMemos(max_bytes=MB), tools(200)

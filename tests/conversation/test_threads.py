@@ -82,6 +82,7 @@ def dumped(contents: Any) -> list[Any]:
     return [content.model_dump(exclude_none=True) for content in contents]
 
 
+@pytest.mark.slow
 def test_eight_threads_on_one_session(caplog: pytest.LogCaptureFixture) -> None:
     """The synchronous runner in eight threads sends the requests that a process with nothing cached sends."""
     caplog.set_level(logging.ERROR, logger="adk_context_pack")
@@ -100,6 +101,7 @@ def test_eight_threads_on_one_session(caplog: pytest.LogCaptureFixture) -> None:
     assert_as_alone(recorder, caplog)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated")
 def test_parallel_agents_in_several_loops(caplog: pytest.LogCaptureFixture) -> None:
     """Parallel agents of several event loops on one session send what they would send alone."""

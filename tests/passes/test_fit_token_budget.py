@@ -107,6 +107,7 @@ def test_keep_turns_holds_whole_turns_back():
     assert "Answer 4: nothing unusual." in said(contents)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [lambda: long_turn(40), lambda: many_turns(20)], ids=["loop", "turns"])
 def test_the_cut_moves_in_large_steps(build):
     """Between two cuts each request begins with the one before it; cuts are few."""

@@ -252,6 +252,7 @@ class RecallsForAll(ContextPass):
         return with_recalled(request, [one for one in blocks if any(one.message)], call)
 
 
+@pytest.mark.slow
 def test_keeps_the_laws():
     """The pass itself, and one that recalls something for each message, keep all laws but the one of size."""
     check_pass(RecallMemory(), examples=40)

@@ -122,6 +122,7 @@ def test_a_forked_process_has_a_pool_of_its_own(monkeypatch):
     assert shared_pool() is not parents
 
 
+@pytest.mark.slow
 def test_the_process_exits_in_the_middle_of_a_query():
     """An interpreter that ends while a query runs ends at once, and its child process with it."""
     code = """

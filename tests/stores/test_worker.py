@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ async def test_long_work_leaves_the_loop_and_never_enters_asyncios_pool():
 ROWS = st.lists(st.dictionaries(st.text(max_size=3), st.none() | st.integers() | st.floats() | st.text(max_size=3)))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=3), ROWS | st.text()) | ROWS | st.text())
 def test_pieces_make_the_same_text_as_the_whole(value):
     """A result that is written in pieces is the same JSON as one that is written at once."""

@@ -45,6 +45,7 @@ def test_the_rule_where_half_is_one_value(others, cut, words):
     assert words in facts.as_dict()["outliers"]["rule"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6), min_size=8, max_size=80))
 def test_fences_agree_with_a_sort(values):
     """The number beyond the fences of any list is that of a plain sort, where the middle half has a width."""

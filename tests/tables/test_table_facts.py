@@ -84,6 +84,7 @@ def test_other_values_are_counted(values):
 CELLS = st.one_of(NUMBERS, HOLES, st.booleans(), st.text(max_size=3), st.lists(st.integers(), max_size=2))
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.dictionaries(
@@ -103,6 +104,7 @@ def test_anything_goes(rows):
     json.dumps(facts.as_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.fixed_dictionaries(

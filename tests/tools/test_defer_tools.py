@@ -265,6 +265,7 @@ async def test_users_with_other_tools_do_not_meet():
     assert "There is no tool" in results_of(bob)[1].response["error"]
 
 
+@pytest.mark.slow
 async def test_mcp_tools_are_deferred():
     """Tools of a real MCP server are found and run."""
     mcp = pytest.importorskip("mcp")

@@ -263,6 +263,7 @@ async def test_odd_texts_are_kept_exactly(text):
     assert await restored(text) == text
 
 
+@pytest.mark.slow
 async def test_fifty_megabytes_go_to_the_store():
     """A result of 50 MB leaves a preview of a few hundred tokens."""
     text = LOG + "\n" + "filler line of a very long log\n" * 1_650_000

@@ -88,6 +88,7 @@ def test_json_shows_its_shape_and_its_trouble():
     assert '{"level": "FATAL", "m": 250}' in preview
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(),

@@ -386,6 +386,7 @@ async def test_a_query_joins_a_bounded_number_of_results():
     assert reply["error"] == "One query can join 8 stored results; this one names 9."
 
 
+@pytest.mark.slow
 async def test_each_tool_has_its_own_limits_over_one_handle():
     """Two tools with different limits share the loaded rows, and each holds its own rows and time."""
     few, many = QueryRows(max_rows=2, max_seconds=1), QueryRows(max_rows=3, max_seconds=2)

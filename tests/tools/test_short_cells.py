@@ -1,5 +1,6 @@
 """Long cells of a row are cut with a mark, and everything else stays the same object."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ cells = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=3), cells, max_size=5))
 def test_steps_only_get_shorter(row):
     """Each step keeps the columns and the row as it was, and shows no more characters of a text than it may."""
