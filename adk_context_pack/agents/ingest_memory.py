@@ -35,6 +35,8 @@ class IngestMemory(BasePlugin):
     gets each event once while the process runs. Another one gets the whole session each time, as ADK intends. What a
     service refuses in the end is logged, stays in the session, and is sent with the session's next run.
 
+    ADK 2.0 calls no plugin after a run whose root is a lone `LlmAgent`, so nothing is handed over there.
+
     Args:
         name: the plugin's name in ADK.
         max_waiting: how many sessions may wait. Beyond that the one that has waited longest goes.

@@ -5,12 +5,13 @@ import logging
 import time
 
 import pytest
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.apps.app import App
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.version import __version__
 from google.genai import types
 
 from adk_context_pack import IngestMemory, SettingError
@@ -49,8 +50,10 @@ async def run(memory, plugin, turns=1, *, between=None):
     sessions = InMemorySessionService()
     session = await sessions.create_session(app_name="app", user_id="user")
     agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda _: "Noted."))
+    # ADK 2.0 calls no plugin after a run whose root is a lone LlmAgent.
+    root = SequentialAgent(name="root", sub_agents=[agent]) if __version__.startswith("2.0.") else agent
     runner = Runner(
-        app=App(name="app", root_agent=agent, plugins=[plugin]), session_service=sessions, memory_service=memory
+        app=App(name="app", root_agent=root, plugins=[plugin]), session_service=sessions, memory_service=memory
     )
     for number in range(turns):
         content = types.UserContent(f"message {number}")
