@@ -35,8 +35,8 @@ BLOCKS = {
 }
 
 
-PAD = {"ok": 1, "pad": "w" * 900}
-"""A result that is worth retelling on releases without a fence, too."""
+PAD = {"ok": 1, "pad": "words " * 900}
+"""A result that is too long to be quoted whole, so that retelling it is worth it without ADK's fence, too."""
 
 
 def accounts(request):
