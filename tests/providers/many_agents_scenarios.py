@@ -39,6 +39,7 @@ def transfer() -> Scenario:
         roles={"host": host, "specialist": specialist},
         messages=questions,
         ends_with="Back again, it is a port.",
+        declared=2_200,
     )
 
 

@@ -37,12 +37,15 @@ class Scenario:
         roles: what the model answers in each role.
         messages: what the user says, or sends in reply to the events so far.
         ends_with: the answer at the end.
+        declared: about the tokens of what ADK and the plugin declare in each request, where that alone would fill
+            a small budget: an agent that may transfer is told so at length, and is offered all read-back tools.
     """
 
     build: Callable[[Make], Any]
     roles: dict[str, Answer] = field(default_factory=dict)
     messages: Sequence[Message]
     ends_with: str
+    declared: int = 0
 
     def brain(self, request: LlmRequest) -> Any:
         """The model's answer in the role that the request's instruction names."""

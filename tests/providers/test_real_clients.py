@@ -36,7 +36,8 @@ def talk(strict_server, monkeypatch):
 @pytest.mark.parametrize(("provider", "way"), ATTACHED)
 async def test_no_request_is_refused(provider, way, name, talk, strict_server):
     """With all passes on, each of which may bite, a conversation comes to its end and nothing is refused."""
-    attached = WAYS[way](BUDGET)
+    declared = SCENARIOS[name]().declared if way.startswith("plugin") else 0
+    attached = WAYS[way](BUDGET + declared)
     scenario, run = await talk(provider, name, attached.callbacks, attached.plugins)
     assert strict_server.refusals == []
     assert run.answer == scenario.ends_with

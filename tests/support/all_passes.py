@@ -69,10 +69,6 @@ def every_pass(max_tokens: int, relays: ContextPass) -> list[ContextPass]:
     ]
 
 
-_READ_BACK_TOKENS = 1100
-"""About what the declarations of the read-back tools weigh, which count in a request's budget."""
-
-
 def plugin(**settings: Any) -> ContextPackPlugin:
     """The plugin with small limits for tool results."""
     rows = CapRows(max_rows=3, max_tokens=200)
@@ -80,9 +76,9 @@ def plugin(**settings: Any) -> ContextPackPlugin:
 
 
 WAYS: dict[str, Callable[[int], Attached]] = {
-    "plugin": lambda max_tokens: Attached(plugins=[plugin(max_tokens=max_tokens + _READ_BACK_TOKENS)]),
+    "plugin": lambda max_tokens: Attached(plugins=[plugin(max_tokens=max_tokens)]),
     "plugin with every pass": lambda max_tokens: Attached(
-        plugins=[plugin(passes=every_pass(max_tokens + _READ_BACK_TOKENS, CastNarrative(on_error="raise")))]
+        plugins=[plugin(passes=every_pass(max_tokens, CastNarrative(on_error="raise")))]
     ),
     "callbacks": lambda max_tokens: Attached(passes=default_passes(max_tokens=max_tokens)),
     "every pass as callbacks": lambda max_tokens: Attached(
