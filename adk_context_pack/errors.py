@@ -9,13 +9,21 @@
 * `ContextPackWarning` (a `UserWarning`): the library is used in a way that cannot do what was meant
     * `UnknownRelayFormatWarning`: ADK relays agents in a format that this release does not know
 
-Trouble at run time, such as a pass that raises or a store that cannot be reached, does not raise in the caller. It is
-logged under `adk_context_pack`, it is in the report, and the agent's run goes on.
+A mistake that shows only at run time, such as a misspelled field, is warned of once in a process by `warn_once`: as a
+`ContextPackWarning`, and in the log. Trouble at run time, such as a pass that raises or a store that cannot be reached,
+does not raise in the caller. It is logged under `adk_context_pack`, it is in the report, and the agent's run goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+import warnings
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+logger = logging.getLogger("adk_context_pack")
 
 
 class ContextPackError(Exception):
@@ -95,3 +103,77 @@ def one_of(owner: object, name: str, value: object, allowed: tuple[str, ...]) ->
     if value not in allowed:
         raise SettingError.of(owner, name, value, f"one of {', '.join(map(repr, allowed))}")
     return str(value)
+
+
+def instances(owner: object, name: str, value: object, kind: type, example: str) -> tuple[Any, ...]:
+    """Returns `value` as a tuple of instances of `kind`, and raises a `SettingError` otherwise.
+
+    Args:
+        owner: the object being built.
+        name: the setting.
+        value: the value that was given. A single instance is refused, and so is a class among the entries.
+        kind: the class of the entries.
+        example: an entry as code.
+    """
+    if isinstance(value, kind | type) or not isinstance(value, Iterable):
+        raise SettingError.of(owner, name, value, f"a sequence of passes such as [{example}]")
+    found = tuple(value)
+    for entry in found:
+        if isinstance(entry, type) and issubclass(entry, kind):
+            raise SettingError.of(owner, name, entry, f"made of instances such as {entry.__name__}(…)")
+        if not isinstance(entry, kind):
+            raise SettingError.of(owner, name, entry, f"made of passes such as {example}")
+    return found
+
+
+def refuse_class(kind: type, given: Collection[str]) -> None:
+    """Raises a `SettingError` if ADK calls a class as if it were a callback.
+
+    Args:
+        kind: the class that is being called.
+        given: the names of the arguments of the call.
+    """
+    if not {"callback_context", "tool_context"}.isdisjoint(given):
+        raise SettingError(f"{kind.__name__}: a callback must be an instance, {kind.__name__}(…), not the class")
+
+
+CLOSE = 0.75
+"""The similarity, as `difflib` measures it, from which an unknown name is taken for a misspelling of a known one."""
+
+_MAX_WARNINGS = 1024
+
+
+@lru_cache(maxsize=_MAX_WARNINGS)
+def warn_once(text: str) -> None:
+    """Warns of a mistake in how the app is built, once in a process for each text.
+
+    The warning is what a developer sees, and the log is what production reads. A process that turns warnings into
+    errors does not lose a run to one.
+
+    Args:
+        text: the mistake, with the offending name and a remedy. Never a payload.
+    """
+    logger.warning(text)
+    try:
+        warnings.warn(text, ContextPackWarning, stacklevel=3)
+    except ContextPackWarning:
+        logger.debug("the warning was raised as an error")
+
+
+def nearest(name: str, known: Iterable[object], similarity: float = 0.6) -> str | None:
+    """Returns the known name that is most like `name`, or None if none is like it.
+
+    Args:
+        name: the unknown name.
+        known: the names to choose from. Anything but text is passed over.
+        similarity: how alike two names have to be, from 0 to 1.
+    """
+    folded = {item.casefold(): item for item in known if isinstance(item, str)}
+    found = get_close_matches(name.casefold(), folded, n=1, cutoff=similarity)
+    return folded[found[0]] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[object]) -> str:
+    """Returns " (did you mean 'NAME'?)" for the known name that is most like `name`, or an empty text."""
+    found = nearest(name, known)
+    return "" if found is None else f" (did you mean {found!r}?)"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from adk_context_pack.conversation.model_window import window_of
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import SettingError, positive
+from adk_context_pack.errors import SettingError, instances, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.presets import default_passes
 from adk_context_pack.stores.payload_store import PayloadStore, Place
@@ -62,7 +62,7 @@ class PackSettings:
         if self.max_tokens is not None:
             positive(self, "max_tokens", self.max_tokens)
         if self.passes is not None:
-            object.__setattr__(self, "passes", _checked(self, "passes", self.passes, ContextPass, "StripForContext()"))
+            object.__setattr__(self, "passes", instances(self, "passes", self.passes, ContextPass, "StripForContext()"))
         if not isinstance(self.rows, CapRows | None):
             raise SettingError.of(self, "rows", self.rows, "CapRows(…) or None")
         if not isinstance(self.payloads, OffloadPayload | None):
@@ -70,7 +70,7 @@ class PackSettings:
         if self.result_passes is not None:
             if self.rows is not DEFAULT_ROWS or self.payloads is not DEFAULT_PAYLOADS:
                 raise SettingError.of(self, "result_passes", self.result_passes, "given without rows and payloads")
-            found = _checked(self, "result_passes", self.result_passes, ResultPass, "CapRows()")
+            found = instances(self, "result_passes", self.result_passes, ResultPass, "CapRows()")
             object.__setattr__(self, "result_passes", found)
 
     @property
@@ -100,13 +100,3 @@ def _stored_in(store: Place | PayloadStore, entry: ResultPass) -> ResultPass:
     # A pass of the user's own may have no such setting.
     setting: dict[str, Any] = {"store": store} if "store" in {item.name for item in fields(entry)} else {}
     return replace(entry, **setting) if setting else entry
-
-
-def _checked(owner: object, name: str, passes: object, kind: type, example: str) -> tuple[Any, ...]:
-    if isinstance(passes, kind) or not isinstance(passes, Iterable):
-        raise SettingError.of(owner, name, passes, f"a sequence of passes such as [{example}]")
-    found = tuple(passes)
-    for entry in found:
-        if not isinstance(entry, kind):
-            raise SettingError.of(owner, name, entry, f"made of passes such as {example}")
-    return found

@@ -12,10 +12,10 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, identity_of, static_texts
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.errors import warn_once
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.views.fill import Declared, declare_system, fill_system, with_dynamic
-from adk_context_pack.views.loose import warn_once
 from adk_context_pack.views.select import Select
 from adk_context_pack.views.state_view import StateView, View
 from adk_context_pack.views.template import PREFIX, placeholders

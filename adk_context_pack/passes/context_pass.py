@@ -6,13 +6,13 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import one_of
+from adk_context_pack.errors import one_of, refuse_class
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -31,6 +31,11 @@ class ContextPass(ABC):
     """
 
     on_error: Literal["skip", "raise"] = "skip"
+
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """Refuses the class itself in a list of callbacks, since ADK then calls the class with a request."""
+        refuse_class(cls, settings)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
+from typing import Any, Self
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
@@ -13,7 +14,7 @@ from google.adk.models.llm_response import LlmResponse
 
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
-from adk_context_pack.errors import SettingError, at_least
+from adk_context_pack.errors import at_least, instances, refuse_class
 from adk_context_pack.passes.context_pass import ContextPass, adopt, logger
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
@@ -50,6 +51,11 @@ class ContextPipeline:
         SettingError: an entry of `passes` is not a pass, or a limit is not a number of at least 1.
     """
 
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """Refuses the class itself in a list of callbacks, since ADK then calls the class with a request."""
+        refuse_class(cls, settings)
+        return super().__new__(cls)
+
     def __init__(
         self,
         passes: Iterable[ContextPass],
@@ -59,10 +65,7 @@ class ContextPipeline:
         keep_requests: bool | int = False,
         telemetry: Telemetry | None = None,
     ) -> None:
-        self.passes = tuple(passes)
-        for entry in self.passes:
-            if not isinstance(entry, ContextPass):
-                raise SettingError.of(self, "passes", entry, "made of passes such as StripForContext()")
+        self.passes: tuple[ContextPass, ...] = instances(self, "passes", passes, ContextPass, "StripForContext()")
         kept = int(keep_requests) * _KEPT_REQUESTS if isinstance(keep_requests, bool) else keep_requests
         self.reports = ReportLog(max_reports=max_reports, max_requests=at_least(self, "keep_requests", kept, 0))
         self._keep_requests = kept > 0

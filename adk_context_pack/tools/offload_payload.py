@@ -29,6 +29,7 @@ PREVIEW = "_preview"
 """Where the preview of a whole result stands."""
 
 _NO_HANDLE = "0" * HANDLE_LENGTH
+_PREVIEW_TOKENS = 400
 _MAX_FIELDS = 12
 _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "isError", *MESSAGE_KEYS})
 _SHORT, _SHORT_MESSAGE = 200, 2_000
@@ -39,7 +40,7 @@ class OffloadSettings(TypedDict, total=False):
     """What `offload_payload` takes beside the tool; each is explained at `OffloadPayload`."""
 
     max_tokens: int
-    preview_tokens: int
+    preview_tokens: int | None
     store: Place | PayloadStore
     counter: Counter | None
     tools: Mapping[str, OffloadPayload | None]
@@ -63,7 +64,7 @@ class OffloadPayload(ResultPass):
 
     Args:
         max_tokens: a result with at most so many is not touched.
-        preview_tokens: the size of one preview.
+        preview_tokens: the size of one preview. None means half of `max_tokens`, and at most 400 tokens.
         store: where the whole is kept: "state", "artifacts", "auto" (see `PayloadStore`), or a store.
         counter: a tokenizer from text to tokens; without one, tokens are estimated on the high side.
         tools: settings for single tools by name, in place of these; None for a tool that is never touched.
@@ -75,7 +76,7 @@ class OffloadPayload(ResultPass):
     """
 
     max_tokens: int = 2000
-    preview_tokens: int = 400
+    preview_tokens: int | None = None
     store: Place | PayloadStore = "auto"
     counter: Counter | None = None
 
@@ -83,11 +84,14 @@ class OffloadPayload(ResultPass):
         """Checks the settings."""
         super().__post_init__()
         positive(self, "max_tokens", self.max_tokens)
-        positive(self, "preview_tokens", self.preview_tokens)
-        if self.preview_tokens > self.max_tokens:
+        if self.preview_tokens is not None and positive(self, "preview_tokens", self.preview_tokens) > self.max_tokens:
             raise SettingError.of(self, "preview_tokens", self.preview_tokens, "at most max_tokens")
         choose_store(self.store)
         valid_counter(self, self.counter)
+
+    @property
+    def _preview_size(self) -> int:
+        return self.preview_tokens or max(1, min(_PREVIEW_TOKENS, self.max_tokens // 2))
 
     async def apply(self, result: Any, call: ToolCall) -> Any:
         """Returns the result with previews in the place of its largest parts, or `result` itself where it is small."""
@@ -103,7 +107,7 @@ class OffloadPayload(ResultPass):
         branches = plan(
             plain,
             max_tokens=self.max_tokens,
-            preview_tokens=self.preview_tokens,
+            preview_tokens=self._preview_size,
             measure=lambda value: meter.text(value) if isinstance(value, str) else meter.payload(value),
         )
         can_read = bool(branches) and call.offers("read_payload")
@@ -119,7 +123,7 @@ class OffloadPayload(ResultPass):
         how = f"; read_payload(handle='{_NO_HANDLE}') reads and searches it" if can_read else f" as {_NO_HANDLE}"
         kind = "text" if isinstance(branch.value, str) else "JSON"
         mark = f"[{kind} of {len(text)} characters, shown in part. The whole is kept{how}]"
-        stub = f"{mark}\n{text_preview(text, max_tokens=self.preview_tokens, counter=self.counter)}"
+        stub = f"{mark}\n{text_preview(text, max_tokens=self._preview_size, counter=self.counter)}"
         return stub if meter.text(stub) < branch.tokens else None
 
 

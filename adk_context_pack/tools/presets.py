@@ -29,10 +29,9 @@ def default_result_passes(
     Raises:
         SettingError: a setting that cannot work.
     """
-    preview = min(DEFAULT_PAYLOADS.preview_tokens, max_tokens)
     return (
         # Tables first: their rows can be queried, and what is left of them is small.
         CapRows(max_rows=max_rows, max_tokens=max_tokens, store=store),
         # Then whatever else is large, also beside a capped table.
-        OffloadPayload(max_tokens=max_tokens, preview_tokens=preview, store=store),
+        OffloadPayload(max_tokens=max_tokens, store=store),
     )

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack.errors import SettingError, StoreError, one_of
+from adk_context_pack.errors import SettingError, StoreError, one_of, refuse_class
 from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.stores.append_guard import guard
 from adk_context_pack.stores.handles import state_key
@@ -46,6 +46,11 @@ class ResultPass(ABC):
     on_error: Literal["skip", "raise"] = "skip"
     tools: Mapping[str, Any] = field(default_factory=dict, hash=False)
     on_report: Callable[[CapReport], None] | None = None
+
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """Refuses the class itself in a list of callbacks, since ADK then calls the class with a result."""
+        refuse_class(cls, settings)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
@@ -80,9 +85,16 @@ class ResultPass(ABC):
         return own
 
     async def __call__(
-        self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any
+        self, tool: Any = None, args: Any = None, tool_context: Any = None, tool_response: Any = None, **others: Any
     ) -> dict[str, Any] | None:
-        """ADK's `after_tool_callback`: returns the new result, or None where the result stays as it is."""
+        """ADK's `after_tool_callback`: returns the new result, or None where the result stays as it is.
+
+        Raises:
+            SettingError: the pass is in another list of callbacks.
+        """
+        if others or tool is None:
+            name = type(self).__name__
+            raise SettingError(f"{name}: a pass over results is an entry for after_tool_callback, not for another list")
         result = await self.reduce(tool, args, tool_context, tool_response)
         if result is tool_response:
             return None

@@ -9,18 +9,15 @@ from the user's message. (A state value that is the bare placeholder and nothing
 from __future__ import annotations
 
 import json
-import logging
 import marshal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.errors import warn_once
 from adk_context_pack.views.state_view import View
 from adk_context_pack.views.template import PREFIX, Block, Piece, Span, my_slots, occurrences, placeholders
-
-logger = logging.getLogger("adk_context_pack")
 
 
 class Region(NamedTuple):
@@ -56,7 +53,7 @@ def loose_spans(
                 found.extend(Span(at, at + len(filled), slot) for at in (start + len(slot.before) for start in starts))
         elif sum(len(region.places(slot.before + view.of(slot) + slot.after)) for region in regions) < expected:
             warn_once(
-                f"{call.agent_name}: {slot.text} stands in no instruction, or not only there; it is left as it is"
+                f"{call.agent_name}: {slot.text} cannot be told from other text of the request, so it is left as it is"
             )
     return spans
 
@@ -108,9 +105,3 @@ def _may_hold(value: Any, needle: str) -> bool:
 
 
 _MAX_DEPTH = 20
-
-
-@lru_cache(maxsize=256)
-def warn_once(text: str) -> None:
-    """Logs a line about how the app is built. The cache keeps it from repeating at every call."""
-    logger.warning(text)

@@ -360,7 +360,7 @@ async def test_state_that_another_callback_changed_does_not_hide_the_slot(caplog
     passes = [changes, CompactState(key="q", select=SELECT), CompactState(key="q", select=SELECT)]
     run = await run_agent(agent("For {who}: {compact:q}.", *passes), "hi", state={"q": QUERIES, "who": "Ann"})
     assert run.requests[0].system == f"For Ann: {VIEW}.\n\n{IDENTITY}"
-    assert "stands in no instruction" not in caplog.text
+    assert "cannot be told from other text" not in caplog.text
 
 
 async def test_an_ambiguous_slot_is_left_alone(caplog):
@@ -372,7 +372,7 @@ async def test_an_ambiguous_slot_is_left_alone(caplog):
     reviewer = agent("For {who}: {compact:q}.", changes, CompactState(key="q"), name="doubtful")
     run = await run_agent(reviewer, "hi", state={"q": QUERIES, "who": "x: {compact:q}. y"})
     assert run.requests[0].system.startswith("For x: {compact:q}. y: {compact:q}.")
-    assert "doubtful: {compact:q} stands in no instruction" in caplog.text
+    assert "doubtful: {compact:q} cannot be told from other text" in caplog.text
 
 
 @pytest.mark.parametrize("form", ["content", "part", "list"])
