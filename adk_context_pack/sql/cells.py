@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -61,15 +61,27 @@ class Cells:
         return not all(value is None or (type(value) is str and value.isdecimal()) for value in self.values)
 
 
-def named_cells(name: str, column: Column) -> list[tuple[str, Cells]]:
+def named_cells(name: str, column: Column, taken: Collection[str] = ()) -> list[tuple[str, Cells]]:
     """Returns the cells of one column under its name, and behind them its numbers where its texts hide them.
 
     Args:
         name: the name that the column has in SQLite.
         column: the column.
+        taken: the names of the columns before it.
     """
-    cells = cells_of(column)
-    return [(name, cells)] if cells.numbers is None else [(name, cells), (f"{name}{NUMBERS}", cells.numbers)]
+    numbers = unique_name(f"{name}{NUMBERS}", [*taken, name])
+    cells = cells_of(column, name, numbers)
+    return [(name, cells)] if cells.numbers is None else [(name, cells), (numbers, cells.numbers)]
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Returns a name, numbered where it is taken. To SQLite `ID` and `id` are one name."""
+    lowered = {other.lower() for other in taken}
+    number, unique = 1, name
+    while unique.lower() in lowered:
+        number += 1
+        unique = f"{name}_{number}"
+    return unique
 
 
 def text_columns(names: Sequence[str], cells: Sequence[Cells]) -> list[TextColumn]:
@@ -82,14 +94,19 @@ def text_columns(names: Sequence[str], cells: Sequence[Cells]) -> list[TextColum
     return found
 
 
-def cells_of(column: Column) -> Cells:
+def cells_of(column: Column, name: str, numbers: str) -> Cells:
     """Returns the cells of one column.
 
     Integers and floats stay what they are, booleans become 1 and 0, NaN becomes NULL (SQLite has none), lists and
-    objects become JSON text. Texts that are plain numbers (the Google Ads API returns int64 as text) become numbers,
-    so that `ORDER BY` and `>` work. Formatted numbers stay the texts that they are, are compared as numbers, and have
-    a second column of numbers. Numbers beyond 64 bits or 15 decimal digits become exact texts. In a column of numbers
+    objects become JSON text. Texts that are numbers become numbers where writing each number gives the same text
+    (the Google Ads API returns int64 as text), so that `ORDER BY` and `>` work. Other texts that are numbers (`12.50`,
+    `$1,250`) stay the texts that they are, are compared as numbers, and have a second column of numbers. Numbers beyond 64 bits or 15 decimal digits become exact texts. In a column of numbers
     or dates, words for "no value" (`N/A`) are NULL.
+
+    Args:
+        column: the column.
+        name: the name that it has in SQLite.
+        numbers: the name that a second column of its numbers would have.
     """
     types = column.types - _NONE
     if types <= {int}:
@@ -100,7 +117,7 @@ def cells_of(column: Column) -> Cells:
         return _from_numbers(column.values, "")
     reading = read_column(column)
     if reading.kind == "number" or reading.texts.currencies:
-        return _read_numbers(column, reading)
+        return _read_numbers(column, reading, name, numbers)
     if types != {str}:
         declared = "TEXT" if reading.kind == "identifier" else ""
         return _texts([_cell(value) for value in column.values], declared)
@@ -111,20 +128,31 @@ def cells_of(column: Column) -> Cells:
     return _texts(values, "TEXT")
 
 
-def _read_numbers(column: Column, reading: Reading) -> Cells:
+def _read_numbers(column: Column, reading: Reading, name: str, second: str) -> Cells:
     numbers = _from_numbers(reading.numbers(column.values), "")
     texts = reading.texts
     reason = _reason(reading)
-    note = _note_on_missing(column, reading)
-    if not texts.formatted and not reason:
+    note = _note_on_missing(name, reading)
+    formatted = not _is_as_written(texts.numbers, numbers.declared)
+    if not formatted and not reason:
         return replace(numbers, note=note)
-    declared = "TEXT" if texts.currencies else WRITTEN[texts.style] if texts.formatted else ""
-    as_text = str if texts.formatted else _cell
+    declared = "TEXT" if texts.currencies else WRITTEN[texts.style] if formatted else ""
+    as_text = str if formatted else _cell
     values = [None if reading.is_empty(value) else as_text(_cell(value)) for value in column.values]
     # SQLite keeps a declared type's conversions away from texts that are numbers, which only "" leaves as they are.
-    about = f"{column.name} is text as it was written, its numbers are in `{column.name}{NUMBERS}`"
+    about = f"{name} is text as it was written, its numbers are in `{second}`"
     parts = [about, f"it {reason}" if reason else "", note.partition(": ")[2]]
     return replace(_texts(values, declared), note="; ".join(filter(None, parts)), numbers=numbers, reason=reason)
+
+
+def _is_as_written(numbers: Mapping[str, Number], declared: str) -> bool:
+    """Whether writing each number in the type of its column gives the text that was there."""
+    return all(_written(number, declared) == text for text, number in numbers.items())
+
+
+def _written(number: Number, declared: str) -> str:
+    as_float = declared == "REAL" or (not declared and not isinstance(number, int))
+    return repr(float(number)) if as_float else str(number)
 
 
 def _reason(reading: Reading) -> str:
@@ -136,20 +164,25 @@ def _reason(reading: Reading) -> str:
     return f"also holds {reading.left_out} {cells}, such as {short_text(reading.example)!r}"
 
 
-def _note_on_missing(column: Column, reading: Reading) -> str:
+def _note_on_missing(name: str, reading: Reading) -> str:
     words = sorted(filter(str.strip, reading.texts.missing))
     unit = f"in {reading.unit}" if reading.unit else ""
     nulls = f"{', '.join(map(repr, words[:3]))} are NULL" if words else ""
     said = ", ".join(filter(None, [unit, reading.texts.note, nulls]))
-    return f"{column.name}: {said}" if said else ""
+    return f"{name}: {said}" if said else ""
 
 
 def _integers(values: Sequence[Any]) -> Cells:
     present = [value for value in values if value is not None] if None in values else values
-    largest = max(map(abs, present), default=0)
-    if largest not in _INT64:
+    low, high = min(present, default=0), max(present, default=0)
+    if low not in _INT64 or high not in _INT64:
         return _exact(values, "")
-    return Cells("INTEGER", values, overflows=largest * len(present) not in _INT64)
+    return Cells("INTEGER", values, overflows=_may_overflow(low, high, len(present)))
+
+
+def _may_overflow(low: int, high: int, count: int) -> bool:
+    """Whether SQLite's own sum or `abs` of integers may leave 64 bits."""
+    return max(-low, high) * max(count, 1) not in _INT64
 
 
 def _texts(values: Sequence[Any], declared: str) -> Cells:
@@ -162,15 +195,15 @@ def _from_numbers(values: Sequence[Any], note: str) -> Cells:
     if Decimal in types and not all(_fits_float(value) for value in values if type(value) is Decimal):
         return _exact(values, note)
     whole = [value for value in values if type(value) is int] if int in types else []
-    largest = max(map(abs, whole), default=0)
-    if largest not in _INT64:
+    low, high = min(whole, default=0), max(whole, default=0)
+    if low not in _INT64 or high not in _INT64:
         return _exact(values, note)
     if not types & {float, Decimal}:
-        return Cells("INTEGER", values, note=note, overflows=largest * len(whole) not in _INT64)
+        return Cells("INTEGER", values, note=note, overflows=_may_overflow(low, high, len(whole)))
     if Decimal in types:
         values = [float(value) if type(value) is Decimal else value for value in values]
     # REAL makes a float of 3, so that 3 / 2 is 1.5 in every row; only integers that no float holds stay as they are.
-    return Cells("REAL" if largest <= _FLOAT_EXACT else "", values, note=note, overflows=Decimal in types)
+    return Cells("REAL" if max(-low, high) <= _FLOAT_EXACT else "", values, note=note, overflows=Decimal in types)
 
 
 def _exact(values: Sequence[Any], note: str) -> Cells:

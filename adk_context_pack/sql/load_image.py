@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from adk_context_pack.sql.cells import EXACT, Cells, named_cells, text_columns, without_surrogates
+from adk_context_pack.sql.cells import EXACT, Cells, named_cells, text_columns, unique_name, without_surrogates
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.sql_names import quote
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
@@ -58,8 +58,8 @@ class _Loader:
             unique = self._unique_name(column.name, names)
             if column.types & _NESTED:
                 self._names.nested.append(unique)
-            for name, cell in named_cells(unique, column):
-                names.append(_unique(name, names))
+            for name, cell in named_cells(unique, column, names):
+                names.append(name)
                 cells.append(cell)
         if not cells:
             names, cells = ["value"], [Cells("", ())]
@@ -70,7 +70,7 @@ class _Loader:
 
     def _unique_name(self, name: str, names: list[str]) -> str:
         clean = _clean(name)
-        unique = _unique(clean, names)
+        unique = unique_name(clean, names)
         if unique != clean:
             first = next(other for other in names if other.lower() == clean.lower())
             self._names.notes.append(f"{one_line(clean)} is `{one_line(unique)}` here, beside {one_line(first)}")
@@ -130,18 +130,8 @@ def _sorts_oddly(cell: Cells) -> bool:
 def _table_name(key: str, taken: Mapping[str, object]) -> str:
     name = _clean(key) or "rows"
     # SQLite keeps this prefix for itself.
-    return _unique(f"t_{name}" if name.lower().startswith("sqlite_") else name, [*taken, "json_each", "json_tree"])
+    return unique_name(f"t_{name}" if name.lower().startswith("sqlite_") else name, [*taken, "json_each", "json_tree"])
 
 
 def _clean(name: str) -> str:
     return name.replace("\0", "\ufffd").encode("utf-8", "replace").decode() or "column"
-
-
-def _unique(name: str, taken: Iterable[str]) -> str:
-    # To SQLite `ID` and `id` are one name.
-    lowered = {other.lower() for other in taken}
-    number, unique = 1, name
-    while unique.lower() in lowered:
-        number += 1
-        unique = f"{name}_{number}"
-    return unique

@@ -30,7 +30,6 @@ class TextNumbers:
         numbers: from each text that is a number to the number, exactly.
         missing: the texts that say that there is no value.
         names: whether the texts only look like numbers and are names: versions, codes with leading zeros.
-        formatted: whether a number written as digits is not the text that was there.
         style: the mark in front of the decimals.
         unit: what the numbers count, as written beside them: `$`, `EUR`, `%`, `km`.
         is_money: whether the unit is a currency.
@@ -41,7 +40,6 @@ class TextNumbers:
     numbers: Mapping[str, Number] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
     names: bool = False
-    formatted: bool = False
     style: Style = "point"
     unit: str = ""
     is_money: bool = False
@@ -75,11 +73,9 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     if _are_names(name, written, counts):
         return TextNumbers(missing=missing, names=True)
     numbers = {each.text: number for each in written if (number := each.value(style)) is not None}
-    formatted = not all(each.is_plain and style == "point" for each in written) or _loses_zeros(numbers)
     return TextNumbers(
         numbers=numbers,
         missing=missing,
-        formatted=formatted,
         style=style,
         unit=unit,
         is_money=any(each.is_currency for each in written),
@@ -102,7 +98,7 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     loses = _ENDS_IN_ZERO(joined) is not None and _loses_zeros(numbers)
     if loses and not names_quantity(name) and _look_like_versions(numbers):
         return TextNumbers(missing=missing, names=True)
-    return TextNumbers(numbers=numbers, missing=missing, formatted=loses, note=_note_on_thousandths(texts))
+    return TextNumbers(numbers=numbers, missing=missing, note=_note_on_thousandths(texts))
 
 
 def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
@@ -118,7 +114,7 @@ def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
         text: Decimal(plain) if "." in plain else int(plain) for text, plain in zip(texts, digits[:-1], strict=True)
     }
     missing = frozenset(("",)) if "" in counts else frozenset()
-    return TextNumbers(numbers=numbers, missing=missing, formatted=True, unit=sign, is_money=bool(sign))
+    return TextNumbers(numbers=numbers, missing=missing, unit=sign, is_money=bool(sign))
 
 
 def _in_one_style(written: list[Written], counts: Counter[str]) -> tuple[list[Written], Style, str]:

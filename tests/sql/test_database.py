@@ -96,6 +96,15 @@ def test_a_sum_beyond_64_bits_is_exact():
     assert cell([{"x": 2**62}] * 5, "SELECT sum(x) FROM rows") == str(5 * 2**62)
 
 
+def test_the_smallest_integer_is_an_integer():
+    """The one integer of 64 bits whose positive does not fit is compared and shown as the integer it is."""
+    rows = [{"x": -(2**63)}, {"x": 5}]
+    assert ask(rows, "SELECT x, typeof(x) FROM rows ORDER BY x").rows == [[-(2**63), "integer"], [5, "integer"]]
+    assert ask([{"x": str(row["x"])} for row in rows], "SELECT min(x), sum(x) FROM rows").rows == [
+        [-(2**63), -(2**63) + 5]
+    ]
+
+
 def test_missing_cells_count_for_nothing():
     """None, NaN, an empty text among numbers and a missing key are NULL, so that averages are right."""
     rows = [{"x": "1", "y": 1.0}, {"x": "", "y": math.nan}, {"x": None, "y": None}, {}, {"x": "3", "y": 2.0}]

@@ -4,6 +4,8 @@ import random
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
@@ -133,6 +135,61 @@ def test_names_in_front_of_a_query_do_not_hide_a_text():
 def test_rewriting(sql, written):
     """Only the names of columns of texts change, behind an alias too, and never within texts and comments."""
     assert use_numbers(sql, {"rows": [TextColumn(name="m.cost", numbers="m.cost#")], "other": []}) == written
+
+
+MONEY = ["12.50", "7.10", "100.00", "9.99"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "values"),
+    [
+        ("SELECT x FROM rows", MONEY),
+        ("SELECT max(x) FROM rows", ["100.00"]),
+        ("SELECT x FROM rows ORDER BY x", ["7.10", "9.99", "12.50", "100.00"]),
+        ("SELECT x FROM rows GROUP BY x HAVING count(*) = 1 ORDER BY x DESC", ["100.00", "12.50", "9.99", "7.10"]),
+        ("SELECT x FROM rows WHERE x = '12.50'", ["12.50"]),
+        ("SELECT x FROM rows WHERE x LIKE '%.10'", ["7.10"]),
+        ("SELECT x FROM rows WHERE x > 9.99", ["12.50", "100.00"]),
+        ("SELECT sum(x) FROM rows", [129.59]),
+        ("SELECT x * 2 FROM rows LIMIT 1", [25.0]),
+        ("SELECT y FROM (SELECT x AS y FROM rows) ORDER BY y LIMIT 1", ["7.10"]),
+    ],
+)
+def test_money_with_two_decimals_keeps_its_text(sql, values):
+    """Amounts without any sign show and compare their own text, and are calculated with as numbers."""
+    assert [row[0] for row in ask(sql, [{"x": text} for text in MONEY])] == values
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(-(10**6), 10**6).map(str),
+            st.decimals(-1000, 1000, places=2).map(str),
+            st.decimals(-10, 10, places=5).map(str),
+            st.floats(-1e9, 1e9).map(repr),
+            st.sampled_from(["-0", "1e5", "2.0", "+5", "5.", ".5", "0.10", "9007199254740993", "-9223372036854775808"]),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_every_number_comes_back_as_it_was_written(texts):
+    """A cell of an answer is the original text, or a number that is written as that text."""
+    assert [str(row[0]) for row in ask("SELECT x FROM rows", [{"x": text} for text in texts])] == texts
+
+
+def test_a_note_names_columns_that_are_there():
+    """Where a name is numbered beside another of the same spelling, the note names the column of numbers it has."""
+    rows = [{"P": "$1.00", "p": "$2,000.00", "p#": 7}]
+    image = image_of({"rows": iter_columns(rows)})
+    columns = image.names.tables["rows"]
+    assert columns == ["P", "P#", "p_2", "p_2#", "p#_2"]
+    named = [part for note in image.names.notes for part in note.split("`")[1::2]]
+    assert set(named) <= set(columns)
+    assert "p_2 is text as it was written, its numbers are in `p_2#`; in $" in image.names.notes
+    other = image_of({"rows": iter_columns([{"p#": 7, "p": "$2"}])})
+    assert other.names.tables["rows"] == ["p#", "p", "p#_2"]
+    assert "p is text as it was written, its numbers are in `p#_2`; in $" in other.names.notes
 
 
 FORMATS = [
