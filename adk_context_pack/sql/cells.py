@@ -100,8 +100,9 @@ def cells_of(column: Column, name: str, numbers: str) -> Cells:
     Integers and floats stay what they are, booleans become 1 and 0, NaN becomes NULL (SQLite has none), lists and
     objects become JSON text. Texts that are numbers become numbers where writing each number gives the same text
     (the Google Ads API returns int64 as text), so that `ORDER BY` and `>` work. Other texts that are numbers (`12.50`,
-    `$1,250`) stay the texts that they are, are compared as numbers, and have a second column of numbers. Numbers beyond 64 bits or 15 decimal digits become exact texts. In a column of numbers
-    or dates, words for "no value" (`N/A`) are NULL.
+    `$1,250`) stay the texts that they are, are compared as numbers, and have a second column of numbers. Numbers beyond
+    64 bits or 15 decimal digits become exact texts. In a column of numbers or dates, words for "no value" (`N/A`) are
+    NULL.
 
     Args:
         column: the column.
