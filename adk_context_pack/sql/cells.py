@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.number_columns import NUMBERS
 from adk_context_pack.sql.number_places import TextColumn
+from adk_context_pack.sql.sql_names import unique_name
 from adk_context_pack.tables.column_kind import Reading, read_column
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.numbers import Number, plain, short_text
@@ -72,16 +73,6 @@ def named_cells(name: str, column: Column, taken: Collection[str] = ()) -> list[
     numbers = unique_name(f"{name}{NUMBERS}", [*taken, name])
     cells = cells_of(column, name, numbers)
     return [(name, cells)] if cells.numbers is None else [(name, cells), (numbers, cells.numbers)]
-
-
-def unique_name(name: str, taken: Iterable[str]) -> str:
-    """Returns a name, numbered where it is taken. To SQLite `ID` and `id` are one name."""
-    lowered = {other.lower() for other in taken}
-    number, unique = 1, name
-    while unique.lower() in lowered:
-        number += 1
-        unique = f"{name}_{number}"
-    return unique
 
 
 def text_columns(names: Sequence[str], cells: Sequence[Cells]) -> list[TextColumn]:

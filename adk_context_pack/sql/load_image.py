@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from adk_context_pack.sql.cells import EXACT, Cells, named_cells, text_columns, unique_name, without_surrogates
+from adk_context_pack.sql.cells import EXACT, Cells, named_cells, text_columns, without_surrogates
 from adk_context_pack.sql.exact_sum import install_exact_numbers
-from adk_context_pack.sql.sql_names import quote
+from adk_context_pack.sql.sql_names import quote, unique_name
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
 from adk_context_pack.tables.columns import Column
 

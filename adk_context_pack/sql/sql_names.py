@@ -51,6 +51,16 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Returns a name, numbered where it is taken. To SQLite `ID` and `id` are one name."""
+    lowered = {other.lower() for other in taken}
+    number, unique = 1, name
+    while unique.lower() in lowered:
+        number += 1
+        unique = f"{name}_{number}"
+    return unique
+
+
 def tokens_of(sql: str, handles: Collection[str] = ()) -> list[Token]:
     """Splits SQL into tokens that together are the same text.
 
