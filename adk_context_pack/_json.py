@@ -85,8 +85,8 @@ def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> st
 def json_text(value: Any, *, layout: Layout = "compact") -> str:
     """Returns `value` as JSON for counters, previews and pages, and never fails.
 
-    Where `exact_json` gives a text, this is the same text. Anything else shows as `<TypeName>`, since a `repr` may hold
-    an address that differs from run to run. A value inside itself shows as `<circular>`.
+    Writes the same text as `exact_json` wherever that one succeeds. Anything else shows as `<TypeName>`, since a `repr`
+    may hold an address that differs from run to run. A value inside itself shows as `<circular>`.
 
     Args:
         value: any Python value. It is read and never changed.
@@ -141,6 +141,11 @@ def settled(value: Any) -> Any:
     if isinstance(value, Sequence):
         return list(value)
     return _object(value)
+
+
+def is_number(value: Any) -> bool:
+    """Returns whether a value is a number, which a boolean is to Python and not to JSON."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _object(value: Any) -> Any:
@@ -210,8 +215,6 @@ class _Walk:
             return items
         if isinstance(value, list | tuple):
             return [self(item, inner) for item in value]
-        if isinstance(value, AbstractSet):
-            return sorted((self(item, inner) for item in value), key=json_text)
         return self(self.settle(value), inner)
 
     def _number(self, value: float) -> Any:

@@ -1,4 +1,4 @@
-"""What the plugin does for an agent."""
+"""Holds the settings with which the plugin serves an agent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
 from adk_context_pack.tools.result_pass import ResultPass
 
 _SHARE_OF_WINDOW = 0.8
-"""What a request may fill of the model's window; the rest is for the answer and for what estimates miss."""
+"""The share of the model's window that a request may fill. The rest is for the answer and for errors of estimates."""
 
 ReadBack = Literal["always"] | bool
 """When an agent is given the tools to read back: where it needs them, always, or never."""

@@ -21,7 +21,7 @@ BRACES: re.Pattern[str] = getattr(instructions_utils, "_TEMPLATE_VAR_PATTERN", r
 _label = getattr(adk_instructions, "_label_dynamic_instruction", None)
 _HOLE = "\0"
 LABEL_BEGIN, LABEL_END = _label(_HOLE).split(_HOLE) if _label else ("", "")
-"""What ADK writes around the dynamic instruction behind a `static_instruction`: nothing up to 2.8.0."""
+"""The marks that ADK puts around a dynamic instruction beside a `static_instruction`; empty up to ADK 2.8.0."""
 
 
 def elide(text: str) -> str:

@@ -23,7 +23,7 @@ def offered_tools(context: Any) -> frozenset[str]:
 def takes_tools(request: LlmRequest) -> bool:
     """Returns whether function tools can join a request without making the provider refuse it.
 
-    Where the agent has function tools, another one changes nothing. Without any, providers refuse function tools beside
+    An agent that has function tools can be offered another. Without any, providers refuse function tools beside
     their built-in tools, beside a response schema, and beside a cached content, which has its tools in it.
 
     Args:

@@ -29,7 +29,7 @@ class DataSummarizer(BaseAgent):
 
     It reads what `source` names: the state value itself (a dict of results by query id, a list of results, or a single
     one), and what `cap_rows` kept under `<source>:<id>` or `rows:<source>:<handle>`, also where that is an artifact.
-    Where there is neither, it reads everything that `cap_rows` kept. Rows are the Google Ads API's own (nested or
+    If neither exists, it reads every result that `cap_rows` kept. Rows are the Google Ads API's own (nested or
     dotted, snake or camel case, integers as texts) or any others.
 
     Under `output_key` it writes, by id: `status` ("ok", "failed", "unreadable") and `error`, `row_count`, `totals`
@@ -135,7 +135,7 @@ class DataSummarizer(BaseAgent):
             found = {result.id: result for result in await self._read(ctx, self.source, self.source, own_id=None)}
         for key, name in self._kept(state):
             for result in await self._read(ctx, key, name, own_id=key.startswith(_KEPT)):
-                # What `cap_rows` kept is the whole; what the agent wrote down of it may be a part or a mere account.
+                # `cap_rows` kept the whole result. The agent may have written down a part of it, or only an account.
                 if result.rows is not None or result.id not in found:
                     found[result.id] = result
         return list(found.values())

@@ -48,5 +48,5 @@ def _compact(tool_context: ToolContext, key: str) -> dict[str, Any]:
     # is in it as well, because a summarizer's event is stored before the writer runs.
     summary = tool_context.session.state.get(key)
     if not isinstance(summary, dict) or not summary:
-        return {"status": "error", "error_message": f"There are no summarized results in this session yet ({key})."}
+        return {"status": "error", "error_message": f"No summarized results are stored in this session yet ({key})."}
     return {name: without_rows(entry) if isinstance(entry, dict) else entry for name, entry in summary.items()}

@@ -16,7 +16,7 @@ from adk_context_pack.conversation.calibration import Calibration
 from adk_context_pack.conversation.outline import Group, GroupKind, settled_groups
 
 _WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay"}), frozenset({"model"}))
-"""What leaves the turns that stay, in this order. The user's words never do."""
+"""The kinds of content that leave the remaining turns, in this order. The user's words never do."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -71,7 +71,7 @@ class BudgetCut:
                     walk.turns.append([])
                 walk.in_users_words = kind == "user"
                 walk.turns[-1].append(index)
-                # What no provider has counted yet has at least the weight of the estimate, however little earlier
+                # Content that no provider has counted yet weighs at least what is estimated, however little earlier
                 # contents weighed.
                 weight = sizes[index] * walk.unit
                 weights.append(weight)

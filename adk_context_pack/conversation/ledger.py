@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from google.genai import types
 
+from adk_context_pack._json import is_number
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 
 _MAX_OF_CONTENT = 200
@@ -25,6 +26,7 @@ _NAMES = re.compile(
     r"|[$€£]\s?\d[\d.,]{0,30}\d|\b\d[\d.,]{0,30}\d{2}\b"
 )
 _WHOLE = re.compile(r"\S{3,}")
+_LEAST_NUMBER = 100
 
 
 # Older results are not searched, since the walk would cost more than all the rest of a session's first call.
@@ -118,19 +120,27 @@ def _source(name: str | None) -> str:
     return re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH]
 
 
+def scalars(value: Any) -> Iterator[Any]:
+    """Yields the texts, numbers, booleans and nulls within a JSON-like value, in their order."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            waiting += reversed(list(item.values()))
+        elif isinstance(item, list | tuple):
+            waiting += reversed(item)
+        else:
+            yield item
+
+
 def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _leaves(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, str):
-        # A short value without blanks names something, whatever it looks like.
-        whole = len(value) <= _MAX_LENGTH and _WHOLE.fullmatch(value)
-        yield from (value,) if whole else _in_text(value)
-    elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= 100:  # noqa: PLR2004
-        yield str(value)
+    for item in scalars(value):
+        if isinstance(item, str):
+            # A short value without blanks names something, whatever it looks like.
+            whole = len(item) <= _MAX_LENGTH and _WHOLE.fullmatch(item)
+            yield from (item,) if whole else _in_text(item)
+        elif is_number(item) and abs(item) >= _LEAST_NUMBER:
+            yield str(item)
 
 
 def _in_text(text: str) -> Iterator[str]:

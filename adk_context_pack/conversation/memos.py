@@ -69,7 +69,7 @@ class SessionMemos:
     Most runs are a call or two. With memos of runs alone, each turn would read the whole history again
     (`python -m tests.benchmarks.bench_defaults`, column "unknown session").
 
-    A memo is weighed when it is put back. Where all of them together weigh too much, sessions that called once go
+    A memo is weighed when it is put back. If all of them together weigh too much, sessions that called once go
     first, then those that called longest ago.
 
     Args:

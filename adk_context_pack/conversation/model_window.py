@@ -1,4 +1,4 @@
-"""How many tokens a model takes in, by its name."""
+"""Looks up the context window of a model by its name."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _MAX_PARSED = 200_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredText:
-    """What a preview stands for.
+    """The content that a preview replaces.
 
     Attributes:
         kind: "text" or "JSON".

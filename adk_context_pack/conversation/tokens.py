@@ -22,7 +22,7 @@ Counter = Callable[[str], int]
 
 _CONTENT_OVERHEAD = 4
 _IMAGE_TOKENS = 258
-"""What Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
+"""The tokens that Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
 
 
 def characters(contents: Sequence[types.Content]) -> int:
@@ -62,7 +62,7 @@ def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
 
 
 class TokenMeter:
-    """Counts requests for one model call. What was counted once is not counted again.
+    """Counts requests for one model call. A text that was counted once is not counted again.
 
     It recognises contents and payloads by identity and keeps them alive, so it lives for one model call.
 

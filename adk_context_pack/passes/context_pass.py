@@ -82,7 +82,7 @@ class ContextPass(ABC):
 
     @property
     def prepares(self) -> bool:
-        """Whether there is anything to wait for before the pass runs."""
+        """Whether the pass has to be prepared before it runs."""
         return type(self).prepare is not ContextPass.prepare
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:

@@ -175,7 +175,7 @@ async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, r
 def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, float, str | None]:
     """Returns what one pass makes of `request`, the seconds that it took, and why it was skipped if it failed.
 
-    Where the pass fails, the request is `request` itself.
+    If the pass fails, the request is `request` itself.
     """
     call.notes.clear()
     error = None

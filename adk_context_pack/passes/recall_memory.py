@@ -25,7 +25,7 @@ _MAX_KEPT_BLOCKS = 50
 
 
 class Recalled(NamedTuple):
-    """What was recalled for one message.
+    """The passages recalled for one message.
 
     Attributes:
         invocation: ADK's id of the run.
@@ -38,7 +38,7 @@ class Recalled(NamedTuple):
     block: str
 
 
-# What was recalled for a session is kept, so that a block stays where it was sent and the cached prefix with it.
+# The passages recalled for a session are kept, so that a block stays where it was sent and the cached prefix with it.
 _RECALLED: ByteCache[tuple[Recalled, ...]] = ByteCache(max_bytes=16 * 2**20)
 
 
@@ -96,7 +96,7 @@ class RecallMemory(ContextPass):
             return
         block = ""
         try:
-            # What ADK preloads is the answer to the same question.
+            # ADK preloads the answer to the same question.
             if not _preloaded(request):
                 response = await asyncio.wait_for(
                     service.search_memory(app_name=key[0], user_id=key[1], query=query), self.max_seconds

@@ -19,7 +19,7 @@ _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]"
 
 
 class Limits(NamedTuple):
-    """How long each kind of text may get.
+    """The longest text of each kind.
 
     Attributes:
         said: characters of what an agent said or thought.

@@ -76,7 +76,7 @@ class Replayer:
 
 
 class _SessionReplay:
-    """What is known while one session is replayed."""
+    """The state of one session's replay."""
 
     def __init__(self, session: RecordedSession, settings: Replayer) -> None:
         self.state = session.first_state()

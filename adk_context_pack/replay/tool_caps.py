@@ -95,11 +95,11 @@ class CappedEvents:
         self._exchangeable: bool | None = None
 
     def reach(self, index: int) -> bool:
-        """Whether a capped event stands before the event number `index`."""
+        """Returns whether a capped event comes before the event at `index`."""
         return self._first < index
 
     def contents_for(self, index: int, event: Event, built: list[types.Content]) -> list[types.Content]:
-        """What ADK builds for `event` from the capped events before it.
+        """Builds the request for `event` from the capped events before it, as ADK does.
 
         Args:
             index: the number of `event`.

@@ -11,7 +11,7 @@ logger = logging.getLogger("adk_context_pack")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CapReport:
-    """What a pass did to one tool result.
+    """Reports the effect of a pass on one tool result.
 
     A result whose state the session service refused is reported twice: when it was made smaller, and with `error` when
     it was stored whole after all.

@@ -20,7 +20,7 @@ from adk_context_pack.reports.text_table import share, table
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportTotals:
-    """What some model calls sent in all. `print(totals)` shows it as a table.
+    """The totals of some model calls. `print(totals)` shows it as a table.
 
     Attributes:
         calls: how many model calls.

@@ -14,8 +14,8 @@ _SOFT_END = re.compile(r"[,;]\s*|\s+")
 def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
     """Yields the start and end of each passage; together they cover `text`, in order.
 
-    A passage ends where a sentence, a line or a JSON object does. Where none does within reach, it ends at a comma or a
-    space, and at worst within a word.
+    A passage ends where a sentence, a line or a JSON object does. If there is none within reach, it ends at a comma or
+    a space, and at worst within a word.
 
     Args:
         text: the text.

@@ -116,7 +116,7 @@ class RankedIndex:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
 
         Args:
-            query: words, or a question. What is in double quotes must occur exactly, but for case and white space. One
+            query: words, or a question. Words in double quotes must occur exactly, apart from case and white space. One
                 or two words that are not indexed are looked for as they are written.
             keep: tells by a text's number whether it counts; None for all.
             limit: how many hits are returned at most.

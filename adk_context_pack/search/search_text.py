@@ -11,7 +11,7 @@ _MAX_HITS = 100
 
 
 class FoundText(NamedTuple):
-    """What a search in one text found.
+    """The hits of a search in one text.
 
     Attributes:
         parts: where in the text each part starts and ends, best first.

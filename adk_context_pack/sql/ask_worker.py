@@ -13,7 +13,7 @@ from adk_context_pack.sql.worker_process import JobEndedError, WorkerProcess
 
 _SECONDS_FOR_OPENING = 60
 _MAX_HELD = 10_000
-# What a search may need beside its text; `regex` alone would take a gigabyte.
+# The memory that a search may use beside its text. Without a limit `regex` takes a gigabyte.
 _SEARCH_BYTES = 128 * 2**20
 
 

@@ -104,7 +104,7 @@ class QueryGuard:
 
     @property
     def stopped(self) -> bool:
-        """Whether the running query was stopped by its time."""
+        """Returns whether the running query exceeded its time."""
         return self._stopped
 
     def _allows(

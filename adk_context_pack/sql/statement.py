@@ -2,7 +2,7 @@
 
 The parts of a `WITH` are written out where they are named, so twenty short parts that each name the one before twice
 make a million tables. SQLite multiplies them out before its first step, which none of its own limits stops early. The
-same holds for the calls of functions within them. What is refused here is refused at once and with advice. What passes
+same holds for the calls of functions within them. A refusal here is immediate and comes with advice. What passes
 still runs in bounds (`worker.py`).
 """
 

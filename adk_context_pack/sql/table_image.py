@@ -14,7 +14,7 @@ SQLITE_COLUMNS = 2_000
 
 @dataclass(slots=True)
 class TableNames:
-    """What a database needs to know of an image beside its bytes.
+    """The description that a database needs of an image beside its bytes.
 
     Attributes:
         tables: from the name of each table to the names of its columns.

@@ -117,7 +117,7 @@ class WorkerProcess:
             try:
                 cast("BinaryIO", stream).close()
             except OSError:
-                # What was not yet written has nobody to read it.
+                # Nobody is left to read unwritten output.
                 continue
         process.wait()
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from adk_context_pack._json import json_text
 
 EXPIRED: Final = {"stored": "expired"}
-"""What remains of a result after its time."""
+"""The entry that replaces an expired result."""
 
 _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
     form: [frozenset(("stored", *names.split())) for names in fields]

@@ -86,7 +86,7 @@ def as_record(row: Any, names: Sequence[str] | None = None, *, scalars: bool = F
 
 
 def is_record(kind: type) -> bool:
-    """Whether instances are objects with named fields: pydantic models and dataclasses."""
+    """Returns whether instances are objects with named fields: pydantic models and dataclasses."""
     return hasattr(kind, "model_fields") or is_dataclass(kind)
 
 
@@ -99,7 +99,7 @@ def unique_names(names: Iterable[Any]) -> list[str]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: no key, None, an empty text, or not a number."""
+    """Returns whether a cell is empty: no key, None, an empty text, or not a number."""
     if value is None or (isinstance(value, str) and not value):
         return True
     if isinstance(value, float):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from adk_context_pack._json import json_text
+from adk_context_pack._json import is_number, json_text
 from adk_context_pack.tables.columns import as_record, is_record
 
 MESSAGE_KEYS = (
@@ -149,8 +149,8 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
 
 def _are_figures(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return not _CODES & value.keys() and all(map(_is_number, value.values()))
-    return all(map(_is_number, value))
+        return not _CODES & value.keys() and all(map(is_number, value.values()))
+    return all(map(is_number, value))
 
 
 def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
@@ -224,8 +224,4 @@ def _is_good(result: Mapping[Any, Any]) -> bool:
 
 
 def _is_http_error(value: Any) -> bool:
-    return _is_number(value) and value in _HTTP_ERRORS
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number(value) and value in _HTTP_ERRORS

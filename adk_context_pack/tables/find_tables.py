@@ -50,7 +50,7 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: Memo | None = None) -> l
 
     Args:
         value: what a tool returned. It is only read.
-        min_rows: a list with fewer entries is not a table. What is in it is looked at instead.
+        min_rows: a list with fewer entries is not a table. Its content is looked at instead.
         memo: a dict of the caller's, passed to `replace_rows` as well, so that a text is read once.
     """
     found: list[Table] = []

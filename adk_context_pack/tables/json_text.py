@@ -11,7 +11,7 @@ from typing import Any
 _DECODER = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}"}
 _BLANK = re.compile(r"[ \t\n\r]*")
-# Where a document may start between words: a line of its own, or behind the colon of the first sentence.
+# The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _SENTENCE = re.compile(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])")
 _MAX_STARTS = 10

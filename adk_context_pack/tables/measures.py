@@ -59,7 +59,7 @@ class Measures:
             if name in {"id", _SUFFIX} or not (name.endswith(_SUFFIX) or _is_price(column.name)):
                 continue
             self._micros[name] = name.removesuffix(_SUFFIX)
-        # Where rows have both `cost` and `cost_micros`, the one in currency is there already.
+        # Rows with both `cost` and `cost_micros` have the value in currency already.
         self._currency = {base: name for name, base in self._micros.items() if base == name or base not in self._cells}
         self.names = tuple(filter(None, map(self._shown, self._cells)))
 

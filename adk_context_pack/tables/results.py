@@ -56,7 +56,7 @@ def read_results(value: Any, *, name: str) -> list[Result]:
     Args:
         value: a dict of results by query id, a list of results that name their ids, or a single result: rows, a dict
             with rows, a failure, a Google Ads search response or stream, an MCP result, a pydantic model, or JSON of
-            any of these. What is none of them becomes a result with an `error`.
+            any of these. Any other value becomes a result with an `error`.
         name: the id of a single result that names none.
     """
     value = _opened(value)

@@ -73,7 +73,7 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
 
 
 def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
-    """What a reader of the totals has to know."""
+    """The notes that a reader of the totals needs."""
     found: dict[str, Any] = {"left_out": table.left_out} if table.left_out else {}
     if currencies := table.currencies():
         found["by_currency"] = {

@@ -19,9 +19,9 @@ Memo = dict[int, tuple[Any, Any]]
 _Visit = Callable[[str, Sequence[Any], Sequence[str] | None], Any]
 
 SAME: Any = object()
-"""What a visit returns for a table that stays as it is."""
+"""A visit's answer for a table that stays as it is."""
 REPEATED = "(rows: see structuredContent)"
-"""What takes the place of rows that an MCP result has in its structured content as well."""
+"""The text that replaces rows which an MCP result repeats in its structured content."""
 
 _MAX_DEPTH = 12
 # Lists up to this long are looked into for tables within; a longer one is rows, and its length must cost nothing.

@@ -16,7 +16,7 @@ from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows,
 Form = Literal["json", "lines", "csv", "markdown", "other"]
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
-# What is fenced as something else is code.
+# A fence of any other kind holds code.
 _FENCED_DATA = frozenset(
     (
         *("", "csv", "tsv", "json", "jsonl", "ndjson", "json5", "md", "markdown", "text", "txt", "plain", "plaintext"),
@@ -46,7 +46,7 @@ class TextTable:
     newline: str = "\n"
 
     def write(self, value: Any) -> Any:
-        """Returns `value` in the form of the text. What is not a list of rows is returned as it is."""
+        """Returns `value` in the form of the text. Any value that is not a list of rows is returned as it is."""
         if self.form == "json":
             return json_text(value)
         if not isinstance(value, (list, tuple)):
@@ -96,7 +96,7 @@ def _parts(text: str) -> Iterator[str | TextTable]:
         else:
             yield from _tables(text[place:start])
             yield from inner
-            # What is written in place of a table may end without a line end, which its fence needs.
+            # The replacement of a table may end without a line end, which its fence needs.
             yield "\n"
         place = end
     yield from _tables(text[place:] if place else text)

@@ -52,7 +52,7 @@ class LostValue(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class Answerability:
-    """What one strategy leaves of what the next calls need.
+    """The share of the values needed by the next calls that a strategy leaves.
 
     Attributes:
         strategy: its name.

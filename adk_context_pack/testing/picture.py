@@ -39,7 +39,7 @@ def picture(value: Any, *, identity: bool = False) -> Picture:
 
 
 PENDING = " -> no result yet"
-"""What stands at the end of a line whose call waits for its result, and gives way to the result."""
+"""The end of a line whose call waits for its result, which takes its place."""
 
 
 def account_goes_on(old: types.Content, new: types.Content) -> bool:

@@ -1,4 +1,4 @@
-"""What a request says, and which values of a call's arguments are worth looking for in it."""
+"""Lists the values of a request, and those of a call's arguments that are worth looking for in it."""
 
 from __future__ import annotations
 
@@ -8,25 +8,19 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._json import is_number
+from adk_context_pack.conversation.ledger import scalars
+
 _SHORTEST = 3
 
 
 def leaves(value: Any) -> Iterator[str]:
     """Yields the texts of three and more characters and the numbers of three and more digits in a JSON-like value."""
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from leaves(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from leaves(item)
-    elif isinstance(value, str) and len(value) >= _SHORTEST:
-        yield value
-    elif _is_number(value) and sum(letter.isdigit() for letter in str(value)) >= _SHORTEST:
-        yield str(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    for item in scalars(value):
+        if isinstance(item, str) and len(item) >= _SHORTEST:
+            yield item
+        elif is_number(item) and sum(letter.isdigit() for letter in str(item)) >= _SHORTEST:
+            yield str(item)
 
 
 def request_text(request: LlmRequest) -> str:

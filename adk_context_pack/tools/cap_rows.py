@@ -32,7 +32,7 @@ logger = logging.getLogger("adk_context_pack")
 
 
 class CapSettings(TypedDict, total=False):
-    """What `cap_rows` takes beside the tool; each is explained at `CapRows`."""
+    """The settings of `cap_rows`, explained at `CapRows`."""
 
     max_rows: int
     max_tokens: int | None
@@ -59,7 +59,7 @@ class CapRows(ResultPass):
 
     An instance is an entry for `after_tool_callback=[…]` or for the `result_passes` of a `ContextPackPlugin`.
 
-    Cost to the prompt cache: none. What is capped where it is made never enters the session whole.
+    Cost to the prompt cache: none. A result that is capped as the tool returns it never enters the session whole.
 
     Args:
         max_rows: how many rows of each list the model sees at most.
@@ -131,7 +131,7 @@ class CapRows(ResultPass):
             offered: names of tools that the agent has beyond its own list.
 
         Returns:
-            Whether anything was capped. False for an event that is stored already. Use `cap_tools` on such releases.
+            True if anything was capped; False for an event that is stored already. Use `cap_tools` on such releases.
         """
         return await ResultReducer(passes=(self,), offered=offered).reduce_event(invocation_context, event)
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from adk_context_pack._json import json_text
+from adk_context_pack._json import is_number, json_text
 
 _MISSING = object()
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -133,7 +133,7 @@ def _is(value: Any, kind: str) -> bool:
 
 def _converted(value: Any, kind: str) -> Any:
     """Returns `value` as the type that it can only be meant for, or `_MISSING`."""
-    if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+    if kind == "string" and is_number(value):
         return str(value)
     if kind == "array" and not isinstance(value, dict | list) and value is not None:
         return [value]

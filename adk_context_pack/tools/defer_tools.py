@@ -38,7 +38,7 @@ class _Known(NamedTuple):
 
 
 class DeferredTools(BaseToolset):
-    """What `defer_tools` returns; see there."""
+    """The toolset that `defer_tools` returns."""
 
     def __init__(  # noqa: PLR0913 - each is a setting
         self,

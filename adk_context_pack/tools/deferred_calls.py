@@ -17,7 +17,7 @@ FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
 
 
 class Asked(NamedTuple):
-    """What a model wants to call by `use_tool`.
+    """A call that a model asks for by `use_tool`.
 
     Attributes:
         name: the tool's name.

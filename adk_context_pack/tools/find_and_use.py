@@ -18,7 +18,7 @@ _USE = "Calls a tool that find_tools gave."
 
 
 class Finder(Protocol):
-    """What the two tools ask their toolset."""
+    """The questions that the two tools ask their toolset."""
 
     def found(self, query: str) -> dict[str, Any]:
         """Returns the tools that fit."""

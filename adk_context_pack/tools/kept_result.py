@@ -81,6 +81,6 @@ def _undone(response: Mapping[str, Any], smaller: Mapping[str, Any], result: Map
 
 
 def _as_response(value: Any) -> Mapping[str, Any]:
-    # What ADK makes of a result: a dict, with parts (a picture, a file) beside it on most releases.
+    # ADK makes a dict of a result, with parts (a picture, a file) beside it on most releases.
     whole = value if isinstance(value, dict) else {"result": value}
     return {name: item for name, item in whole.items() if not isinstance(item, types.Part)}

@@ -37,7 +37,7 @@ def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None
     except (KeyError, ValueError):
         # ValueError: a format such as `{count:>5d}` over an argument of another type.
         return None
-    # What a model sends must not choose whose state is written, nor be what a database refuses as a key.
+    # A model's argument must not choose whose state is written, nor give a key that a database refuses.
     own = next((scope for scope in _SCOPES if template.startswith(scope)), "")
     chosen = next((scope for scope in _SCOPES if key.startswith(scope)), "")
     return key if chosen == own and key.isprintable() and len(key) <= _MAX_LENGTH else None

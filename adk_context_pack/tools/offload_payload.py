@@ -26,7 +26,7 @@ from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_tool
 
 PREVIEW = "_preview"
-"""Where the preview of a whole result stands."""
+"""The key that holds the preview of a whole result."""
 
 _NO_HANDLE = "0" * HANDLE_LENGTH
 _PREVIEW_TOKENS = 400
@@ -37,7 +37,7 @@ _OF_THE_STUB = frozenset({LIMITS, FACTS, HANDLE, NOTE})
 
 
 class OffloadSettings(TypedDict, total=False):
-    """What `offload_payload` takes beside the tool; each is explained at `OffloadPayload`."""
+    """The settings of `offload_payload`, explained at `OffloadPayload`."""
 
     max_tokens: int
     preview_tokens: int | None
@@ -60,7 +60,7 @@ class OffloadPayload(ResultPass):
 
     An instance is an entry for `after_tool_callback=[…]` or for the `result_passes` of a `ContextPackPlugin`.
 
-    Cost to the prompt cache: none. What is kept out where it is made never enters the session.
+    Cost to the prompt cache: none. A result that is offloaded as the tool returns it never enters the session.
 
     Args:
         max_tokens: a result with at most so many is not touched.

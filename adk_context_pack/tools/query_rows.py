@@ -68,7 +68,7 @@ def _is_wide(table: Table) -> bool:
 
 _MEGABYTE = 2**20
 _MAX_JOINED = 8
-# What an image takes beside its bytes: the names of its tables and columns.
+# An image also takes memory for the names of its tables and columns.
 _NAMES_BYTES = 2**12
 # One for the process: what is in it can be loaded again from the session's store, and every key names its session.
 _IMAGES: ByteCache[TableImage] = ByteCache(max_bytes=256 * _MEGABYTE)

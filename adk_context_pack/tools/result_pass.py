@@ -31,7 +31,7 @@ class ResultPass(ABC):
     An instance is an entry for `after_tool_callback=[…]`, alone or with other callbacks, or for the `result_passes` of
     a `ContextPackPlugin`. Subclass it, name it verb + object, and write `apply`.
 
-    Cost to the prompt cache: none. What is reduced where it is made never enters the session whole.
+    Cost to the prompt cache: none. A result that is reduced as the tool returns it never enters the session whole.
 
     Args:
         on_error: "skip" leaves the result as it was when the pass fails, logs the kind of error and lets the agent go

@@ -16,7 +16,7 @@ from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.tools.result_pass import ResultPass, reduce_result
 from adk_context_pack.tools.tool_call import ToolCall
 
-# Where ADK stores an event first, it is the newest one when a plugin sees it; parallel agents may add a few.
+# If ADK stores an event first, it is the newest one when a plugin sees it; parallel agents may add a few.
 _NEWEST = 16
 
 
@@ -45,7 +45,7 @@ class ResultReducer:
         Nothing that the event shared with the session is written to.
 
         Returns:
-            Whether anything was changed. False for an event that ADK has stored already.
+            True if anything was changed; False for an event that ADK has stored already.
         """
         if event.partial or not event.get_function_responses() or is_stored(context, event):
             return False

@@ -21,12 +21,12 @@ FACTS = "_row_facts"
 HANDLE = "_handle"
 """The handle of the full result."""
 NOTE = "_note"
-"""What the model has to know about the above."""
+"""The notes that the model needs about the rows above."""
 
 _NO_HANDLE = "0" * HANDLE_LENGTH
 # A list is cut to meet a budget if it takes more than a quarter of it.
 _HEAVY = 4
-# What a budget alone has to save before anything is moved. A handle and a note are about as much.
+# The least that a budget alone has to save before anything is moved. A handle and a note are about as much.
 _MIN_GAIN = 100
 _FEWEST_ROWS = 2
 # Fewer than this are too few to show what rows look like, so that long cells give way.
@@ -44,7 +44,7 @@ class RowStub:
 
     @property
     def rows_shown(self) -> int:
-        """How many rows the model sees, of all tables together."""
+        """The number of rows that the model sees, of all tables together."""
         return sum(self.shown.values())
 
     def with_handle(self, handle: str) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class _Draft:
 
 
 def _forms(tables: Sequence[Table], plan: StubPlan) -> Iterator[dict[str, Any]]:
-    """What may stand beside the rows, the fullest first."""
+    """Yields what may join the rows, the fullest first."""
     base = {HANDLE: _NO_HANDLE, NOTE: _note(plan)}
     if plan.facts and (facts := facts_of(tables)):
         for form in FORMS:

@@ -49,7 +49,7 @@ class SearchHistory(FunctionTool):
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Runs the search that a model asked for."""
-        # What the argument was called before; a recorded session shows a model how to call it so.
+        # The argument's former name, which recorded sessions still show to a model.
         if "words" in args and "query" not in args:
             args = {"query": args["words"], **args}
         return await super().run_async(args=args, tool_context=tool_context)
@@ -78,7 +78,7 @@ class SearchHistory(FunctionTool):
             turn: Only this turn of the user: 1 for the first, -1 for the newest.
         """
         try:
-            # What this tool itself was asked and gave would be found again and again.
+            # The questions to this tool and its replies would be found again and again.
             past = await SessionPast.of(tool_context, leaves_out=NAME.__eq__)
             start = max(int(offset or 0), 0)
             if read_event:
@@ -180,18 +180,4 @@ def _with_old_name(function: Callable[..., Any]) -> Callable[..., Any]:
     return search
 
 
-@_with_old_name
-async def search_history(  # noqa: D103, PLR0913, PLR0917 - below
-    tool_context: ToolContext,
-    query: str = "",
-    agent: str = "",
-    tool: str = "",
-    before_event: str = "",
-    read_event: str = "",
-    offset: int = 0,
-    turn: int = 0,
-) -> dict[str, Any]:
-    return await _READY.search_history(tool_context, query, agent, tool, before_event, read_event, offset, turn)
-
-
-search_history.__doc__ = SearchHistory.search_history.__doc__
+search_history = _with_old_name(_READY.search_history)

@@ -12,7 +12,7 @@ _MAX_DEPTH = 6
 
 @dataclass(frozen=True, slots=True)
 class CellLimits:
-    """How much of a cell is shown.
+    """The most that is shown of a cell.
 
     Attributes:
         characters: of a text.

@@ -117,4 +117,4 @@ FORMS: Sequence[Callable[[Table, TableFacts], dict[str, Any]]] = (
     _numbers,
     _few,
 )
-"""What can be said about a table beside its rows, the fullest first."""
+"""The forms in which the facts of a table may join its rows, the fullest first."""

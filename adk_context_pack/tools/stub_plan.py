@@ -1,4 +1,4 @@
-"""How a stub is to be made."""
+"""Plans a stub."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 
 Encoding = Literal["json", "csv"]
-"""How shown rows stand in a stub: as a list of objects, or as one text with a header."""
+"""The form of the shown rows in a stub: as a list of objects, or as one text with a header."""
 
 # It remembers contents, of which there are none here.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StubPlan:
-    """How a stub is made; the settings of `CapRows` as far as they concern it."""
+    """The settings of `CapRows` that decide how a stub is made."""
 
     max_rows: int
     max_tokens: int | None

@@ -45,7 +45,7 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
     numbers = [column for column in facts.columns if column.kind == "number"]
     result: dict[str, Any] = {}
     if numbers:
-        # What limits a figure is told in every form of it, however short.
+        # Each form of a figure, however short, states what limits it.
         remarks = [_remark(column) for column in numbers]
         lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, numbers)]
         if any(remarks):

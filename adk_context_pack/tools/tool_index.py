@@ -19,7 +19,7 @@ _NEAR = 0.6
 
 
 class DeclaredTool(NamedTuple):
-    """What is known of a tool without calling it.
+    """The description of a tool that is known without calling it.
 
     Attributes:
         name: its name.

@@ -1,4 +1,4 @@
-"""What one listing of the deferred tools shows: the two declared tools, and the index behind them."""
+"""One listing of the deferred tools: the two declared tools, and the index behind them."""
 
 from __future__ import annotations
 

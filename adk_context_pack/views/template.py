@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from adk_context_pack._adk.instruction import BRACES
+from adk_context_pack._json import is_number
 
 PREFIX = "compact:"
 _read_json = json.JSONDecoder().raw_decode
@@ -193,8 +194,7 @@ def _json_ends(text: str, at: int) -> Iterator[int]:
     with contextlib.suppress(ValueError, RecursionError):
         value, end = _read_json(text, at)
         # Nothing says where a number ends if digits follow it.
-        numeric = isinstance(value, int | float) and not isinstance(value, bool)
-        yield from range(end, at, -1) if numeric else (end,)
+        yield from range(end, at, -1) if is_number(value) else (end,)
 
 
 def _starts(text: str, pieces: tuple[Piece, ...], cursor: int) -> Iterator[int]:

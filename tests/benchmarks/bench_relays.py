@@ -14,7 +14,6 @@ import json
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
@@ -23,6 +22,7 @@ from google.adk.tools.function_tool import FunctionTool
 from adk_context_pack import CastNarrative, ContextPass, StripForContext, search_history
 from adk_context_pack.conversation.account import event_text
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.testing.request_values import leaves
 from tests.support import relay
 from tests.support.requests import call_for, everything, request_for
 from tests.support.shared_data import FOLDER
@@ -46,20 +46,6 @@ def adk_sessions() -> Iterator[list[Event]]:
         yield [Event.model_validate(event) for event in json.loads(path.read_text(encoding="utf-8"))["events"]]
 
 
-def facts_of(value: Any) -> Iterator[str]:
-    """The leaves of a result that say something: strings of three and more characters, numbers of three digits."""
-    if isinstance(value, dict):
-        for item in value.values():
-            yield from facts_of(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from facts_of(item)
-    elif isinstance(value, str) and len(value) > 2:
-        yield value
-    elif isinstance(value, int | float) and not isinstance(value, bool) and len(str(value)) > 2:
-        yield str(value)
-
-
 def offered(request: LlmRequest) -> LlmRequest:
     """The request with `search_history`, as the plugin offers it."""
     request.append_tools([FunctionTool(search_history)])
@@ -79,7 +65,7 @@ def counted(entry: ContextPass | None, sessions: Sequence[list[Event]]) -> tuple
         tokens += TokenMeter().contents(after.contents)
         for event in events:
             for response in event.get_function_responses():
-                for fact in filter(before.__contains__, map(_words, facts_of(response.response))):
+                for fact in filter(before.__contains__, map(_words, leaves(response.response))):
                     facts += 1
                     visible += fact in words
                     reached += fact in words or fact in named

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from adk_context_pack import load_payload
+from tests.sessions.worker_process import started
 from tests.support.databases import kept_results
 from tests.support.in_tool import in_tool
 
 artifacts = pytest.importorskip("google.adk.artifacts.file_artifact_service", reason="no artifacts in files")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
-ROOT = Path(__file__).parents[2]
 TURNS = 5
 
 
-async def started(database, folder, worker, turns):
+async def turn_worker(database, folder, worker):
     """Starts a process that takes turns in the shared session."""
-    told = {"kind": database.kind, "place": database.place, "folder": str(folder), "worker": worker, "turns": turns}
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.sessions.turn_worker",
-        json.dumps(told),
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    turns = list(range(TURNS))
+    return await started("turn_worker", database, folder, stderr=asyncio.subprocess.DEVNULL, worker=worker, turns=turns)
 
 
 async def lines_of(process, *, kill_after=None):
@@ -55,9 +42,9 @@ async def test_two_processes_and_a_kill(lasting, tmp_path):
     folder = tmp_path / "artifacts"
     async with lasting.open() as service:
         await service.create_session(app_name="app", user_id="user", session_id="shared")
-        one, two = [await started(lasting, folder, name, list(range(TURNS))) for name in ("one", "two")]
+        one, two = [await turn_worker(lasting, folder, name) for name in ("one", "two")]
         said_one, said_two = await asyncio.gather(lines_of(one, kill_after=2), lines_of(two))
-        again = await started(lasting, folder, "again", list(range(TURNS)))
+        again = await turn_worker(lasting, folder, "again")
         said_again = await lines_of(again)
         session = await service.get_session(app_name="app", user_id="user", session_id="shared")
         done = {

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import sys
-from pathlib import Path
 
 import pytest
 
 from adk_context_pack import get_summarized_results
 from tests.sessions import shared_session
+from tests.sessions.worker_process import started
 from tests.support.in_tool import in_tool
 
 pytest.importorskip("google.adk.artifacts.file_artifact_service", reason="this ADK keeps no artifacts in files")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
-ROOT = Path(__file__).parents[2]
 SESSIONS = [["one", "state"], ["two", "artifacts"]]
 
 
 async def in_second_process(database, folder, sessions):
     """What a new process, whose caches are empty, reads from each session."""
-    told = {"kind": database.kind, "place": database.place, "folder": str(folder), "sessions": sessions}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.sessions.shared_session",
-        json.dumps(told),
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    process = await started("shared_session", database, folder, sessions=sessions)
     out, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()[-3000:]
     return json.loads(out.splitlines()[-1])
