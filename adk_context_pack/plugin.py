@@ -22,9 +22,10 @@ from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.errors import SettingError
 from adk_context_pack.pack_settings import PackSettings, ReadBack
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.pipeline import ContextPipeline, prepare_all
+from adk_context_pack.passes.pipeline import ContextPipeline, leaves_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.saved_results import PACK_TOOLS
 from adk_context_pack.reports.telemetry import Telemetry
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
@@ -190,10 +191,9 @@ class ContextPackPlugin(BasePlugin):
         if self._stored_first is not False:
             self._wrap_tools(self._reducer(settings), request)
         if settings.read_back:
-            history = False
-            for entry in passes:
-                history = history or _leaves_history(entry, request, call)
-            offer_read_back(request, call.state, history=history, always=settings.read_back == "always")
+            history = any(leaves_history(entry, request, call) for entry in passes)
+            always = settings.read_back == "always"
+            call.memo[PACK_TOOLS] = offer_read_back(request, call.state, history=history, always=always)
 
     def _wrap_tools(self, reducer: ResultReducer, request: LlmRequest) -> None:
         # Up to 1.22 ADK stores an event before a plugin sees it, so results must be smaller when tools return. Which
@@ -214,7 +214,8 @@ class ContextPackPlugin(BasePlugin):
     def _reducer(self, settings: PackSettings) -> ResultReducer:
         offered = READ_BACK if settings.read_back else frozenset()
         on_report = self._result_reports.append
-        return ResultReducer(passes=settings.reducing_passes, offered=offered, on_report=on_report)
+        passes = settings.reducing_passes
+        return ResultReducer(passes=passes, offered=offered, on_report=on_report, counter=self._counter)
 
     def _passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
         # Settings live as long as the plugin, so their ids are unique. There is one budget for each model.
@@ -230,15 +231,6 @@ class ContextPackPlugin(BasePlugin):
             self._stood_aside = True
             logger.info("live mode ignores changed requests; the context pack stands aside")
         return True
-
-
-def _leaves_history(entry: ContextPass, request: LlmRequest, call: ModelCall) -> bool:
-    try:
-        return entry.leaves_history(request, call)
-    except Exception:
-        # A pass or a token counter of the app's own.
-        logger.exception("pass %s could not say whether it leaves history out", entry.name)
-        return False
 
 
 def _checked(agents: Mapping[str, PackSettings | None] | None) -> dict[str, PackSettings | None]:

@@ -18,16 +18,27 @@ class CallReport:
     The tokens add up: `categories_before` to `tokens_before`, `categories` to `tokens_after`. Each pass starts with the
     tokens that the previous pass left. All of them are the pipeline's own count, beside the provider's figures.
 
+    `tokens_without_pack` is what the same request would weigh had no result been made smaller, no tool been declared by
+    the plugin and no pass run. ADK alone sends the full history with each call, so a request saves the tokens of each
+    smaller result that it shows, also those of earlier calls and turns, and those that ADK wrote into it as text of
+    another agent. `tokens_without_pack` counts the full result in its place. What an agent reads back with a tool of
+    the pack stays in the sum, since nobody knows what the agent would have done without that tool.
+
     Attributes:
         agent: the agent's name.
         model: the model's name, where ADK had set one.
         invocation_id: ADK's id of the run.
         session_id: the session's id.
         passes: one record for each pass, in the order in which they ran.
-        tokens_before: tokens of the whole request before the first pass.
+        tokens_before: tokens of the whole request before the first pass, with smaller results and the plugin's tools.
         tokens_after: tokens of the whole request after the last pass.
         categories: `tokens_after` by category, in the order of `CATEGORIES`, empty ones included.
         categories_before: `tokens_before` by category.
+        results: the tokens that smaller results keep out of this request, by tool.
+        unknown_results: smaller results in this request that an earlier process made. Their saving is not counted, so
+            `tokens_without_pack` is then a lower bound.
+        pack_tools: tokens of the declarations that the plugin added to this request.
+        shadow: whether the figures are what the pack would have done to a request that went out as ADK built it.
         prefix: the share of the agent's previous request in this session that this one still begins with.
         prompt_tokens: the provider's own count, cached tokens included. None until it has answered, or if its answer
             has no count.
@@ -45,6 +56,10 @@ class CallReport:
     tokens_after: int
     categories: Mapping[str, int] = field(default_factory=dict)
     categories_before: Mapping[str, int] = field(default_factory=dict)
+    results: Mapping[str, int] = field(default_factory=dict)
+    unknown_results: int = 0
+    pack_tools: int = 0
+    shadow: bool = False
     prefix: PrefixReport = field(default_factory=PrefixReport)
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
@@ -54,8 +69,13 @@ class CallReport:
 
     @property
     def tokens_saved(self) -> int:
-        """`tokens_before` less `tokens_after`. Negative if state views were filled in."""
-        return self.tokens_before - self.tokens_after
+        """`tokens_without_pack` less `tokens_after`. Negative if more was added than taken away."""
+        return self.tokens_without_pack - self.tokens_after
+
+    @property
+    def tokens_without_pack(self) -> int:
+        """Tokens of the request that ADK alone would have sent, as the class describes it."""
+        return self.tokens_before + sum(self.results.values()) - self.pack_tools
 
     @property
     def seconds(self) -> float:
@@ -76,6 +96,7 @@ class CallReport:
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
         totals = {
+            "tokens_without_pack": self.tokens_without_pack,
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "prompt_tokens": self.prompt_tokens,
@@ -92,8 +113,13 @@ class CallReport:
             "model": self.model,
             "invocation_id": self.invocation_id,
             "session_id": self.session_id,
+            "tokens_without_pack": self.tokens_without_pack,
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
+            "results": dict(self.results),
+            "unknown_results": self.unknown_results,
+            "pack_tools": self.pack_tools,
+            "shadow": self.shadow,
             "passes": [each.to_dict() for each in self.passes],
             "categories": {name: tokens for name, tokens in self.categories.items() if tokens},
             "categories_before": {name: tokens for name, tokens in self.categories_before.items() if tokens},

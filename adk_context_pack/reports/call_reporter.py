@@ -14,6 +14,7 @@ from adk_context_pack.reports.categories import Categories, spread
 from adk_context_pack.reports.pass_report import PassReport
 from adk_context_pack.reports.prefix import PrefixMemory
 from adk_context_pack.reports.request_view import view_of
+from adk_context_pack.reports.saved_results import declared_tokens, saved_by_results
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -23,8 +24,8 @@ class CallReporter:
 
     Args:
         request: the request before the first pass.
-        call: whose request it is.
-        meter: what counts; the passes may share it.
+        call: whose request it is. `call.memo` may hold the names of tools that the plugin declared.
+        meter: what counts. The passes may share it.
     """
 
     def __init__(self, request: LlmRequest, call: ModelCall, meter: TokenMeter) -> None:
@@ -80,6 +81,9 @@ class CallReporter:
             tokens_after=self.tokens_after,
         )
         try:
+            saved = saved_by_results(self._call, self._first.contents or (), self._meter)
+            report.results, report.unknown_results = dict(saved.tokens), saved.unknown
+            report.pack_tools = declared_tokens(self._call, self._first, self._meter)
             self._sort(report, request, categories=categories)
             if memory is not None:
                 report.prefix = memory.compare(self.key, request, self._meter, self.tokens_after)

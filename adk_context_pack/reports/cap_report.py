@@ -14,7 +14,8 @@ class CapReport:
     """Reports the effect of a pass on one tool result.
 
     A result whose state the session service refused is reported twice: when it was made smaller, and with `error` when
-    it was stored whole after all.
+    it was stored whole after all. The second report takes the saving back: its `tokens_after` are those of the full
+    result. Where a pass keeps several parts of one result, only the first report has tokens.
 
     Attributes:
         tool: the tool's name.
@@ -23,6 +24,9 @@ class CapReport:
         invocation_id: ADK's id of the run.
         rows_shown: rows that the model sees, of all tables together.
         rows_total: rows that the tool returned, of all tables together.
+        tokens_before: tokens of the result as the pass received it, with the counter of the plugin or of the pass. 0
+            where the pass left the result whole.
+        tokens_after: tokens of what the pass made of it, under the same condition.
         handle: under which the full result is kept; None where nothing was stored.
         notes: what the pass said about the result, one short sentence each.
         error: why the result stayed whole, as the type of what failed, else None.
@@ -34,9 +38,16 @@ class CapReport:
     invocation_id: str = ""
     rows_shown: int = 0
     rows_total: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
     handle: str | None = None
     notes: tuple[str, ...] = ()
     error: str | None = None
+
+    @property
+    def tokens_saved(self) -> int:
+        """`tokens_before` less `tokens_after`. Each later request that shows the result saves them again."""
+        return self.tokens_before - self.tokens_after
 
 
 def give_report(on_report: Callable[[CapReport], None] | None, report: CapReport) -> None:

@@ -29,18 +29,24 @@ class EventReport(dict[str, Any]):
 
 
 def log_line(report: CallReport) -> None:
-    """Logs one model call in one line at INFO, with numbers and names only."""
+    """Logs one model call in one line at INFO, with numbers and names only.
+
+    It leads from the request of ADK alone to the one that was sent, and names each step between them.
+    """
     if not logger.isEnabledFor(logging.INFO):
         return
-    passes = ", ".join(f"{each.name} {_did(each)}" for each in report.passes)
+    steps = [f"results of {tool} {-saved:+,}" for tool, saved in report.results.items()]
+    steps += [f"read-back tools {report.pack_tools:+,}"] if report.pack_tools else []
+    steps += [f"{each.name} {_did(each)}" for each in report.passes]
     logger.info(
-        "%s: %s -> %s tokens, prefix kept %.0f %%, %.1f ms (%s) run=%s session=%s",
+        "%s%s: %s -> %s tokens, prefix kept %.0f %%, %.1f ms (%s) run=%s session=%s",
+        "shadow of " if report.shadow else "",
         report.agent,
-        f"{report.tokens_before:,}",
+        f"{report.tokens_without_pack:,}",
         f"{report.tokens_after:,}",
         100 * report.prefix.share,
         1e3 * report.seconds,
-        passes or "no passes",
+        ", ".join(steps) or "no passes",
         report.invocation_id,
         report.session_id,
     )

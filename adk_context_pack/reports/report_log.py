@@ -15,7 +15,7 @@ from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.errors import at_least, positive
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.categories import CATEGORIES
-from adk_context_pack.reports.text_table import share, table
+from adk_context_pack.reports.text_table import result_lines, share, table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,11 +24,15 @@ class ReportTotals:
 
     Attributes:
         calls: how many model calls.
-        tokens_before: tokens of all requests before the passes.
+        tokens_before: tokens of all requests before the passes, with smaller results and the plugin's tools.
         tokens_after: tokens of all requests as they were sent.
         categories: `tokens_after` by category.
         categories_before: `tokens_before` by category.
         passes: tokens that each pass took away, by its name, in the order in which they run.
+        results: tokens that smaller results kept out of the requests, by tool. A result counts in each request that
+            shows it, as ADK alone would have sent the full one in each.
+        unknown_results: how often a request showed a smaller result whose saving nobody remembers.
+        pack_tools: tokens of the declarations that the plugin added.
         prefix_tokens: tokens that stood at the beginning of the previous request as well.
         prompt_tokens: what the provider counted, over the calls for which it said so.
         cached_tokens: how many of them it read from its cache.
@@ -42,6 +46,9 @@ class ReportTotals:
     categories: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CATEGORIES, 0))
     categories_before: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CATEGORIES, 0))
     passes: dict[str, int] = field(default_factory=dict)
+    results: dict[str, int] = field(default_factory=dict)
+    unknown_results: int = 0
+    pack_tools: int = 0
     prefix_tokens: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -53,7 +60,9 @@ class ReportTotals:
         """Sums over `reports`."""
         found = list(reports)
         passes: Counter[str] = Counter()
+        results: Counter[str] = Counter()
         for report in found:
+            results.update(report.results)
             for each in report.passes:
                 passes[each.name] += each.tokens_saved
         return cls(
@@ -65,6 +74,9 @@ class ReportTotals:
                 name: sum(report.categories_before.get(name, 0) for report in found) for name in CATEGORIES
             },
             passes=dict(passes),
+            results=dict(results),
+            unknown_results=sum(report.unknown_results for report in found),
+            pack_tools=sum(report.pack_tools for report in found),
             prefix_tokens=sum(report.prefix.tokens for report in found),
             prompt_tokens=sum(report.prompt_tokens or 0 for report in found),
             cached_tokens=sum(report.cached_tokens or 0 for report in found),
@@ -74,12 +86,18 @@ class ReportTotals:
 
     @property
     def tokens_saved(self) -> int:
-        """`tokens_before` less `tokens_after`."""
-        return self.tokens_before - self.tokens_after
+        """`tokens_without_pack` less `tokens_after`."""
+        return self.tokens_without_pack - self.tokens_after
+
+    @property
+    def tokens_without_pack(self) -> int:
+        """Tokens of all requests as ADK alone would have sent them; see `CallReport`."""
+        return self.tokens_before + sum(self.results.values()) - self.pack_tools
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values."""
-        return {name: getattr(self, name) for name in type(self).__dataclass_fields__}
+        sums = {name: getattr(self, name) for name in type(self).__dataclass_fields__}
+        return {**sums, "tokens_without_pack": self.tokens_without_pack}
 
     def __str__(self) -> str:
         rows: list[tuple[str, ...]] = [("category", "before", "after", "saved", "share")]
@@ -87,8 +105,11 @@ class ReportTotals:
             before, after = self.categories_before[name], self.categories[name]
             if before or after:
                 rows.append(_row(name, before, after, self.tokens_after))
-        rows.append(_row(f"{self.calls:,} calls", self.tokens_before, self.tokens_after, self.tokens_after))
+        if sum(self.results.values()) or self.pack_tools:
+            rows.append((*_row("results and tools", self.tokens_without_pack, self.tokens_before, 0)[:4], ""))
+        rows.append(_row(f"{self.calls:,} calls", self.tokens_without_pack, self.tokens_after, self.tokens_after))
         lines = [f"{name}: {saved:,} tokens taken away" for name, saved in self.passes.items()]
+        lines += result_lines(self)
         return "\n".join((*table(rows), *lines))
 
 

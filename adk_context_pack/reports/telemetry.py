@@ -1,9 +1,12 @@
 """Sends reports as OpenTelemetry span events and metrics, in the GenAI conventions that ADK follows.
 
 The attributes `gen_ai.agent.name`, `gen_ai.request.model`, `gen_ai.conversation.id` (ADK's session id),
-`gen_ai.usage.*` and `error.type` follow https://opentelemetry.io/docs/specs/semconv/gen-ai/. The pack's own names begin
-with `adk_context_pack`. By default, callbacks see only the agent's span, which all its calls share, so each call is an
-event on it. Only OpenTelemetry's API is used. Without an SDK nothing is sent.
+`gen_ai.tool.name`, `gen_ai.usage.*` and `error.type` follow https://opentelemetry.io/docs/specs/semconv/gen-ai/. The
+pack's own names begin with `adk_context_pack`. The attribute `adk_context_pack.result.TOOL` of a request holds the
+tokens that smaller results of that tool kept out of it, and `adk_context_pack.shadow` is true in shadow mode.
+
+By default, callbacks see only the agent's span, which all its calls share, so each call is an event on it. Only
+OpenTelemetry's API is used. Without an SDK nothing is sent.
 """
 
 from __future__ import annotations
@@ -30,7 +33,12 @@ class Telemetry:
         self._tokens = meter.create_histogram(
             f"{NAME}.request.tokens",
             unit="{token}",
-            description="Tokens of a model request, before and after the passes.",
+            description="Tokens of a model request: without the pack, before and after the passes.",
+        )
+        self._kept_out = meter.create_counter(
+            f"{NAME}.result.tokens_saved",
+            unit="{token}",
+            description="Tokens that smaller results of a tool kept out of model requests.",
         )
         self._removed = meter.create_counter(
             f"{NAME}.pass.tokens_removed", unit="{token}", description="Tokens that a pass took out of model requests."
@@ -65,12 +73,16 @@ class Telemetry:
                 "gen_ai.usage.input_tokens": report.prompt_tokens,
                 "gen_ai.usage.cache_read.input_tokens": report.cached_tokens or 0,
                 f"{NAME}.tokens_after": report.tokens_after,
+                f"{NAME}.tokens_without_pack": report.tokens_without_pack,
             }
             span.add_event(f"{NAME}.usage", attributes)
 
     def _measure(self, report: CallReport, common: Mapping[str, str]) -> None:
         # No session or run among the attributes of metrics: each value would be a time series of its own.
         typed = {**common, "gen_ai.token.type": "input"}
+        self._tokens.record(report.tokens_without_pack, {**typed, f"{NAME}.stage": "without_pack"})
+        for tool, saved in report.results.items():
+            self._kept_out.add(max(saved, 0), {**common, "gen_ai.tool.name": tool})
         self._tokens.record(report.tokens_before, {**typed, f"{NAME}.stage": "before"})
         self._tokens.record(report.tokens_after, {**typed, f"{NAME}.stage": "after"})
         if report.prefix.previous_tokens:
@@ -86,8 +98,12 @@ def _attributes(report: CallReport) -> dict[str, Any]:
     return {
         "gen_ai.conversation.id": report.session_id,
         f"{NAME}.invocation_id": report.invocation_id,
+        f"{NAME}.tokens_without_pack": report.tokens_without_pack,
         f"{NAME}.tokens_before": report.tokens_before,
         f"{NAME}.tokens_after": report.tokens_after,
+        f"{NAME}.pack_tools": report.pack_tools,
+        **{f"{NAME}.result.{tool}": saved for tool, saved in report.results.items()},
+        **({f"{NAME}.shadow": True} if report.shadow else {}),
         f"{NAME}.prefix.tokens": report.prefix.tokens,
         f"{NAME}.prefix.share": report.prefix.share,
         **{f"{NAME}.category.{name}": tokens for name, tokens in report.categories.items() if tokens},

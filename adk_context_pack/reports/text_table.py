@@ -8,6 +8,22 @@ from typing import Protocol
 from adk_context_pack.reports.pass_report import PassReport, PrefixReport
 
 
+class Saved(Protocol):
+    """The attributes of a report or of totals that say what was saved where results are made."""
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """Tokens that smaller results kept out, by tool."""
+
+    @property
+    def unknown_results(self) -> int:
+        """How many smaller results there are whose saving is not known."""
+
+    @property
+    def pack_tools(self) -> int:
+        """Tokens of the declarations that the plugin added."""
+
+
 class Reported(Protocol):
     """The attributes of a `CallReport` that its table shows."""
 
@@ -20,9 +36,17 @@ class Reported(Protocol):
     tokens_after: int
     categories: Mapping[str, int]
     categories_before: Mapping[str, int]
+    results: Mapping[str, int]
+    unknown_results: int
+    pack_tools: int
+    shadow: bool
     prefix: PrefixReport
     prompt_tokens: int | None
     cached_tokens: int | None
+
+    @property
+    def tokens_without_pack(self) -> int:
+        """Tokens of the request that ADK alone would have sent."""
 
 
 def report_table(report: Reported) -> str:
@@ -33,9 +57,13 @@ def report_table(report: Reported) -> str:
         if text
     )
     rows: list[tuple[str, ...]] = [("pass", "before", "after", "saved", "ms", "what it did")]
+    rows += _boundary_rows(report)
     rows += [_pass_row(each) for each in report.passes]
     seconds = sum(each.seconds for each in report.passes)
-    rows.append(("whole request", *_numbers(report.tokens_before, report.tokens_after), f"{seconds * 1e3:.1f}", ""))
+    whole = _numbers(report.tokens_without_pack, report.tokens_after)
+    rows.append(("whole request", *whole, f"{seconds * 1e3:.1f}", ""))
+    if report.shadow:
+        head += " · shadow: ADK's own request was sent"
     return "\n".join((head, *table(rows), "", *table(_category_rows(report)), "", *_last_lines(report)))
 
 
@@ -53,6 +81,26 @@ def table(rows: Sequence[Sequence[str]]) -> Iterable[str]:
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells).rstrip()
+
+
+def result_lines(saved: Saved) -> Iterable[str]:
+    """Says what was saved where results are made, one line for each tool."""
+    for tool, tokens in saved.results.items():
+        yield f"results of {tool}: {tokens:,} tokens kept out"
+    if saved.unknown_results:
+        yield f"{saved.unknown_results:,} times the saving of a result is not known, since an earlier process made it"
+    if saved.pack_tools:
+        yield f"tools that the plugin declared: {saved.pack_tools:,} tokens added"
+
+
+def _boundary_rows(report: Reported) -> Iterable[tuple[str, ...]]:
+    """Yields one row for each step from the request of ADK alone to the one that the first pass received."""
+    tokens = report.tokens_without_pack
+    for tool, saved in report.results.items():
+        yield f"results of {tool}", *_numbers(tokens, tokens - saved), "", "made smaller where they were made"
+        tokens -= saved
+    if report.pack_tools:
+        yield "read-back tools", *_numbers(tokens, tokens + report.pack_tools), "", "declared by the plugin"
 
 
 def _pass_row(each: PassReport) -> tuple[str, ...]:
@@ -74,6 +122,8 @@ def _category_rows(report: Reported) -> list[tuple[str, ...]]:
 
 
 def _last_lines(report: Reported) -> Iterable[str]:
+    if report.unknown_results:
+        yield f"savings not known: {report.unknown_results:,} smaller results, which an earlier process made"
     prefix = report.prefix
     if prefix.previous_tokens:
         of_it = f"{prefix.tokens:,} of {prefix.previous_tokens:,} tokens ({prefix.share:.0%})"

@@ -22,7 +22,9 @@ READ_BACK = frozenset(tool.name for tool in _TOOLS.values())
 """Names of the tools that an agent will have by the time it reads a shortened result."""
 
 
-def offer_read_back(request: LlmRequest, state: Mapping[str, Any], *, history: bool, always: bool = False) -> None:
+def offer_read_back(
+    request: LlmRequest, state: Mapping[str, Any], *, history: bool, always: bool = False
+) -> frozenset[str]:
     """Adds to `request` the read-back tools that its agent needs and does not have.
 
     An agent needs the tool for a stored result if the result is one of its own tools', or if the request shows the
@@ -34,12 +36,16 @@ def offer_read_back(request: LlmRequest, state: Mapping[str, Any], *, history: b
         state: the session's state, whose keys tell which tools' results are kept.
         history: whether history has left, or will leave, the request.
         always: offers all of them whatever the request shows, so that an agent's declarations never change.
+
+    Returns:
+        The names of the tools that were added.
     """
     if not takes_tools(request):
-        return
+        return frozenset()
     wanted = [*_TOOLS.values(), _HISTORY] if always else [*_for_handles(request, state), *([_HISTORY] * history)]
     if missing := [tool for tool in wanted if tool.name not in request.tools_dict]:
         request.append_tools(missing)
+    return frozenset(tool.name for tool in missing)
 
 
 def _for_handles(request: LlmRequest, state: Mapping[str, Any]) -> list[BaseTool]:

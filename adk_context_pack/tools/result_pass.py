@@ -8,18 +8,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack.errors import SettingError, StoreError, one_of, refuse_class
 from adk_context_pack.reports.cap_report import CapReport, give_report
+from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
 from adk_context_pack.stores.append_guard import guard
 from adk_context_pack.stores.handles import state_key
 from adk_context_pack.tools.exempt import stays_whole
 from adk_context_pack.tools.kept_result import KeptResult
-from adk_context_pack.tools.tool_call import ToolCall
+from adk_context_pack.tools.tool_call import Kept, ToolCall
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -122,14 +123,18 @@ async def reduce_result(passes: Iterable[ResultPass], result: Any, call: ToolCal
     """
     if stays_whole(result, call):
         return result
-    for entry in passes:
-        own = entry.settings_for(call.tool_name)
-        if own is not None:
-            result = await _run_pass(own, result, call)
+    full, entries = result, [own for entry in passes if (own := entry.settings_for(call.tool_name)) is not None]
+    counters = (call.counter, *(getattr(own, "counter", None) for own in entries))
+    weigher = ResultWeigher(next((each for each in counters if each is not None), None))
+    for own in entries:
+        result = await _run_pass(own, result, call, weigher)
+    if result is not full and call.context is not None:
+        handles = [kept.handle for kept in call.kept]
+        remember_result(call.session_id, call.tool_name, (full, result), handles, weigher)
     return result
 
 
-async def _run_pass(entry: ResultPass, result: Any, call: ToolCall) -> Any:
+async def _run_pass(entry: ResultPass, result: Any, call: ToolCall, weigher: ResultWeigher) -> Any:
     first, error, reduced = len(call.kept), None, result
     call.notes.clear()
     try:
@@ -139,9 +144,23 @@ async def _run_pass(entry: ResultPass, result: Any, call: ToolCall) -> Any:
             raise
         error = _reason(exception)
         logger.warning("a result of %s stays whole: %s", call.tool_name, error)
-    _report(entry, call, first, error)
-    _guard(entry, result, reduced, call, first)
+    record = _record(entry, call)
+    if reduced is not result:
+        record = replace(record, tokens_before=weigher.of(result), tokens_after=weigher.of(reduced))
+    reports = _reports(record, call, first, error)
+    give = _giver(entry, call)
+    for report in reports:
+        give(report)
+    _guard(call, call.kept[first:], reports, _Done(result, reduced, give))
     return reduced
+
+
+class _Done(NamedTuple):
+    """What a pass made of a result, and where its reports go."""
+
+    result: Any
+    smaller: Any
+    give: Callable[[CapReport], None]
 
 
 def _reason(exception: Exception) -> str:
@@ -149,27 +168,36 @@ def _reason(exception: Exception) -> str:
     return str(exception) if isinstance(exception, StoreError) else type(exception).__name__
 
 
-def _report(entry: ResultPass, call: ToolCall, first: int, error: str | None) -> None:
-    record, notes, give = _record(entry, call), tuple(call.notes), _giver(entry, call)
-    for kept in call.kept[first:]:
-        shown = replace(record, rows_shown=kept.rows_shown, rows_total=kept.rows_total)
-        give(replace(shown, handle=kept.handle, notes=notes))
+def _reports(record: CapReport, call: ToolCall, first: int, error: str | None) -> list[CapReport]:
+    """Returns one report for each part that was kept, or one on what the pass said or failed at."""
+    notes = tuple(call.notes)
     if error is not None:
-        give(replace(record, error=error))
-    elif notes and len(call.kept) == first:
-        give(replace(record, notes=notes))
+        # What was kept before the failure is kept, but the result is whole.
+        return [*_kept_reports(record, call, first, notes), replace(record, error=error)]
+    if len(call.kept) > first:
+        return _kept_reports(record, call, first, notes)
+    return [replace(record, notes=notes)] if notes or record.tokens_saved else []
 
 
-def _guard(entry: ResultPass, result: Any, reduced: Any, call: ToolCall, first: int) -> None:
-    record = _record(entry, call)
-    for kept in call.kept[first:]:
+def _kept_reports(record: CapReport, call: ToolCall, first: int, notes: tuple[str, ...]) -> list[CapReport]:
+    found = [
+        replace(record, rows_shown=kept.rows_shown, rows_total=kept.rows_total, handle=kept.handle, notes=notes)
+        for kept in call.kept[first:]
+    ]
+    # The tokens are those of the whole result, which several parts of it share.
+    return [*found[:1], *(replace(report, tokens_before=0, tokens_after=0) for report in found[1:])]
+
+
+def _guard(call: ToolCall, kept: Iterable[Kept], reports: Iterable[CapReport], done: _Done) -> None:
+    for one, report in zip(kept, reports, strict=False):
+        before, after = report.tokens_after, report.tokens_before
         addition = KeptResult(
-            key=state_key(kept.kind, call.tool_name, kept.handle),
+            key=state_key(one.kind, call.tool_name, one.handle),
             call_id=call.call_id,
-            result=result,
-            smaller=reduced,
-            report=replace(record, rows_shown=kept.rows_shown, rows_total=kept.rows_total),
-            on_report=_giver(entry, call),
+            result=done.result,
+            smaller=done.smaller,
+            report=replace(report, handle=None, notes=(), tokens_before=before, tokens_after=after),
+            on_report=done.give,
         )
         guard(call.context, addition)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -12,6 +12,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.tools.result_pass import ResultPass, reduce_result
 from adk_context_pack.tools.tool_call import ToolCall
@@ -28,16 +29,18 @@ class ResultReducer:
         passes: the passes, in the order in which they run.
         offered: names of tools that the agent will have beyond its own list, so that a stub may name them.
         on_report: called with each report, beside the `on_report` of the pass.
+        counter: weighs results for reports, from text to tokens. None means that of each pass, or an estimate.
     """
 
     passes: tuple[ResultPass, ...]
     offered: frozenset[str] = frozenset()
     on_report: Callable[[CapReport], None] | None = None
+    counter: Counter | None = None
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """Returns what a wrapped tool gives in place of its result; the very same object where no pass changes it."""
         call = ToolCall.of_tool(tool, args, tool_context, offered=self.offered, on_report=self.on_report)
-        return await reduce_result(self.passes, result, call)
+        return await reduce_result(self.passes, result, replace(call, counter=self.counter))
 
     async def reduce_event(self, context: InvocationContext, event: Event) -> bool:
         """Gives an event that is not stored yet a new content with reduced responses.
@@ -73,7 +76,7 @@ class ResultReducer:
         if response is None:
             return part
         call = ToolCall.of_response(response, event, context, offered=self.offered, on_report=self.on_report)
-        result = await reduce_result(self.passes, response.response, call)
+        result = await reduce_result(self.passes, response.response, replace(call, counter=self.counter))
         if result is response.response:
             return part
         body = result if isinstance(result, dict) else {"result": result}

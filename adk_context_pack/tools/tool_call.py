@@ -14,6 +14,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk.offered_tools import offered_tools
+from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.handles import Kind
 from adk_context_pack.stores.opening import choose_store
@@ -57,6 +58,7 @@ class ToolCall:
         notes: sentences of the running pass for the report, as `note` adds them.
         kept: everything that the passes have stored so far, as `keep` adds it.
         on_report: called with each report about this result, beside the `on_report` of the pass.
+        counter: weighs the result for reports, from text to tokens. None means that of the pass, or an estimate.
     """
 
     tool_name: str
@@ -72,6 +74,7 @@ class ToolCall:
     notes: list[str] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     on_report: Callable[[CapReport], None] | None = None
+    counter: Counter | None = None
 
     @classmethod
     def of_tool(

@@ -41,21 +41,39 @@ function table(caption, heads, rows) {
     make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, place) => make(place ? "td" : "th", place ? text(place) : { scope: "row" }, cell)))))));
 }
 
+// ADK alone would have sent the full results, and none of the plugin's own tools.
+function without(call) {
+  const before = call.categories_before;
+  const results = Object.values(call.results).reduce((total, saved) => total + saved, 0);
+  return { ...before, tool_calls_and_results: (before.tool_calls_and_results || 0) + results, tool_declarations: Math.max((before.tool_declarations || 0) - call.pack_tools, 0) };
+}
+
+function boundaryRows(call) {
+  const rows = [];
+  let whole = call.tokens_without_pack;
+  const row = (name, saved, note) => rows.push([name, tokens(whole), tokens((whole -= saved)), tokens(saved), "", note]);
+  for (const [tool, saved] of Object.entries(call.results)) row(`results of ${tool}`, saved, "made smaller where they were made");
+  if (call.pack_tools) row("read-back tools", -call.pack_tools, "declared by the plugin");
+  return rows;
+}
+
 function passTable(call) {
   const rows = call.passes.map((each) => [
     each.name, tokens(each.tokens_before), tokens(each.tokens_after), tokens(each.tokens_before - each.tokens_after),
     (each.seconds * 1000).toFixed(1),
     each.error ? make("span", { class: "bad" }, `failed and was skipped: ${each.error}`) : each.note || "",
   ]);
-  rows.push(["whole request", tokens(call.tokens_before), tokens(call.tokens_after), tokens(call.tokens_before - call.tokens_after), "", ""]);
+  rows.unshift(...boundaryRows(call));
+  rows.push(["whole request", tokens(call.tokens_without_pack), tokens(call.tokens_after), tokens(call.tokens_without_pack - call.tokens_after), "", ""]);
   return table("What each pass took away", ["pass", "before", "after", "taken", "ms", "<what it did"], rows);
 }
 
 function categoryTable(call) {
-  const names = data.categories.filter((name) => call.categories[name] || call.categories_before[name]);
+  const before = without(call);
+  const names = data.categories.filter((name) => call.categories[name] || before[name]);
   return table("Tokens by category", ["category", "without", "with"], names.map((name) => [
     make("span", {}, make("span", { class: `swatch c${data.categories.indexOf(name)}`, "aria-hidden": "true" }), words(name)),
-    tokens(call.categories_before[name] || 0), tokens(call.categories[name] || 0),
+    tokens(before[name] || 0), tokens(call.categories[name] || 0),
   ]));
 }
 
@@ -96,6 +114,8 @@ function detail(call) {
     : `The provider counted ${tokens(call.prompt_tokens)} prompt tokens, ${tokens(call.cached_tokens || 0)} of them from its cache.`;
   return make("div", {},
     make("p", {}, prefix), make("p", {}, provider),
+    call.unknown_results ? make("p", {}, `The saving of ${tokens(call.unknown_results)} smaller results is not known, since an earlier process made them.`) : null,
+    call.shadow ? make("p", {}, "Shadow mode: ADK's own request was sent. The figures are what the pack would have done.") : null,
     make("p", { class: "who" }, make("small", {}, `${call.model || "model not named"} · run ${call.invocation_id} · session ${call.session_id}`)),
     make("div", { class: "facts" }, passTable(call), categoryTable(call)), comparison(call));
 }
@@ -107,13 +127,13 @@ function callItem(call, place, largest) {
     panel.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
   };
-  const label = `call ${place + 1}, ${call.agent}. ${said("Without the pack", call.tokens_before, call.categories_before)}. `
+  const label = `call ${place + 1}, ${call.agent}. ${said("Without the pack", call.tokens_without_pack, without(call))}. `
     + `${said("With the pack", call.tokens_after, call.categories)}. ${prefixText(call)}.`;
   const button = make("button", { class: "call", type: "button", "aria-expanded": "false", "aria-controls": panel.id, "aria-label": label, onclick: toggle },
     make("span", { class: "who" }, `${place + 1} · ${call.agent || "no agent"}`, make("small", {}, prefixText(call))),
-    make("span", { class: "bars" }, bar("without", call.tokens_before, call.categories_before, largest), bar("with", call.tokens_after, call.categories, largest)),
-    make("span", { class: "what" }, `${tokens(call.tokens_before)} → ${tokens(call.tokens_after)}`,
-      make("small", { class: call.tokens_after < call.tokens_before ? "good" : "" }, change(call.tokens_before, call.tokens_after))));
+    make("span", { class: "bars" }, bar("without", call.tokens_without_pack, without(call), largest), bar("with", call.tokens_after, call.categories, largest)),
+    make("span", { class: "what" }, `${tokens(call.tokens_without_pack)} → ${tokens(call.tokens_after)}`,
+      make("small", { class: call.tokens_after < call.tokens_without_pack ? "good" : "" }, change(call.tokens_without_pack, call.tokens_after))));
   const item = make("li", { "data-agent": call.agent, "data-session": call.session_id }, button, panel);
   item.open = (open) => toggle(null, open);
   return item;
@@ -121,7 +141,7 @@ function callItem(call, place, largest) {
 
 function sums(calls) {
   const sum = (read) => calls.reduce((total, call) => total + read(call), 0);
-  const before = sum((call) => call.tokens_before);
+  const before = sum((call) => call.tokens_without_pack);
   const after = sum((call) => call.tokens_after);
   const previous = sum((call) => call.prefix.previous);
   const entries = [["model calls", number.format(calls.length)], ["tokens without the pack", tokens(before)], ["tokens with it", tokens(after)],
@@ -139,7 +159,7 @@ function chooser(name, key, apply) {
 
 function start() {
   const page = document.getElementById("page");
-  const largest = data.calls.reduce((most, call) => Math.max(most, call.tokens_before, call.tokens_after), 0);
+  const largest = data.calls.reduce((most, call) => Math.max(most, call.tokens_without_pack, call.tokens_after), 0);
   const items = data.calls.map((call, place) => callItem(call, place, largest));
   const total = make("div", { "aria-live": "polite" });
   const apply = () => {
@@ -153,7 +173,7 @@ function start() {
     make("ul", { class: "legend", "aria-label": "categories" }, ...used.map((name) => make("li", {}, make("span", { class: `swatch c${data.categories.indexOf(name)}`, "aria-hidden": "true" }), words(name)))),
     make("div", { class: "tools" }, chooser("agent", "agent", apply), chooser("session", "session_id", apply),
       make("button", { type: "button", onclick: () => all(true) }, "open all"), make("button", { type: "button", onclick: () => all(false) }, "close all")),
-    make("p", { class: "who" }, make("small", {}, "Each call has two bars: above what ADK had built, below what the model received. Open a call for its passes and its request; arrow keys move between calls.")),
+    make("p", { class: "who" }, make("small", {}, "Each call has two bars: above what ADK alone would have sent, below what the model received. Open a call for its passes and its request; arrow keys move between calls.")),
     make("ol", { class: "calls" }, ...items));
   page.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -1,0 +1,194 @@
+"""Remembers what tool results weighed before passes made them smaller."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from threading import Lock
+from typing import Any
+
+from google.genai import types
+
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.content_hashes import payload_hash
+from adk_context_pack.conversation.token_estimate import estimate_payload
+from adk_context_pack.conversation.tokens import Counter, TokenMeter
+from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.tables.frames import without_frames
+
+logger = logging.getLogger("adk_context_pack")
+
+_MAX_RESULTS = 20_000
+_MAX_READ = 200_000
+"""The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""
+_SAMPLED_TEXT, _SAMPLED_ITEMS = 10_000, 200
+_HANDLE = re.compile(rf"(?<![0-9A-Za-z])[0-9a-hj-kmnp-tv-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SmallerResult:
+    """Holds the weights of one result that passes made smaller.
+
+    Attributes:
+        tool: the tool's name.
+        saved: tokens of the full result less those of the one that the model gets, as the response to its call.
+        saved_in_text: the same where ADK writes the result into another agent's request as text.
+    """
+
+    tool: str
+    saved: int
+    saved_in_text: int
+
+
+class ResultSizes:
+    """Remembers smaller results of all sessions of this process, in bounded memory.
+
+    The number is known when a result is made smaller, so that no later call has to open the full one. It is kept in the
+    process alone. After a restart, reports count the results of earlier runs as `unknown_results`.
+
+    Args:
+        max_results: how many results are remembered. The oldest is forgotten first.
+    """
+
+    def __init__(self, max_results: int = _MAX_RESULTS) -> None:
+        self._max_results = max_results
+        self._known: OrderedDict[tuple[str, object], SmallerResult] = OrderedDict()
+        self._lock = Lock()
+
+    def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
+        """Remembers a result.
+
+        Args:
+            session_id: the session whose requests show it.
+            shown: the response that the model gets.
+            handles: those under which the full result, or parts of it, are stored.
+            result: its weights.
+        """
+        with self._lock:
+            for key in (payload_hash(shown), *handles):
+                self._known[session_id, key] = result
+            while len(self._known) > self._max_results:
+                self._known.popitem(last=False)
+
+    def of_response(
+        self, session_id: str, tool: str, response: Mapping[str, Any], stored: Mapping[str, str]
+    ) -> SmallerResult | None:
+        """Returns the weights of the response to an agent's own call, or None if no pass made it smaller.
+
+        Args:
+            session_id: the session.
+            tool: the tool that was called.
+            response: what the request shows.
+            stored: the session's stored results, from handle to tool.
+
+        Returns:
+            The weights, or `UNKNOWN` where an earlier process made the result smaller.
+        """
+        found = self._known.get((session_id, payload_hash(response)))
+        if found is not None and found.tool == tool:
+            return found
+        # A callback or a session service may have changed its form, but not the handle in it.
+        return self.of_text(session_id, tool, json_text(response), stored) if stored else None
+
+    def of_text(self, session_id: str, tool: str, text: str, stored: Mapping[str, str]) -> SmallerResult | None:
+        """Returns the same for a result within a text, by the handles that the text names."""
+        for handle in dict.fromkeys(_HANDLE.findall(text)):
+            found = self._known.get((session_id, handle))
+            if found is not None and found.tool == tool:
+                return found
+            if stored.get(handle) == tool:
+                return UNKNOWN
+        return None
+
+
+UNKNOWN = SmallerResult(tool="", saved=0, saved_in_text=0)
+"""A result that an earlier process made smaller, so that nobody remembers what it weighed."""
+
+SIZES = ResultSizes()
+
+
+class ResultWeigher:
+    """Weighs one tool result on its way through the passes. A failure to count it gives 0 and a line in the log.
+
+    Args:
+        counter: from text to tokens. Without one, tokens are estimated.
+    """
+
+    def __init__(self, counter: Counter | None = None) -> None:
+        self._counter = counter
+        self._meter = TokenMeter(counter=counter)
+        self._last: tuple[Any, int] = (None, 0)
+
+    def of(self, result: Any) -> int:
+        """Returns the tokens of a result as the response that ADK makes of it."""
+        if self._last[0] is not result:
+            try:
+                self._last = result, self._count(as_response(without_frames(result)))
+            except Exception as exception:
+                # A result may be an object of any class. The type only: a message may quote it.
+                logger.warning("the tokens of a result could not be counted: %s", type(exception).__name__)
+                self._last = result, 0
+        return self._last[1]
+
+    def text_share(self, result: Any) -> float:
+        """Returns the tokens of a result written as Python writes it, as a share of those as JSON.
+
+        ADK writes it so for other agents. A sample of the result tells.
+        """
+        sample = _sample(as_response(without_frames(result)))
+        return self._meter.text(str(sample)) / max(self._meter.payload(sample), 1)
+
+    def _count(self, response: Mapping[str, Any]) -> int:
+        if self._counter is None:
+            return estimate_payload(response)
+        text = json_text(response)
+        read = text[:_MAX_READ]
+        return round(self._counter(read) * len(text) / len(read))
+
+
+def _sample(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:_SAMPLED_TEXT]
+    if isinstance(value, Mapping):
+        return {key: _sample(item) for key, item in islice(value.items(), _SAMPLED_ITEMS)}
+    if isinstance(value, list | tuple):
+        return [_sample(item) for item in value[:: -(-len(value) // _SAMPLED_ITEMS) or 1]]
+    return value
+
+
+def as_response(result: Any) -> dict[str, Any]:
+    """Returns a tool's result as ADK puts it into a response, without media."""
+    whole = result if isinstance(result, dict) else {"result": result}
+    if any(isinstance(value, types.Part) for value in whole.values()):
+        return {name: value for name, value in whole.items() if not isinstance(value, types.Part)}
+    return whole
+
+
+def remember_result(
+    session_id: str, tool: str, results: tuple[Any, Any], handles: Iterable[str], weigher: ResultWeigher
+) -> None:
+    """Remembers in `SIZES` that passes made a result smaller.
+
+    Args:
+        session_id: the session whose requests will show it.
+        tool: the tool's name.
+        results: what the tool returned, and what the model gets in its place.
+        handles: those under which the full result, or parts of it, are stored.
+        weigher: weighs both.
+    """
+    full, shown = results
+    try:
+        saved = weigher.of(full) - weigher.of(shown)
+        longer = weigher.text_share(full)
+        SIZES.add(
+            session_id,
+            as_response(shown),
+            handles,
+            SmallerResult(tool=tool, saved=saved, saved_in_text=round(saved * longer)),
+        )
+    except Exception as exception:
+        logger.warning("the saving of a result of %s is not known: %s", tool, type(exception).__name__)

@@ -1,0 +1,207 @@
+"""What smaller results keep out of requests: as much as an independent run without the pack shows."""
+
+import json
+import logging
+
+import pytest
+from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+
+from adk_context_pack import CapRows, ContextPackPlugin, ContextPipeline, OffloadPayload, cap_rows, offload_payload
+from adk_context_pack.conversation.memos import SESSIONS
+from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.reports import saved_results
+from adk_context_pack.reports.html_page import html_page
+from adk_context_pack.reports.result_sizes import ResultSizes, SmallerResult
+from tests.support.plugin_apps import list_sales, read_log
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+QUESTIONS = ("How many?", "And the log?", "Once more, please.", "Thanks!")
+
+
+def words(text):
+    """Counts as a tokenizer might: pieces of three characters."""
+    return -(-len(text) // 3)
+
+
+def look_up_city(city: str) -> dict:
+    """Looks a city up."""
+    return {"city": city, "country": "Norway"}
+
+
+def team(tools=(list_sales, read_log, look_up_city)):
+    """Builds a reader that makes the same calls whatever its results look like, and a writer that is told of them."""
+
+    def read(request):
+        asked = request.contents[-1].parts[-1].text or ""
+        if "log" in asked:
+            return call("read_log")
+        if "many" in asked or "more" in asked:
+            return [call("list_sales"), call("look_up_city", city="Oslo")]
+        return f"I have seen {len(results_in(request))} results."
+
+    reader = LlmAgent(name="reader", model=ScriptedModel(answer=read), tools=list(tools), instruction="Read.")
+    writer = LlmAgent(name="writer", model=ScriptedModel(), instruction="Write.")
+    return SequentialAgent(name="team", sub_agents=[reader, writer])
+
+
+async def weighed_without(counter=None):
+    """Returns what each request of the same app weighs where there is no plugin."""
+    alone = await run_agent(team(), *QUESTIONS)
+    return [TokenMeter(counter=counter).request(request) for request in alone.requests], alone
+
+
+@pytest.mark.parametrize("counter", [None, words], ids=["estimated", "counted"])
+async def test_agrees_with_a_run_without_the_pack(counter):
+    """Each call's `tokens_without_pack` is within 5 % of what the same app sends without the plugin."""
+    plugin = ContextPackPlugin(counter=counter)
+    run = await run_agent(team(), *QUESTIONS, plugins=[plugin])
+    expected, alone = await weighed_without(counter)
+    assert [request.agent for request in run.requests] == [request.agent for request in alone.requests]
+    told = [report.tokens_without_pack for report in plugin.reports]
+    assert told == pytest.approx(expected, rel=0.05)
+    totals = plugin.reports.totals()
+    assert totals.tokens_without_pack == pytest.approx(sum(expected), rel=0.02)
+    assert totals.tokens_saved > sum(expected) / 3
+    assert totals.results["list_sales"] > totals.results["read_log"] > 0
+    assert "look_up_city" not in totals.results
+    assert totals.unknown_results == 0
+
+
+async def test_what_is_sent_is_what_the_report_says():
+    """With a counter, `tokens_after` is what the model received, the tools that the plugin declares among it."""
+    plugin = ContextPackPlugin(counter=words)
+    run = await run_agent(team(), *QUESTIONS, plugins=[plugin])
+    sent = [TokenMeter(counter=words).request(request) for request in run.requests]
+    assert [report.tokens_after for report in plugin.reports] == sent
+    with_tools = [report for report in plugin.reports if report.pack_tools]
+    assert with_tools
+    for report in with_tools:
+        assert report.categories["tool_declarations"] >= report.pack_tools
+
+
+async def test_a_result_saves_in_each_request_that_shows_it():
+    """A result saves again with each later call, and nothing in the request before it was made."""
+    plugin = ContextPackPlugin(passes=[], read_back=False)
+    await run_agent(team(), *QUESTIONS, plugins=[plugin])
+    saved = [report.results.get("list_sales", 0) for report in plugin.reports if report.agent == "reader"]
+    once = saved[1]
+    assert once > 10_000
+    assert saved == pytest.approx([0, once, once, once, once, 2 * once, 2 * once], abs=4)
+
+
+async def test_each_result_is_reported_with_its_tokens():
+    """The report on a result holds its tokens before and after, which its saving in the next request confirms."""
+    plugin = ContextPackPlugin(passes=[], read_back=False)
+    await run_agent(team(), QUESTIONS[0], plugins=[plugin])
+    report = plugin.result_reports[0]
+    assert (report.tool, report.error) == ("list_sales", None)
+    assert report.tokens_before > 5 * report.tokens_after > 0
+    assert plugin.reports[1].results == {"list_sales": report.tokens_saved}
+
+
+async def test_counts_in_every_place_where_reports_are_read(caplog):
+    """The saving is in the log line, the stored totals, the tables, the JSON and the page."""
+    plugin = ContextPackPlugin()
+    with caplog.at_level(logging.INFO, "adk_context_pack"):
+        run = await run_agent(team(), *QUESTIONS, plugins=[plugin])
+    report, totals = plugin.reports[1], plugin.reports.totals()
+    saved = report.results["list_sales"]
+    assert f"reader: {report.tokens_without_pack:,} -> {report.tokens_after:,} tokens" in caplog.text
+    assert f"results of list_sales -{saved:,}, read-back tools +{report.pack_tools:,}" in caplog.text
+    stored = [event.custom_metadata["adk_context_pack"] for event in run.session.events if event.custom_metadata]
+    assert [each["tokens_without_pack"] for each in stored] == [each.tokens_without_pack for each in plugin.reports]
+    assert all(len(json.dumps({"adk_context_pack": each})) <= 200 for each in stored)
+    table = str(report)
+    assert "results of list_sales" in table
+    assert f"{report.tokens_without_pack:,}" in table
+    assert f"{report.tokens_saved:,}" in table
+    assert f"results of read_log: {totals.results['read_log']:,} tokens kept out" in str(totals)
+    assert report.to_dict()["results"] == report.results
+    assert totals.to_dict()["tokens_without_pack"] == totals.tokens_without_pack
+    assert '"tokens_without_pack":' in html_page(plugin.reports)
+
+
+async def test_wrapped_tools_and_callbacks_count_too():
+    """Without the plugin, a pipeline counts what a wrapped tool or an `after_tool_callback` saved."""
+    pipeline = ContextPipeline([])
+
+    def read(request):
+        if results_in(request):
+            return "Done."
+        return [call("list_sales"), call("read_log")]
+
+    agent = LlmAgent(
+        name="reader",
+        model=ScriptedModel(answer=read),
+        tools=[cap_rows(list_sales, max_rows=5), offload_payload(read_log)],
+        before_model_callback=[pipeline],
+    )
+    await run_agent(agent, "go")
+    assert pipeline.reports[-1].results["list_sales"] > 10_000
+    assert pipeline.reports[-1].results["read_log"] > 10_000
+    by_callback = ContextPipeline([])
+    agent = agent.clone(
+        update={
+            "tools": [list_sales, read_log],
+            "before_model_callback": [by_callback],
+            "after_tool_callback": [CapRows(max_rows=5), OffloadPayload()],
+        }
+    )
+    await run_agent(agent, "go")
+    assert by_callback.reports[-1].results == pytest.approx(pipeline.reports[-1].results, abs=4)
+
+
+async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):
+    """After a restart, results of earlier runs count as unknown, and the sum as a lower bound."""
+    sessions = InMemorySessionService()
+    await run_agent(team(), QUESTIONS[0], plugins=[ContextPackPlugin()], session_service=sessions, session_id="again")
+    monkeypatch.setattr(saved_results, "SIZES", ResultSizes())
+    SESSIONS.clear()
+    plugin = ContextPackPlugin()
+    await run_agent(team(), "Thanks!", plugins=[plugin], session_service=sessions, session_id="again")
+    first = plugin.reports[0]
+    assert (first.results, first.unknown_results) == ({}, 1)
+    assert "savings not known: 1" in str(first)
+
+
+async def test_a_result_that_quotes_a_handle_saves_nothing():
+    """What a read-back tool returns names the handle of a stored result, and is not counted as that result."""
+
+    def read(request):
+        if found := results_in(request, "query_rows"):
+            return f"{len(found)} answers."
+        if found := results_in(request, "list_sales"):
+            return call("query_rows", handle=found[0].response["_handle"], sql="SELECT '0' || COUNT(*) FROM rows")
+        return call("list_sales")
+
+    plugin = ContextPackPlugin(passes=[])
+    agent = LlmAgent(name="reader", model=ScriptedModel(answer=read), tools=[list_sales])
+    await run_agent(agent, "go", plugins=[plugin])
+    assert [set(report.results) for report in plugin.reports] == [set(), {"list_sales"}, {"list_sales"}]
+    assert plugin.reports[1].results == plugin.reports[2].results
+
+
+async def test_a_counter_that_fails_costs_the_figures_only(caplog):
+    """A tokenizer that raises leaves results smaller and the run going, without tokens in the report."""
+
+    def broken(text):
+        raise OSError("no vocabulary")
+
+    plugin = ContextPackPlugin(counter=broken, passes=[])
+    run = await run_agent(team(), QUESTIONS[0], plugins=[plugin])
+    assert "_row_limits" in results_in(run.requests[1], "list_sales")[0].response
+    assert plugin.result_reports[0].tokens_saved == 0
+    assert "could not be counted" in caplog.text
+
+
+def test_the_oldest_results_are_forgotten_first():
+    """The memory of results is bounded."""
+    sizes = ResultSizes(max_results=4)
+    for number in range(9):
+        sizes.add("s", {"n": number}, [], SmallerResult(tool="t", saved=number, saved_in_text=0))
+    known = [sizes.of_response("s", "t", {"n": number}, {}) for number in range(9)]
+    assert [one and one.saved for one in known] == [None] * 5 + [5, 6, 7, 8]
+    assert sizes.of_response("other", "t", {"n": 8}, {}) is None
