@@ -33,6 +33,7 @@ def questions(count):
     return [f"Please {'list the sales' if n % 3 == 0 else 'explain'} once more, number {n}." for n in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_tokens", [3_000, 6_000])
 @pytest.mark.parametrize("read_back", [True, "always"])
 async def test_a_budget_holds_with_declared_tools(max_tokens, read_back):

@@ -53,6 +53,7 @@ async def weighed_without(counter=None):
     return [TokenMeter(counter=counter).request(request) for request in alone.requests], alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counter", [None, words], ids=["estimated", "counted"])
 async def test_agrees_with_a_run_without_the_pack(counter):
     """Each call's `tokens_without_pack` is within 5 % of what the same app sends without the plugin."""
@@ -65,7 +66,7 @@ async def test_agrees_with_a_run_without_the_pack(counter):
     totals = plugin.reports.totals()
     assert totals.tokens_without_pack == pytest.approx(sum(expected), rel=0.02)
     assert totals.tokens_saved > sum(expected) / 3
-    assert totals.results["list_sales"] > totals.results["read_log"] > 0
+    assert min(totals.results.values()) > 100_000
     assert "look_up_city" not in totals.results
     assert totals.unknown_results == 0
 
