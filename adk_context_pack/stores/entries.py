@@ -20,7 +20,7 @@ _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
         "zlib1": ["zlib"],
         "text": ["text"],
         "artifact": ["artifact bytes sha256"],
-        "store": ["store name kept bytes sha256"],
+        "store": ["store name kept bytes sha256", "store name bytes sha256"],
         # The second form is that of version 0.1.0.
         "key": ["key print", "key"],
         "expired": [""],
@@ -29,6 +29,8 @@ _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
 # Only names that this package makes: a forged entry must not open a user's own files or another scope (`user:…`).
 _NAME = re.compile(r"(rows|payload)-[A-Za-z0-9._-]+\.json")
 _SCOPES = ("app:", "user:", "temp:")
+# SQLite's `json_patch`, with which ADK up to 2.7 stores state, merges the mark of an expired result into its entry.
+_FIELDS = frozenset[str]().union(*(names for forms in _FORMS.values() for names in forms))
 _ENDS = 8
 _MAX_TEXT = 1_000
 
@@ -50,7 +52,9 @@ def artifact_entry(name: str, data: bytes) -> dict[str, Any]:
 
 def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[str, Any]:
     """Returns the entry of a result that a store of the user's own keeps under `name`."""
-    return {"stored": "store", "store": store, "name": name, "kept": kept, **_seal(data)}
+    # `json_patch` removes what is null.
+    text = {} if kept is None else {"kept": kept}
+    return {"stored": "store", "store": store, "name": name, **text, **_seal(data)}
 
 
 def key_entry(key: str, value: Any) -> dict[str, Any]:
@@ -62,7 +66,8 @@ def is_entry(value: Any, *forms: str) -> bool:
     """Returns whether a state value is an entry for a result, of one of `forms` if any are given."""
     if not isinstance(value, dict) or not isinstance(form := value.get("stored"), str):
         return False
-    return value.keys() in _FORMS.get(form, ()) and (not forms or form in forms)
+    is_known = value.keys() <= _FIELDS if form == "expired" else value.keys() in _FORMS.get(form, ())
+    return is_known and (not forms or form in forms)
 
 
 def is_intact(entry: Mapping[str, Any], data: bytes) -> bool:

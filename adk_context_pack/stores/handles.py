@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adk_context_pack.errors import HandleError
-from adk_context_pack.stores.entries import EXPIRED
+from adk_context_pack.stores.entries import is_entry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,7 +123,7 @@ def is_expired(state: Mapping[str, Any], key: str) -> bool:
     """Returns whether the result under a state key is past its time, or gone already."""
     # ADK has no way to remove a state key, so that a mark stays in its place.
     limit = state.get(expiry_key(key[-HANDLE_LENGTH:]))
-    return state[key] == EXPIRED or (isinstance(limit, int | float) and time.time() > limit)
+    return is_entry(state[key], "expired") or (isinstance(limit, int | float) and time.time() > limit)
 
 
 def _advice(state: Mapping[str, Any], refused: object = None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import HandleError, StoreError
 from adk_context_pack.stores.artifact_store import ArtifactStore
 from adk_context_pack.stores.codec import decode
@@ -101,7 +102,9 @@ def _under_key(entry: dict[str, Any], context: Any) -> Any:
 
 
 def _was_written_with(entry: dict[str, Any], key: str, context: Any) -> bool:
-    deltas = (event.actions.state_delta for event in context.session.events)
+    # The session of an `AgentTool`'s child begins with the parent's state and without its events.
+    sessions = context.session, getattr(outermost_invocation(context), "session", None) or context.session
+    deltas = (event.actions.state_delta for session in sessions for event in session.events)
     return any(key in delta and entry in delta.values() for delta in deltas)
 
 

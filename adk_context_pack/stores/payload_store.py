@@ -195,7 +195,7 @@ class PayloadStore:
                     )
                 elif is_entry(entry, "store"):
                     access = StoreAccess(registered(entry["store"]), context, timeout_s=self.timeout_s)
-                    await access.delete(entry["name"], entry["kept"])
+                    await access.delete(entry["name"], entry.get("kept"))
             except StoreError as error:
                 # The handle is gone either way, and what is left behind costs only room.
                 logger.warning("an expired result could not be removed: %s", error)

@@ -12,7 +12,7 @@ from adk_context_pack import HandleError, PayloadStore, StoreError, cap_rows, lo
 from adk_context_pack.errors import SettingError
 from adk_context_pack.stores.handles import stored_results
 from tests.support.in_tool import in_tool
-from tests.support.run import run_agent
+from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
 
@@ -101,6 +101,28 @@ async def test_the_default_keeps_a_session_small():
         return len(json.dumps(dict(context.session.state)))
 
     assert await in_tool(act) < 4 * 2**20 + 1_000
+
+
+@pytest.mark.parametrize("service", ["sqlite", "database"])
+async def test_an_expired_result_stays_expired_after_a_restart(service, tmp_path):
+    """A service that merges the mark of an expired result into its entry does not make it a result again."""
+
+    async def keep(context):
+        number = len(found)
+        store = PayloadStore(place="state", max_results=1)
+        found.append(await store.put(context, [number] * 500, tool_name="t"))
+
+    async def look(context):
+        assert await load_payload(context, found[-1]) == [1] * 500
+        with pytest.raises(HandleError, match="has expired"):
+            await load_payload(context, found[0])
+        return [result.handle for result in stored_results(context.session.state)]
+
+    found: list[str] = []
+    for action in (keep, keep, look):
+        async with session_service(service, tmp_path) as sessions:
+            last = await in_tool(action, session_service=sessions)
+    assert last == found[1:]
 
 
 @pytest.mark.parametrize("entry", [[{"id": 1}], {"stored": "text", "text": '[{"id":1}]'}], ids=["objects", "text"])
