@@ -10,12 +10,15 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.known_contents import KnownContents
+from adk_context_pack.conversation.ledger import result_names
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.pairing import Place, part_at
 from adk_context_pack.conversation.tokens import TokenMeter
 
 KEY = "left_out"
 """The first key of every note. A result that has it is a note already."""
+NAMED = "named"
+"""The key of a note's identifiers."""
 _MAX_CHARS = 300
 _MAX_HEAD = 100
 _MAX_NOTE = 2_000
@@ -81,6 +84,9 @@ def _handle(response: Any) -> str:
 
 
 _LARGEST_NOTE = 800
+_LARGEST_NAME = 6
+"""So many tokens of a dense body may have fewer characters than one token of a note's names."""
+_PART_OF_BODY = 3
 _CHARACTERS_A_TOKEN = 0.7
 """The densest text for the estimate has four bytes a character and three bytes a token."""
 
@@ -97,19 +103,21 @@ class ClearingEditor:
         known: the contents.
         meter: counts the tokens.
         findable: whether the agent has `search_history`, which a note then names.
+        max_ledger_tokens: the most tokens for the identifiers in one note.
 
     Attributes:
         count: how many results it cleared.
         saved: the tokens that it saved.
     """
 
-    def __init__(self, known: KnownContents, meter: TokenMeter, *, findable: bool) -> None:
+    def __init__(self, known: KnownContents, meter: TokenMeter, *, findable: bool, max_ledger_tokens: int = 0) -> None:
         self.count = self.saved = 0
         self.meter = meter
         self.findable = findable
+        self.max_ledger_tokens = max_ledger_tokens
         self._contents = known.contents
         # Each call clears the same old results again, and writing their notes would take most of the time.
-        self._notes: dict[Place, _Note] = known.texts(("notes", findable, meter.name))
+        self._notes: dict[Place, _Note] = known.texts(("notes", findable, meter.name, max_ledger_tokens))
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:
@@ -123,7 +131,7 @@ class ClearingEditor:
         if part.thought_signature or result is None:
             return False
         # No note is longer than this, so most of them need not be written to be measured.
-        if size > _LARGEST_NOTE:
+        if size > _LARGEST_NOTE + _LARGEST_NAME * self.max_ledger_tokens:
             return True
         note = self._note(place, size)
         return note.tokens < size and _is_shorter_than(note.words, result.response, size)
@@ -172,7 +180,17 @@ class ClearingEditor:
         if note is None:
             result = self.result(place)
             words = result_note(result.name, result.response, size, findable=self.findable)
-            self._notes[place] = note = _Note(words, self.meter.payload(words))
+            note = _Note(words, self.meter.payload(words))
+            self._notes[place] = note = self._with_names(note, result.response, size)
+        return note
+
+    def _with_names(self, note: _Note, response: Any, size: int) -> _Note:
+        # Never so many that the result would have to stay because of them.
+        room = min(self.max_ledger_tokens, size // _PART_OF_BODY, (size - note.tokens) // 2)
+        if names := result_names(response, max_tokens=room, said=" ".join(note.words.values())):
+            words = note.words | {NAMED: names}
+            named = _Note(words, self.meter.payload(words))
+            return named if named.tokens < size and _is_shorter_than(words, response, size) else note
         return note
 
     def _replace(self, place: Place, name: str, value: object) -> None:

@@ -26,6 +26,8 @@ _NAMES = re.compile(
     r"|[$€£]\s?\d[\d.,]{0,30}\d|\b\d[\d.,]{0,30}\d{2}\b"
 )
 _WHOLE = re.compile(r"\S{3,}")
+_TELLING = re.compile(r"\d|[@./_]")
+"""What plain words do not have. A result may hold many of those, such as a status for each row."""
 _LEAST_NUMBER = 100
 
 
@@ -91,27 +93,52 @@ def ledger_text(
     return _within(((text, found[text][3]) for text in ranked), max_tokens)
 
 
+def result_names(response: Any, *, max_tokens: int, said: str) -> str:
+    """Returns the identifiers within one result, those with digits or signs before plain words, or "".
+
+    Only the beginning of a large result is searched.
+
+    Args:
+        response: the tool's response.
+        max_tokens: the most tokens of the text, as estimated.
+        said: text that the model sees anyway. What is in it is not listed again.
+    """
+    if max_tokens <= 0:
+        return ""
+    found: dict[str, None] = {}
+    searched = 0
+    for leaf in islice(_leaves(response), _MAX_OF_CONTENT):
+        found |= dict.fromkeys(_in_leaf(leaf))
+        searched += len(leaf)
+        if searched > _MAX_CHARACTERS or len(found) > _MAX_OF_CONTENT:
+            break
+    names = sorted((name for name in found if name not in said), key=lambda name: not _TELLING.search(name))
+    return _within(((name, "") for name in names), max_tokens)
+
+
 def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
     by_source: dict[str, list[str]] = {}
     spent = 0
     for text, source in names:
         # Counted one by one, since a sum of estimates is never below the estimate of the whole.
-        cost = estimate_tokens(f", {text}") + (0 if source in by_source else estimate_tokens(f"; {source}: "))
+        cost = estimate_tokens(f", {text}")
+        if source and source not in by_source:
+            cost += estimate_tokens(f"; {source}: ")
         if spent + cost > max_tokens:
             break
         spent += cost
         by_source.setdefault(source, []).append(text)
-    return "; ".join(f"{source}: {', '.join(texts)}" for source, texts in by_source.items())
+    return "; ".join(f"{source}: " * bool(source) + ", ".join(texts) for source, texts in by_source.items())
 
 
 def _names_in(content: types.Content, *, whole: bool) -> Iterator[_Name]:
     user = content.role == "user"
     for part in content.parts or ():
         if (call := part.function_call) is not None:
-            yield from (_Name(text, _source(call.name), True) for text in _leaves(call.args))
+            yield from (_Name(text, _source(call.name), True) for text in _in_value(call.args))
         elif (result := part.function_response) is not None:
             if whole:
-                yield from (_Name(text, _source(result.name), False) for text in _leaves(result.response))
+                yield from (_Name(text, _source(result.name), False) for text in _in_value(result.response))
         elif part.text and not part.thought and (user or whole):
             yield from (_Name(text, "said", user) for text in _in_text(part.text))
 
@@ -133,12 +160,21 @@ def scalars(value: Any) -> Iterator[Any]:
             yield item
 
 
+def _in_value(value: Any) -> Iterator[str]:
+    for leaf in _leaves(value):
+        yield from _in_leaf(leaf)
+
+
+def _in_leaf(leaf: str) -> Iterator[str]:
+    # A short value without blanks names something, whatever it looks like.
+    whole = len(leaf) <= _MAX_LENGTH and _WHOLE.fullmatch(leaf)
+    return iter((leaf,)) if whole else _in_text(leaf)
+
+
 def _leaves(value: Any) -> Iterator[str]:
     for item in scalars(value):
         if isinstance(item, str):
-            # A short value without blanks names something, whatever it looks like.
-            whole = len(item) <= _MAX_LENGTH and _WHOLE.fullmatch(item)
-            yield from (item,) if whole else _in_text(item)
+            yield item
         elif is_number(item) and abs(item) >= _LEAST_NUMBER:
             yield str(item)
 

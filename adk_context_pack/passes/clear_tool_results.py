@@ -24,9 +24,10 @@ from adk_context_pack.passes.context_pass import ContextPass
 class ClearToolResults(ContextPass):
     """Replaces the bodies of older tool results by notes that say what was there.
 
-    A note names the tool, the size, the outcome (status or error, counts, short values), and the handle if the result
-    has one. The call and its result stay where they are, paired, and the session keeps the body. What the model has not
-    answered yet, results of waiting calls, results with media and orphans stay as they are.
+    A note names the tool, the size, the outcome (status or error, counts, short values), identifiers that were in the
+    result, and the handle if the result has one. The call and its result stay where they are, paired, and the session
+    keeps the body. What the model has not answered yet, results of waiting calls, results with media and orphans stay
+    as they are.
 
     Args:
         keep_results: how many of the newest results always stay.
@@ -36,6 +37,8 @@ class ClearToolResults(ContextPass):
         exclude_tools: tools whose results stay.
         clear_args: whether the arguments of a cleared result's call are cleared as well, if they have `min_tokens`.
             Calls that carry a thought signature keep them.
+        max_ledger_tokens: the most tokens for the identifiers in one note (ids, codes, e-mail addresses, paths, dates,
+            amounts), and no more than a third of the result. 0 lists none. They depend on the result alone.
         counter: a tokenizer, from text to tokens. Without one, tokens are estimated.
 
     Cost to the prompt cache: a batch is cleared at the model call at which it saves at least as many tokens as follow
@@ -50,6 +53,7 @@ class ClearToolResults(ContextPass):
     min_tokens: int = 200
     exclude_tools: Collection[str] = field(default=())
     clear_args: bool = False
+    max_ledger_tokens: int = 80
     counter: Counter | None = None
 
     def __post_init__(self) -> None:
@@ -59,6 +63,7 @@ class ClearToolResults(ContextPass):
         if self.keep_in_turn is not None:
             at_least(self, "keep_in_turn", self.keep_in_turn, 0)
         at_least(self, "min_tokens", self.min_tokens, 1)
+        at_least(self, "max_ledger_tokens", self.max_ledger_tokens, 0)
         object.__setattr__(self, "exclude_tools", names(self, "exclude_tools", self.exclude_tools))
         valid_counter(self, self.counter)
 
@@ -73,8 +78,9 @@ class ClearToolResults(ContextPass):
         if len(results) <= self.keep_results:
             return request
         known = known_contents(call, contents)
-        editor = ClearingEditor(known, meter, findable="search_history" in (request.tools_dict or {}))
-        with known.growing(("clearable", self, editor.findable), list[int], items=results) as (sizes, new):
+        findable = "search_history" in (request.tools_dict or {})
+        editor = ClearingEditor(known, meter, findable=findable, max_ledger_tokens=self.max_ledger_tokens)
+        with known.growing(("clearable", self, findable), list[int], items=results) as (sizes, new):
             for place in new:
                 sizes.append(self._size(place, pairing, editor))
         if waiting := waiting_calls(pairing, call):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from re import _parser as parser
 
 import pytest
@@ -10,10 +11,10 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import FitTokenBudget, SettingError
-from adk_context_pack.conversation.ledger import _NAMES, ledger_text
+from adk_context_pack import ClearToolResults, FitTokenBudget, SettingError
+from adk_context_pack.conversation.ledger import _NAMES, ledger_text, result_names
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.testing import answerability
+from adk_context_pack.testing import answerability, text_of
 from tests.benchmarks.bench_answerability import tau_bench
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.requests import call_for, everything, request_for
@@ -133,3 +134,87 @@ def test_no_text_makes_the_search_slow():
     found = list(repeats(parser.parse(_NAMES.pattern)))
     assert len(found) > 10
     assert max(found) <= 100
+
+
+RESULT = {"status": ["delayed"] * 30, "by": "Ada", "flight": "HAT136", "price": 1250, "mail": "ada@example.org"}
+
+
+def test_the_names_of_one_result_put_identifiers_before_plain_words():
+    """A column of words that all rows share does not push out the one flight number."""
+    assert result_names(RESULT, max_tokens=80, said="") == "HAT136, 1250, ada@example.org, delayed, Ada"
+    assert result_names(RESULT, max_tokens=12, said="") == "HAT136, 1250"
+
+
+def test_the_names_of_one_result_leave_out_what_is_said_anyway():
+    """What the note has in other words is not paid for twice, and without room there are no names."""
+    assert result_names(RESULT, max_tokens=80, said="flight HAT136 for Ada") == "1250, ada@example.org, delayed"
+    assert result_names(RESULT, max_tokens=0, said="") == ""
+
+
+@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner, max_size=9)), st.integers(0, 60))
+def test_the_names_of_one_result_are_bounded(response, max_tokens):
+    """Whatever a tool returned, the estimate of the names keeps the limit."""
+    assert estimate_tokens(result_names(response, max_tokens=max_tokens, said="")) <= max_tokens
+
+
+def test_the_names_of_a_large_result_are_searched_in_its_beginning_only():
+    """The search ends, however much of a result names nothing."""
+    long = ["plain words " * 1000] * 50
+    assert result_names([*long, "A-4711"], max_tokens=80, said="") == ""
+    assert result_names(["A-4711", *long], max_tokens=80, said="") == "A-4711"
+
+
+def test_a_note_names_what_was_in_its_result_and_zero_turns_it_off():
+    """What was cleared leaves its identifiers with the tool that they came from, the same at each later call."""
+    orders = {"orders": [{"id": f"A-{n:04}", "state": "paid in full by the customer"} for n in range(60)]}
+    events = [
+        user_said("Look."),
+        agent_called("a", "list_orders", "c1"),
+        tool_returned("a", "list_orders", orders, "c1"),
+        agent_said("a", "I looked."),
+        user_said("And now?"),
+    ]
+    clear = ClearToolResults(keep_results=0)
+    first = clear.apply(request_for("a", events), call_for("a", events))
+    said = text_of(first)
+    assert "an older result of list_orders" in said
+    assert "'named': 'A-0000, A-0001, " in said
+    assert "A-0059" not in said
+    more = [*events, agent_said("a", "Well."), user_said("Go on.")]
+    assert clear.apply(request_for("a", more), call_for("a", more)).contents[:3] == first.contents[:3]
+    without = ClearToolResults(keep_results=0, max_ledger_tokens=0)
+    assert "A-0000" not in text_of(without.apply(request_for("a", events), call_for("a", events)))
+    with pytest.raises(SettingError, match="max_ledger_tokens"):
+        ClearToolResults(max_ledger_tokens=-1)
+
+
+def test_names_keep_no_result_from_being_cleared():
+    """A result that is cleared without names in its note is cleared with them, too."""
+    for size in range(10, 60):
+        body = {"ids": " ".join(f"A-{n}" for n in range(size))}
+        events = [user_said("Hi."), agent_called("a", "t", "c1"), tool_returned("a", "t", body, "c1")]
+        events += [agent_said("a", "Yes."), user_said("And?")]
+        cleared = [
+            clear.apply(request_for("a", events), call_for("a", events)).contents[2] != events[2].content
+            for clear in (ClearToolResults(keep_results=0, min_tokens=1, max_ledger_tokens=n) for n in (0, 80))
+        ]
+        assert cleared[0] == cleared[1], size
+
+
+def test_within_a_run_a_result_is_searched_once(monkeypatch):
+    """The second call of a run finds the notes of the first one, and searches no payload again."""
+    asked = []
+
+    def counted(*arguments, **settings):
+        asked.append(arguments)
+        return result_names(*arguments, **settings)
+
+    monkeypatch.setattr("adk_context_pack.conversation.clearing.result_names", counted)
+    body = {"ids": [f"A-{n:04}" for n in range(90)]}
+    events = [user_said("Hi."), agent_called("a", "t", "c1"), tool_returned("a", "t", body, "c1")]
+    events += [agent_said("a", "Yes."), user_said("And?")]
+    call, clear = call_for("a", events), ClearToolResults(keep_results=0)
+    first = clear.apply(request_for("a", events), call)
+    again = clear.apply(request_for("a", events), replace(call, memo={}))
+    assert text_of(first) == text_of(again)
+    assert len(asked) == 1
