@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any
+from os import PathLike
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -13,17 +13,15 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
-from adk_context_pack.errors import SettingError
-from adk_context_pack.pack_settings import PackSettings, ReadBack
+from adk_context_pack.pack_settings import Environment, PackSettings, ReadBack, checked_agents
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline, leaves_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
+from adk_context_pack.reports.html_page import keep_page
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.saved_results import PACK_TOOLS
 from adk_context_pack.reports.telemetry import Telemetry
@@ -34,7 +32,7 @@ from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
 from adk_context_pack.tools.read_back import READ_BACK, offer_read_back
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
-from adk_context_pack.tools.wrap import wrap_run
+from adk_context_pack.tools.shadow import ShadowSession
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -44,8 +42,8 @@ class ContextPackPlugin(BasePlugin):
 
     For each agent of the app, the plugin retells the relayed logs of other agents, caps tables in tool results and
     stores other large results when they are produced, offers tools to read them back, keeps the history within the
-    model's window, and reports on each model call. It also attaches with no code change: `adk web --extra_plugins
-    adk_context_pack.ContextPackPlugin`, and the same for `adk api_server`.
+    model's window, and reports on each model call. `adk web --extra_plugins adk_context_pack.ContextPackPlugin`
+    attaches it with no code change, as does `adk api_server`. `pack_settings.Environment` lists its variables then.
 
     It returns nothing from any callback, so it hides neither an agent's own callbacks nor other plugins. None of its
     failures reaches the run, except those of a request pass with `on_error="raise"`. One instance serves all sessions
@@ -61,7 +59,8 @@ class ContextPackPlugin(BasePlugin):
         name: the plugin's name in ADK.
         passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an empty
             sequence means none.
-        max_tokens: the budget of a request in the default passes. None means four fifths of the model's window.
+        max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else four
+            fifths of the model's window.
         rows: how tables in tool results are capped. None caps none.
         payloads: how other large tool results are kept out of the prompt. None keeps none out.
         result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
@@ -74,6 +73,10 @@ class ContextPackPlugin(BasePlugin):
         max_reports: how many reports of each kind are kept.
         keep_requests: keeps the newest requests for `write_html`, as for `ContextPipeline`.
         telemetry: the destination of span events and metrics. The default is OpenTelemetry's global providers.
+        shadow: leaves requests and stored sessions exactly as they are without the plugin, and reports on what it would
+            have done. None means `ADK_CONTEXT_PACK_SHADOW`, else False.
+        report_file: an HTML file that the plugin writes at the end of each run, with all reports. None means
+            `ADK_CONTEXT_PACK_REPORT`, else no file.
 
     Attributes:
         reports: a `ReportLog` with one report for each model call, newest last.
@@ -103,18 +106,15 @@ class ContextPackPlugin(BasePlugin):
         max_reports: int = 1000,
         keep_requests: bool | int = False,
         telemetry: Telemetry | None = None,
+        shadow: bool | None = None,
+        report_file: str | PathLike[str] | None = None,
     ) -> None:
         super().__init__(name=name)
-        settings = PackSettings(
-            passes=passes,
-            max_tokens=max_tokens,
-            rows=rows,
-            payloads=payloads,
-            result_passes=result_passes,
-            read_back=read_back,
-        )
+        given = Environment.read(shadow=shadow, max_tokens=max_tokens, report_file=report_file)
+        parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
+        settings = PackSettings(max_tokens=given.max_tokens, read_back=read_back, **parts)
         self._settings = settings if store is None else settings.stored_in(store)
-        self._agents = _checked(agents)
+        self._agents = checked_agents(agents)
         valid_counter(self, counter)
         self._counter = counter
         self._pipeline = ContextPipeline(
@@ -124,6 +124,8 @@ class ContextPackPlugin(BasePlugin):
         self._built: dict[tuple[int, int], tuple[ContextPass, ...]] = {}
         self._stored_first: bool | None = None
         self._stood_aside = False
+        self._report_file = given.report_file
+        self._shadow = ShadowSession(self._reducer_beside) if given.shadow else None
 
     @property
     def reports(self) -> ReportLog:
@@ -144,26 +146,38 @@ class ContextPackPlugin(BasePlugin):
     ) -> LlmResponse | None:
         """ADK's callback: the passes over the request, and the tools that it needs beside its own."""
         try:
-            settings = self.settings_for(callback_context.agent_name)
-            if settings is None or self._stands_aside(callback_context):
-                return None
-            passes = self._passes(settings, settings.budget_for(llm_request.model))
-            remembering = ModelCall.remembering(callback_context)
+            await self._rewrite(callback_context, llm_request)
+        except Exception:
+            # Passes fail safe by themselves, and with on_error="raise" somebody wants to see it.
+            if self._shadow is None:
+                raise
+            logger.exception("a request could not be looked at in shadow mode")
+        return None
+
+    async def _rewrite(self, context: CallbackContext, adk_request: LlmRequest) -> None:
+        request, shadow = adk_request, None
+        try:
+            settings = self.settings_for(context.agent_name)
+            if settings is None or self._stands_aside(context):
+                return
+            passes = self._passes(settings, settings.budget_for(request.model))
+            if self._shadow is not None:
+                request, shadow = await self._shadow.request(request, ModelCall.of(context))
+            remembering = ModelCall.remembering(context)
         except Exception:
             logger.exception("a request goes out as it is")
-            return None
+            return
         # Nothing is awaited while the memos are lent.
-        await prepare_all(passes, callback_context, llm_request)
-        with remembering as call:
+        await prepare_all(passes, context, request)
+        with remembering as lent:
+            call = lent if shadow is None else shadow.of(lent)
             try:
-                self._prepare(settings, passes, llm_request, call)
+                self._prepare(settings, passes, request, call)
             except Exception:
                 logger.exception("a request goes out as it is")
-                return None
-            # Passes fail safe by themselves, and with on_error="raise" somebody wants to see it.
-            result, report = self._pipeline.run(llm_request, call, passes)
-        self._pipeline.deliver(callback_context, llm_request, result, report)
-        return None
+                return
+            result, report = self._pipeline.run(request, call, passes)
+        self._pipeline.deliver(context, request, result, report)
 
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
@@ -178,6 +192,9 @@ class ContextPackPlugin(BasePlugin):
             settings = self.settings_for(event.author)
             if settings is None or self._stands_aside(invocation_context):
                 return None
+            if self._shadow is not None:
+                await self._shadow.see(invocation_context.session.id, event)
+                return None
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
             await self._reducer(settings).reduce_event(invocation_context, event)
@@ -185,37 +202,32 @@ class ContextPackPlugin(BasePlugin):
             logger.exception("an event is stored as it is")
         return None
 
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:  # noqa: ARG002 - ADK's
+        """ADK's callback: writes the page of all reports, where `report_file` names one."""
+        if self._report_file is not None:
+            await keep_page(self.reports, self._report_file)
+
     def _prepare(
         self, settings: PackSettings, passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall
     ) -> None:
-        if self._stored_first is not False:
-            self._wrap_tools(self._reducer(settings), request)
+        if self._stored_first is not False and not call.is_shadow:
+            # Up to 1.22 ADK stores an event before a plugin sees it. The first event shows which release this is: that
+            # of the call, which comes before the tool returns.
+            self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
         if settings.read_back:
             history = any(leaves_history(entry, request, call) for entry in passes)
             always = settings.read_back == "always"
             call.memo[PACK_TOOLS] = offer_read_back(request, call.state, history=history, always=always)
-
-    def _wrap_tools(self, reducer: ResultReducer, request: LlmRequest) -> None:
-        # Up to 1.22 ADK stores an event before a plugin sees it, so results must be smaller when tools return. Which
-        # release this is shows with the first event, that of the call, which comes before the tool returns.
-        async def reduce(tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any) -> Any:
-            if self._stored_first is False:
-                return result
-            try:
-                return await reducer.reduce(tool, args, context, result)
-            except Exception:
-                logger.exception("a result of %s stays as it is", tool.name)
-                return result
-
-        offered = request.tools_dict
-        for name, tool in offered.items():
-            offered[name] = wrap_run(tool, reduce)
 
     def _reducer(self, settings: PackSettings) -> ResultReducer:
         offered = READ_BACK if settings.read_back else frozenset()
         on_report = self._result_reports.append
         passes = settings.reducing_passes
         return ResultReducer(passes=passes, offered=offered, on_report=on_report, counter=self._counter)
+
+    def _reducer_beside(self, agent: str, store: PayloadStore) -> ResultReducer | None:
+        settings = self.settings_for(agent)
+        return None if settings is None else self._reducer(settings.stored_in(store))
 
     def _passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
         # Settings live as long as the plugin, so their ids are unique. There is one budget for each model.
@@ -231,11 +243,3 @@ class ContextPackPlugin(BasePlugin):
             self._stood_aside = True
             logger.info("live mode ignores changed requests; the context pack stands aside")
         return True
-
-
-def _checked(agents: Mapping[str, PackSettings | None] | None) -> dict[str, PackSettings | None]:
-    given = {} if agents is None else agents
-    for settings in given.values() if isinstance(given, Mapping) else (given,):
-        if not isinstance(given, Mapping) or not isinstance(settings, PackSettings | None):
-            raise SettingError.of("ContextPackPlugin", "agents", settings, 'such as {"writer": PackSettings()}')
-    return dict(given)

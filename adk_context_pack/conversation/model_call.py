@@ -34,6 +34,8 @@ class ModelCall:
         session_memo: what all calls of a session share while the process remembers the session. It holds hashes and
             counts only, and each entry states its weight in `bytes`.
         notes: short sentences of the running pass for the report; see `note`.
+        is_shadow: whether the request is only made for the report and never sent, so that a pass must not write to
+            state or to any service.
     """
 
     agent_name: str = ""
@@ -47,6 +49,7 @@ class ModelCall:
     run_memo: dict[Hashable, Any] = field(default_factory=dict)
     session_memo: dict[Hashable, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    is_shadow: bool = False
 
     @classmethod
     def of(cls, context: CallbackContext) -> ModelCall:

@@ -82,7 +82,7 @@ class CompactState(ContextPass):
         if context is None or agent is None:
             return request
         view = self._seen(call)
-        if self.output_key is not None:
+        if not call.is_shadow:
             self._store(context, view.text)
         _warn_of_static(agent, view)
         config = _with_system(request, declare_system(context, agent, view), view, call)

@@ -107,7 +107,9 @@ class ContextPipeline:
         reporter = CallReporter(request, call, meter_of(call, self._counter))
         for entry in self.passes if passes is None else passes:
             request = reporter.ran(entry.name, *attempt(entry, request, call))
-        return request, reporter.report(request, self._memory, keep_requests=self._keep_requests)
+        report = reporter.report(request, self._memory, keep_requests=self._keep_requests)
+        report.shadow = call.is_shadow
+        return request, report
 
     def deliver(
         self, callback_context: CallbackContext, llm_request: LlmRequest, result: LlmRequest, report: CallReport
@@ -146,7 +148,8 @@ class ContextPipeline:
                 report.heard(llm_response.usage_metadata)
             # ADK stores no partial event of a stream.
             if not llm_response.partial:
-                annotate(llm_response, report)
+                if not report.shadow:
+                    annotate(llm_response, report)
                 self._telemetry.heard(report)
         except Exception:
             logger.exception("a response could not be reported on")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import html
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from adk_context_pack.reports.call_report import CallReport
@@ -16,6 +19,9 @@ from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.request_diff import DiffRow, compare, marked
 from adk_context_pack.reports.request_view import ViewPart
 
+logger = logging.getLogger("adk_context_pack")
+
+_WRITING = Lock()
 _PAGE = Path(__file__).with_name("page")
 
 
@@ -42,6 +48,21 @@ def write_html(
     target = Path(path)
     target.write_text(html_page(reports, title=title), encoding="utf-8", errors="replace")
     return target
+
+
+async def keep_page(reports: Iterable[CallReport], path: Path) -> None:
+    """Writes the page at the end of a run, off the event loop, and logs its path. A failure is logged too."""
+    try:
+        await asyncio.to_thread(_write_locked, reports, path)
+        logger.info("the report of all model calls is in %s", path)
+    except Exception:
+        logger.exception("the report of all model calls could not be written")
+
+
+def _write_locked(reports: Iterable[CallReport], path: Path) -> None:
+    # Runs that end at the same time write the same file.
+    with _WRITING:
+        write_html(reports, path)
 
 
 def html_page(reports: Iterable[CallReport], *, title: str = "What each model call was sent") -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
@@ -16,6 +18,9 @@ from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.tools.result_pass import ResultPass, reduce_result
 from adk_context_pack.tools.tool_call import ToolCall
+from adk_context_pack.tools.wrap import wrap_run
+
+logger = logging.getLogger("adk_context_pack")
 
 # If ADK stores an event first, it is the newest one when a plugin sees it; parallel agents may add a few.
 _NEWEST = 16
@@ -41,6 +46,29 @@ class ResultReducer:
         """Returns what a wrapped tool gives in place of its result; the very same object where no pass changes it."""
         call = ToolCall.of_tool(tool, args, tool_context, offered=self.offered, on_report=self.on_report)
         return await reduce_result(self.passes, result, replace(call, counter=self.counter))
+
+    def wrap_tools(self, request: LlmRequest, *, unless: Callable[[], bool]) -> None:
+        """Puts copies of a request's tools in their place that reduce each result as the tool returns it.
+
+        A failure leaves the result as it is.
+
+        Args:
+            request: the request whose tools ADK will run.
+            unless: asked after each run of a tool. If it returns True, the result stays as it is.
+        """
+
+        async def reduce(tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any) -> Any:
+            if unless():
+                return result
+            try:
+                return await self.reduce(tool, args, context, result)
+            except Exception:
+                logger.exception("a result of %s stays as it is", tool.name)
+                return result
+
+        offered = request.tools_dict
+        for name, tool in offered.items():
+            offered[name] = wrap_run(tool, reduce)
 
     async def reduce_event(self, context: InvocationContext, event: Event) -> bool:
         """Gives an event that is not stored yet a new content with reduced responses.

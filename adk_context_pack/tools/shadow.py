@@ -1,0 +1,216 @@
+"""Builds the requests that the plugin would have made, beside an app that it leaves alone."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack.conversation.content_hashes import payload_hash
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.reports.cap_report import CapReport, give_report
+from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
+from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, state_key
+from adk_context_pack.stores.payload_store import PayloadStore
+from adk_context_pack.tools.result_reducer import ResultReducer
+
+_MAX_EVENTS = 1_000
+_RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
+
+Pair = tuple[str, dict[str, Any], dict[str, Any]]
+"""A tool, the full response to a call of it, and the smaller one."""
+
+ReducerFor = Callable[[str, PayloadStore], ResultReducer | None]
+"""From an agent's name and a store to what reduces its tools' results, or None for an agent that is left alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NoStore(PayloadStore):
+    """Keeps nothing, and gives handles that are the same at each look at an event."""
+
+    event_id: str = ""
+    keys: list[str] = field(default_factory=list, compare=False)
+
+    async def put(self, *_: Any, tool_name: str, kind: Kind = "rows", **__: Any) -> str:
+        print_of = hashlib.sha256(f"{self.event_id} {len(self.keys)}".encode()).hexdigest()
+        handle = print_of[:HANDLE_LENGTH]
+        self.keys.append(state_key(kind, tool_name, handle))
+        return handle
+
+
+@dataclass(frozen=True, slots=True)
+class _Shadow:
+    """An event as the plugin would have had it stored.
+
+    Attributes:
+        event: the event with smaller results.
+        keys: the state keys of the full results.
+        pairs: for each smaller result its tool, the full response and the smaller one.
+    """
+
+    event: Event
+    keys: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+
+
+class ShadowCall(NamedTuple):
+    """What the session behind a model call would hold with the plugin.
+
+    Attributes:
+        events: the events, with smaller results.
+        state: the state, with keys for the full results.
+    """
+
+    events: Sequence[Event]
+    state: Mapping[str, Any]
+
+    def of(self, call: ModelCall) -> ModelCall:
+        """Returns `call` with this session."""
+        return replace(call, events=self.events, state=self.state, is_shadow=True)
+
+
+class ShadowSession:
+    """Makes requests with the results that the passes would have made, and writes to no event, state or store.
+
+    Args:
+        reducer_for: gives what reduces the results of an agent's tools, with a store that keeps nothing.
+    """
+
+    def __init__(self, reducer_for: ReducerFor) -> None:
+        self._reducer_for = reducer_for
+        self._known: OrderedDict[tuple[str, str], _Shadow | None] = OrderedDict()
+
+    async def see(self, session_id: str, event: Event) -> None:
+        """Reports on the results in a fresh event."""
+        if not event.partial:
+            await self._shadow(session_id, event)
+
+    async def request(self, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, ShadowCall]:
+        """Returns a copy of ADK's request with smaller results, and the session that goes with it.
+
+        The pack's passes and `append_tools` may work on the copy. Nothing that it shares with ADK is written to.
+
+        Args:
+            request: the request as ADK built it.
+            call: whose request it is.
+        """
+        events: list[Event] = []
+        pairs: list[Pair] = []
+        state = dict(call.state)
+        for event in call.events:
+            found = await self._shadow(call.session_id, event) if event.get_function_responses() else None
+            events.append(event if found is None else found.event)
+            if found is not None:
+                pairs += found.pairs
+                state |= dict.fromkeys(found.keys, "")
+        contents = _Exchange(pairs).contents(request.contents or [], Voices.of(call)) if pairs else request.contents
+        copied = request.model_copy(
+            update={"contents": contents, "config": _own_tools(request.config), "tools_dict": dict(request.tools_dict)}
+        )
+        return copied, ShadowCall(events if pairs else call.events, state)
+
+    async def _shadow(self, session_id: str, event: Event) -> _Shadow | None:
+        key = session_id, event.id
+        if key not in self._known:
+            self._known[key] = await self._made(session_id, event)
+            while len(self._known) > _MAX_EVENTS:
+                self._known.popitem(last=False)
+        return self._known[key]
+
+    async def _made(self, session_id: str, event: Event) -> _Shadow | None:
+        store = _NoStore(event_id=event.id)
+        reducer = self._reducer_for(event.author, store) if event.get_function_responses() else None
+        if reducer is None:
+            return None
+
+        def report(found: CapReport) -> None:
+            give_report(reducer.on_report, replace(found, session_id=session_id, invocation_id=event.invocation_id))
+
+        content = await replace(reducer, on_report=report).reduced_content(event, None)
+        if content is None:
+            return None
+        pairs = tuple(_pairs(event, content))
+        for tool, full, smaller in pairs:
+            handles = [handle for key in store.keys if (handle := key[-HANDLE_LENGTH:]) in str(smaller)]
+            remember_result(session_id, tool, (full, smaller), handles, ResultWeigher(reducer.counter))
+        return _Shadow(event.model_copy(update={"content": content}), tuple(store.keys), pairs)
+
+
+def _pairs(event: Event, content: types.Content) -> Iterable[Pair]:
+    before = (event.content.parts if event.content else None) or ()
+    for old, new in zip(before, content.parts or (), strict=True):
+        if old is not new and old.function_response and new.function_response:
+            name = old.function_response.name or ""
+            yield name, old.function_response.response or {}, new.function_response.response or {}
+
+
+class _Exchange:
+    """Puts smaller results in the place of full ones, the newest first.
+
+    Equal results of several calls differ in their handles. A request may lack the oldest results, but not the newest.
+
+    Args:
+        pairs: the session's results that passes would have made smaller, oldest first.
+    """
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        self._smaller: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        self._texts: dict[str, dict[str, tuple[str, int]]] = {}
+        for tool, full, smaller in pairs:
+            key = tool, payload_hash(full)
+            if key not in self._smaller:
+                # ADK writes the results of other agents' tools into a request as Python writes them.
+                self._texts.setdefault(tool, {})[str(full)] = key
+            self._smaller.setdefault(key, []).append(smaller)
+
+    def contents(self, contents: Sequence[types.Content], voices: Voices) -> list[types.Content]:
+        """Returns a request's contents with smaller results, and those without one as they are."""
+        changed = [self._content(content, voices) for content in reversed(contents)]
+        return changed[::-1]
+
+    def _content(self, content: types.Content, voices: Voices) -> types.Content:
+        relayed = content.role == "user" and voices.voice(content) == "relay"
+        change = self._relayed if relayed else self._own
+        parts = [change(part) for part in reversed(content.parts or ())][::-1]
+        same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))
+        return content if same else content.model_copy(update={"parts": parts})
+
+    def _own(self, part: types.Part) -> types.Part:
+        response = part.function_response
+        key = (response.name or "", payload_hash(response.response)) if response and response.response else None
+        if response is None or key is None or key not in self._smaller:
+            return part
+        smaller = response.model_copy(update={"response": self._next(key)})
+        return part.model_copy(update={"function_response": smaller})
+
+    def _relayed(self, part: types.Part) -> types.Part:
+        text = part.text or ""
+        head = _RELAYED_RESULT.search(text)
+        for full, key in self._texts.get(head[1], {}).items() if head is not None else ():
+            if full in text:
+                return part.model_copy(update={"text": text.replace(full, str(self._next(key)))})
+        return part
+
+    def _next(self, key: tuple[str, int]) -> dict[str, Any]:
+        found = self._smaller[key]
+        return found.pop() if len(found) > 1 else found[0]
+
+
+def _own_tools(config: types.GenerateContentConfig) -> types.GenerateContentConfig:
+    if not config or not config.tools:
+        return config.model_copy() if config else config
+    tools = [
+        tool.model_copy(update={"function_declarations": list(tool.function_declarations)})
+        if isinstance(tool, types.Tool) and tool.function_declarations
+        else tool
+        for tool in config.tools
+    ]
+    return config.model_copy(update={"tools": tools})

@@ -1,0 +1,83 @@
+"""Settings by environment, for a plugin that ADK builds without arguments."""
+
+import logging
+
+import pytest
+
+from adk_context_pack import ContextPackPlugin, SettingError
+from tests.reports.test_saved_results import QUESTIONS, team
+from tests.support.run import run_agent
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1", True), ("TRUE", True), (" on ", True), ("0", False), ("", False)])
+async def test_shadow_by_environment(monkeypatch, text, expected):
+    """`ADK_CONTEXT_PACK_SHADOW` turns shadow mode on and off."""
+    monkeypatch.setenv("ADK_CONTEXT_PACK_SHADOW", text)
+    plugin = ContextPackPlugin()
+    await run_agent(team(), QUESTIONS[0], plugins=[plugin])
+    assert {report.shadow for report in plugin.reports} == {expected}
+
+
+def test_a_budget_by_environment(monkeypatch):
+    """`ADK_CONTEXT_PACK_MAX_TOKENS` is the budget of all agents without settings of their own."""
+    monkeypatch.setenv("ADK_CONTEXT_PACK_MAX_TOKENS", "4000")
+    assert ContextPackPlugin().settings_for("any").budget_for("gemini-2.5-flash") == 4000
+
+
+def test_arguments_win(monkeypatch, tmp_path):
+    """An argument that is given wins over its variable, also where the variable could not work."""
+    monkeypatch.setenv("ADK_CONTEXT_PACK_SHADOW", "perhaps")
+    monkeypatch.setenv("ADK_CONTEXT_PACK_MAX_TOKENS", "4k")
+    monkeypatch.setenv("ADK_CONTEXT_PACK_REPORT", "/no/such/folder/page.html")
+    plugin = ContextPackPlugin(shadow=False, max_tokens=5000, report_file=tmp_path / "page.html")
+    assert plugin.settings_for("any").max_tokens == 5000
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ADK_CONTEXT_PACK_SHADOW", "perhaps"),
+        ("ADK_CONTEXT_PACK_MAX_TOKENS", "4k"),
+        ("ADK_CONTEXT_PACK_MAX_TOKENS", "0"),
+        ("ADK_CONTEXT_PACK_MAX_TOKENS", "-1"),
+        ("ADK_CONTEXT_PACK_REPORT", "/no/such/folder/page.html"),
+        ("ADK_CONTEXT_PACK_REPORT", "page.txt"),
+    ],
+)
+def test_a_bad_value_names_its_variable(monkeypatch, name, value):
+    """A variable that cannot work gives an error with its name and its value."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingError, match=f"{name} must be .*, not '{value}'"):
+        ContextPackPlugin()
+
+
+@pytest.mark.parametrize("setting", [{"shadow": "yes"}, {"report_file": 7}, {"report_file": "page.txt"}])
+def test_a_bad_argument_names_itself(setting):
+    """An argument that cannot work gives an error with its name and its value."""
+    ((name, value),) = setting.items()
+    with pytest.raises(SettingError, match=f"{name} must be .*, not {value!r}"):
+        ContextPackPlugin(**setting)
+
+
+async def test_the_page_is_written_at_the_end_of_each_run(monkeypatch, tmp_path, caplog):
+    """`ADK_CONTEXT_PACK_REPORT` names a page that holds all calls, and the log gives its path."""
+    page = tmp_path / "page.html"
+    monkeypatch.setenv("ADK_CONTEXT_PACK_REPORT", str(page))
+    plugin = ContextPackPlugin()
+    with caplog.at_level(logging.INFO, "adk_context_pack"):
+        await run_agent(team(), QUESTIONS[0], plugins=[plugin])
+    assert page.read_text(encoding="utf-8").count('"invocation_id"') == len(plugin.reports) == 3
+    assert str(page) in caplog.text
+
+
+async def test_a_page_that_cannot_be_written_fails_no_run(tmp_path, caplog):
+    """Where the folder is gone at the end of a run, the log says so and the run is over as always."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    plugin = ContextPackPlugin(report_file=folder / "page.html")
+    folder.rmdir()
+    run = await run_agent(team(), QUESTIONS[0], plugins=[plugin])
+    assert run.answer == "done"
+    assert "could not be written" in caplog.text
