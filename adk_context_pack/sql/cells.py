@@ -57,9 +57,9 @@ class Cells:
     @property
     def is_text(self) -> bool:
         """Whether SQLite would add up the digits in front of its texts."""
-        if self.numbers is not None or self.declared != "TEXT":
+        if self.numbers is not None or self.declared not in {"", "TEXT"}:
             return self.numbers is not None
-        return not all(value is None or (type(value) is str and value.isdecimal()) for value in self.values)
+        return any(type(value) is str and not value.isdecimal() for value in self.values)
 
 
 def named_cells(name: str, column: Column, taken: Collection[str] = ()) -> list[tuple[str, Cells]]:

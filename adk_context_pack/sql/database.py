@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
@@ -11,7 +11,8 @@ from typing import Any
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
-from adk_context_pack.sql.number_columns import use_numbers
+from adk_context_pack.sql.number_checks import NumberChecks
+from adk_context_pack.sql.number_columns import NUMBERS, use_numbers
 from adk_context_pack.sql.number_places import TextColumn
 from adk_context_pack.sql.sql_names import quote, quote_dotted_names
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, names_in
@@ -39,6 +40,7 @@ class QueryAnswer:
 
 # SQLite names a column that has no name by its whole expression.
 _MAX_HEADER = 200
+_MAX_ADVICE = 4
 _MAX_ANSWER_CHARACTERS = 4_000_000
 
 
@@ -62,6 +64,7 @@ class RowDatabase:
         self._handles = [handle.lower() for handle in images]
         self._names = [name for image in images.values() for name in names_in(image.names)]
         self._texts = dict(_texts(images))
+        self._checks = NumberChecks(self._connection, *_numeric(images, self._texts))
         if any(image.names.exact for image in images.values()):
             install_exact_numbers(self._connection)
         for handle, image in images.items():
@@ -88,19 +91,32 @@ class RowDatabase:
         """
         self._guard.start(max_seconds)
         try:
-            numeric = use_numbers(sql, self._texts, self._handles)
-            cursor = self._connection.execute(quote_dotted_names(numeric, self._names, self._handles))
-            columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
+            cursor = self._run(sql)
+            headers = (self._checks.as_written(item[0]) for item in cursor.description or ())
+            columns = [_shown(header[:_MAX_HEADER]) for header in headers]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")
             rows = list(_first_rows(cursor, max_rows))
             return QueryAnswer(columns=columns, rows=rows, total=self._total(cursor, len(rows)))
         except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError) as error:
-            raise self._guard.explain(error) from error
+            raise self._checks.problem() or self._guard.explain(error) from error
 
     def close(self) -> None:
         """Gives back the memory."""
         self._connection.close()
+
+    def _run(self, sql: str) -> sqlite3.Cursor:
+        try:
+            return self._execute(use_numbers(sql, self._texts, self._handles))
+        except sqlite3.OperationalError as error:
+            if not str(error).startswith("no such column: ") or not str(error).endswith(NUMBERS):
+                raise
+            # What an inner query passes on has the texts alone, which the checks let pass as far as they are numbers.
+            return self._execute(sql)
+
+    def _execute(self, sql: str) -> sqlite3.Cursor:
+        checked = self._checks.rewrite(sql, self._handles)
+        return self._connection.execute(quote_dotted_names(checked, self._names, self._handles))
 
     def _attach(self, handle: str, image: TableImage) -> None:
         self._connection.execute(f"ATTACH ':memory:' AS {quote(handle)}")
@@ -126,6 +142,17 @@ def _texts(images: Mapping[str, TableImage]) -> Iterator[tuple[str, list[TextCol
         texts = {table: [TextColumn(**text) for text in found] for table, found in image.names.texts.items()}
         yield from texts.items()
         yield from ((name, texts.get("rows", [])) for name in (*image.names.views, handle))
+
+
+def _numeric(images: Mapping[str, TableImage], texts: Mapping[str, Iterable[TextColumn]]) -> tuple[frozenset[str], str]:
+    """Returns the names of the columns that hold no texts, and advice on those that hold texts."""
+    columns = [column for found in texts.values() for column in found]
+    hidden = {column.name.lower() for column in columns}
+    names = (name.lower() for image in images.values() for table in image.names.tables.values() for name in table)
+    with_numbers = dict.fromkeys(f"{quote(c.numbers)} for {quote(c.name)}" for c in columns if c.numbers)
+    shown = ", ".join(list(with_numbers)[:_MAX_ADVICE]).replace("`", '"')
+    advice = f"Where a column of texts is selected, write that of its numbers: {shown}." if shown else ""
+    return frozenset(names) - hidden, advice or "Write CAST(replace(x, ',', '') AS REAL) for the number in a text x."
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from decimal import Context, Decimal
 from functools import lru_cache, partial
 from typing import Any, ClassVar
@@ -39,6 +40,12 @@ def _sort_key(text: str) -> tuple[int, Any]:
 
 
 def _compare_written(style: Style, left: str, right: str) -> int:
+    if style == "point" and len(left) <= _FLOAT_DIGITS and len(right) <= _FLOAT_DIGITS:
+        # Most are plain digits, which floats compare fast, and exactly up to so many digits.
+        with suppress(ValueError):
+            first, second = float(left), float(right)
+            if first < second or first >= second:
+                return (first > second) - (first < second)
     one, other = _written_key(style, left), _written_key(style, right)
     return (one > other) - (one < other)
 

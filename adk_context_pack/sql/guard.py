@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection
 
 from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.number_checks import CHECKS
 from adk_context_pack.sql.table_image import one_line
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
@@ -115,7 +116,7 @@ class QueryGuard:
         # A table of which no column is read: count(*), also over what WITH has named.
         if action == sqlite3.SQLITE_READ and ((one or "").lower() in self._tables or two == ""):
             return sqlite3.SQLITE_OK
-        if action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in FUNCTIONS:
+        if action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in FUNCTIONS | CHECKS:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 

@@ -133,6 +133,10 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
                 f"{one_line(nested)} holds JSON: write json_extract({one_line(nested)}, '$.{one_line(path)}'), with"
                 f" '$[0]' for the first of a list, or FROM rows, json_each(rows.{one_line(nested)}) for a row each."
             )
+    if lowered.rpartition(".")[2] in map(str.lower, columns):
+        return (
+            f"An inner query or WITH passes on what it selects: add {_quoted(name.rpartition('.')[2])} to its SELECT."
+        )
     inner = [column for column in columns if column.lower().startswith(f"{lowered}.")]
     if inner:
         return (

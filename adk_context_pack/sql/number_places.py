@@ -6,28 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.operands import ADDING, KEYWORDS, NUMBER_TYPES, NUMERIC
 
-_ADDING = frozenset({"SUM", "AVG", "TOTAL"})
-_NUMERIC = _ADDING | {
-    *("ABS", "ACOS", "ASIN", "ATAN", "CEIL", "CEILING", "COS", "DEGREES", "EXP", "FLOOR", "LN", "LOG", "LOG10", "LOG2"),
-    *("MOD", "POW", "POWER", "RADIANS", "ROUND", "SIGN", "SIN", "SQRT", "TAN", "TRUNC"),
-}
 _EXTREMES = frozenset({"MAX", "MIN"})
 _CHOICES = frozenset({"COALESCE", "IFNULL", "IIF", "NULLIF"})
-# fmt: off
-_KEYWORDS = frozenset(
-    (
-        "ALL", "AND", "AS", "ASC", "BETWEEN", "BY", "CASE", "COLLATE", "CROSS", "DESC", "DISTINCT", "ELSE",
-        "END", "ESCAPE", "EXCEPT", "EXISTS", "FILTER", "FROM", "GLOB", "GROUP", "HAVING", "IN", "INNER",
-        "INTERSECT", "IS", "ISNULL", "JOIN", "LEFT", "LIKE", "LIMIT", "NATURAL", "NOT", "NOTNULL", "NULL",
-        "NULLS", "OFFSET", "ON", "OR", "ORDER", "OUTER", "OVER", "PARTITION", "RIGHT", "ROWS", "SELECT",
-        "THEN", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WINDOW", "WITH"
-    )
-)
-# fmt: on
 _ARITHMETIC = frozenset("+-*/%&~")
 _COMPARING = frozenset("=<>!")
-_NUMBER_TYPES = ("INT", "REAL", "NUM", "DEC", "FLOA", "DOUB", "BIGI")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +84,7 @@ class NumberPlaces:
         after = self._item(index + 1)
         if after is not None and after.word == "AS":
             after = self._item(index + 2)
-        if after is None or after.kind not in {"name", "quoted"} or after.word in _KEYWORDS:
+        if after is None or after.kind not in {"name", "quoted"} or after.word in KEYWORDS:
             return ""
         return after.text.strip('"`[]').lower()
 
@@ -110,18 +94,18 @@ class NumberPlaces:
         if beside:
             return self._is_calculated(column, beside)
         opener = self._opener[index]
-        while opener >= 0:
+        while opener >= 0 and not self._is_apart(opener, index):
             function = self._word(opener - 1)
-            if function in _ADDING or (function in _EXTREMES and column.reason):
+            if function in ADDING or (function in _EXTREMES and column.reason):
                 self._refuse(function.lower(), column)
                 return True
-            if function in _NUMERIC:
+            if function in NUMERIC:
                 return self._is_calculated(column, "number")
             if function == "CAST":
                 return self._casts_to_number(opener) and bool(column.numbers)
             if function in _CHOICES and self._has_number(opener):
                 return bool(column.numbers)
-            is_name = self._kind(opener - 1) == "name" and function not in _KEYWORDS
+            is_name = self._kind(opener - 1) == "name" and function not in KEYWORDS
             if is_name and function not in _EXTREMES | _CHOICES:
                 return False
             beside = self._beside(opener - 1 if is_name else opener, self._closer.get(opener, len(self._items)))
@@ -131,6 +115,13 @@ class NumberPlaces:
                 return bool(column.numbers)
             opener = self._opener[opener]
         return False
+
+    def _is_apart(self, opener: int, index: int) -> bool:
+        """Whether an item takes no part in the value of the parentheses around it, but in its conditions or order."""
+        if self._word(opener - 1) in {"OVER", "FILTER"}:
+            return True
+        between = range(opener + 1, index)
+        return any(self._items[at].word == "FROM" and self._opener[at] == opener for at in between)
 
     def _is_calculated(self, column: TextColumn, beside: str) -> bool:
         if beside == "number" and not column.numbers:
@@ -152,6 +143,8 @@ class NumberPlaces:
         for place, other in sides:
             if (sign := self._item(place)) is None:
                 continue
+            if sign.text == "-" and self._word(place + 1) == ">":
+                return "text"
             if sign.text in _ARITHMETIC and not self._is_star(sign):
                 return "number"
             if (sign.text in _COMPARING or sign.word == "BETWEEN") and other is not None:
@@ -181,7 +174,7 @@ class NumberPlaces:
         closer = self._closer.get(opener, len(self._items))
         names = [item.word for item in self._items[opener:closer]]
         target = names[names.index("AS") + 1 : names.index("AS") + 2] if "AS" in names else []
-        return bool(target) and target[0].startswith(_NUMBER_TYPES)
+        return bool(target) and target[0].startswith(NUMBER_TYPES)
 
     def _has_number(self, opener: int) -> bool:
         inside = range(opener + 1, self._closer.get(opener, len(self._items)))
