@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from adk_context_pack._json import json_text
+from adk_context_pack.sql.exact_sum import written_type
 from adk_context_pack.sql.number_columns import NUMBERS
 from adk_context_pack.sql.number_places import TextColumn
 from adk_context_pack.sql.sql_names import unique_name
@@ -17,8 +18,6 @@ from adk_context_pack.tables.numbers import Number, plain, short_text
 
 EXACT = "TEXT COLLATE exact_number"
 """The type of a column whose numbers SQLite cannot hold: texts that are compared and added up as numbers."""
-WRITTEN = {"point": "TEXT COLLATE written_point", "comma": "TEXT COLLATE written_comma"}
-"""The types of a column of formatted numbers, such as `$1,250.00`: texts that are compared as numbers."""
 
 _INT64 = range(-(2**63), 2**63)
 # A float holds every integer up to here, and every decimal of up to 15 digits can be read back from one.
@@ -117,7 +116,9 @@ def cells_of(column: Column, name: str, numbers: str) -> Cells:
     if reading.kind == "date":
         values = [None if reading.is_empty(value) else value for value in values]
     # With TEXT, `id = 123` finds the text '123'.
-    return _texts(values, "TEXT")
+    cells = _texts(values, "TEXT")
+    said = reading.texts.note if reading.texts.names else ""
+    return replace(cells, note=f"{name}: {said}") if said else cells
 
 
 def _read_numbers(column: Column, reading: Reading, name: str, second: str) -> Cells:
@@ -128,7 +129,7 @@ def _read_numbers(column: Column, reading: Reading, name: str, second: str) -> C
     formatted = not _is_as_written(texts.numbers, numbers.declared)
     if not formatted and not reason:
         return replace(numbers, note=note)
-    declared = "TEXT" if texts.currencies else WRITTEN[texts.style] if formatted else ""
+    declared = "TEXT" if texts.currencies else written_type(texts.style, scaled=texts.scaled) if formatted else ""
     as_text = str if formatted else _cell
     values = [None if reading.is_empty(value) else as_text(_cell(value)) for value in column.values]
     # SQLite keeps a declared type's conversions away from texts that are numbers, which only "" leaves as they are.

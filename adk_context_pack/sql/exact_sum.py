@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from contextlib import suppress
 from decimal import Context, Decimal
@@ -21,10 +22,20 @@ _FLOAT_DIGITS = 15
 def install_exact_numbers(connection: sqlite3.Connection) -> None:
     """Gives a connection collations for texts that are numbers, and aggregates that are exact for decimals."""
     connection.create_collation("exact_number", compare_numbers)
-    connection.create_collation("written_point", partial(_compare_written, "point"))
-    connection.create_collation("written_comma", partial(_compare_written, "comma"))
+    styles: tuple[Style, ...] = ("point", "comma")
+    for style, scaled in itertools.product(styles, (False, True)):
+        connection.create_collation(_collation(style, scaled=scaled), partial(_compare_written, style, scaled=scaled))
     for name, aggregate in (("sum", ExactSum), ("avg", ExactAverage), ("total", ExactTotal)):
         connection.create_window_function(name, 1, aggregate)
+
+
+def written_type(style: Style, *, scaled: bool) -> str:
+    """Returns the type of a column of formatted numbers, such as `$1,250.00`: texts that are compared as numbers."""
+    return f"TEXT COLLATE {_collation(style, scaled=scaled)}"
+
+
+def _collation(style: Style, *, scaled: bool) -> str:
+    return f"written_{style}_scaled" if scaled else f"written_{style}"
 
 
 def compare_numbers(left: str, right: str) -> int:
@@ -39,21 +50,21 @@ def _sort_key(text: str) -> tuple[int, Any]:
     return (1, text) if number is None else (0, number)
 
 
-def _compare_written(style: Style, left: str, right: str) -> int:
+def _compare_written(style: Style, left: str, right: str, *, scaled: bool) -> int:
     if style == "point" and len(left) <= _FLOAT_DIGITS and len(right) <= _FLOAT_DIGITS:
         # Most are plain digits, which floats compare fast, and exactly up to so many digits.
         with suppress(ValueError):
             first, second = float(left), float(right)
             if first < second or first >= second:
                 return (first > second) - (first < second)
-    one, other = _written_key(style, left), _written_key(style, right)
+    one, other = _written_key(style, left, scaled=scaled), _written_key(style, right, scaled=scaled)
     return (one > other) - (one < other)
 
 
 @lru_cache(maxsize=8192)
-def _written_key(style: Style, text: str) -> tuple[int, Any]:
+def _written_key(style: Style, text: str, *, scaled: bool) -> tuple[int, Any]:
     written = read_number(text)
-    number = written.value(style) if written else None
+    number = written.value(style, scaled=scaled) if written else None
     return (1, text) if number is None else (0, number)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from adk_context_pack.sql.sql_names import Token
@@ -19,22 +20,19 @@ _COUNTING = NUMERIC | {
     *("COUNT", "LENGTH", "INSTR", "JULIANDAY", "UNIXEPOCH", "ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE", "CUME_DIST"),
     *("PERCENT_RANK", "RANDOM", "UNICODE", "JSON_ARRAY_LENGTH", "PI", "ATAN2"),
 }
-# fmt: off
-KEYWORDS = frozenset(
-    (
-        "ALL", "AND", "AS", "ASC", "BETWEEN", "BY", "CASE", "COLLATE", "CROSS", "DESC", "DISTINCT", "ELSE",
-        "END", "ESCAPE", "EXCEPT", "EXISTS", "FILTER", "FROM", "GLOB", "GROUP", "HAVING", "IN", "INNER",
-        "INTERSECT", "IS", "ISNULL", "JOIN", "LEFT", "LIKE", "LIMIT", "NATURAL", "NOT", "NOTNULL", "NULL",
-        "NULLS", "OFFSET", "ON", "OR", "ORDER", "OUTER", "OVER", "PARTITION", "RIGHT", "ROWS", "SELECT",
-        "THEN", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WINDOW", "WITH"
-    )
-)
-# fmt: on
+_WORDS = """
+    ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT ELSE END ESCAPE EXCEPT EXISTS FILTER FROM GLOB GROUP
+    HAVING IN INNER INTERSECT IS ISNULL JOIN LEFT LIKE LIMIT NATURAL NOT NOTNULL NULL NULLS OFFSET ON OR ORDER OUTER
+    OVER PARTITION RIGHT ROWS SELECT THEN UNION USING VALUES WHEN WHERE WINDOW WITH
+"""
+KEYWORDS = frozenset(_WORDS.split())
 """Words of SQLite's that are never the name of a column."""
 
 NUMBER_TYPES = ("INT", "REAL", "NUM", "DEC", "FLOA", "DOUB", "BIGI")
 """How the names of types begin to which a CAST gives a number."""
 
+# What follows a percent sign in the format of `printf`.
+_CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _ARITHMETIC = frozenset("+-*/%&~")
 _EXTREMES = frozenset({"MAX", "MIN"})
 # What makes a star mean "all columns".
@@ -132,7 +130,23 @@ class Operands:
             if token.name is not None and before in {")", "END"}:
                 yield token.name
 
+    def _printed(self, opener: int) -> Iterator[Span]:
+        """Yields what `printf` writes as a number."""
+        wanted = [sign for sign in _CONVERSION.findall(self._word(opener + 1)) if sign != "%"]
+        depth, place = 0, -1
+        for index in range(opener, self._closer.get(opener, opener)):
+            depth += (self._words[index] in {"(", "CASE"}) - (self._words[index] in {")", "END"})
+            if depth == 1 and self._words[index] in {"(", ","}:
+                end = self._end(index + 1)
+                is_number = 0 <= place < len(wanted) and wanted[place] in "dieEfgGu"
+                if is_number and end is not None and self._word(end + 1) in {",", ")"}:
+                    yield index + 1, end, True
+                place += 1
+
     def _arguments(self, function: str, opener: int) -> Iterator[Span]:
+        if function in {"PRINTF", "FORMAT"}:
+            yield from self._printed(opener)
+            return
         first = opener + 1 + (self._word(opener + 1) == "DISTINCT")
         end = self._end(first)
         if end is None:

@@ -136,14 +136,15 @@ def counted_facts(
     _take_out_missing(counts, reading)
     present = counts.total()
     rare = rare_values(counts, rows) if reading.kind in {"text", "boolean"} else []
-    currencies = reading.texts.currencies
+    texts = reading.texts
+    apart = f"amounts in {' and '.join(texts.currencies)}, not added up" if texts.currencies else ""
     return ColumnFacts(
         name=name,
         kind=reading.kind,
         missing=rows - present,
         minimum=reading.earliest,
         maximum=reading.latest,
-        note=f"amounts in {' and '.join(currencies)}, not added up" if currencies else "",
+        note=texts.note if texts.names else apart,
         distinct=len(counts),
         commonest=_commonest(counts, present),
         outliers=_rare_outliers(name, rare, values, max_outliers) if rare else (),

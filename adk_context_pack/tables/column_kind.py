@@ -142,7 +142,8 @@ def _of_numbers(column: Column, types: Collection[type]) -> Reading:
 def _of_found(name: str, found: TextNumbers, counts: Counter[str], *, nothing: int, present: int) -> Reading | None:
     """The reading of a column of texts some of which are numbers; None where they are too few."""
     if found.names:
-        return Reading(kind="identifier" if _digits_only(counts) else "text", missing=nothing)
+        texts = TextNumbers(names=True, note=found.note)
+        return Reading(kind="identifier" if _digits_only(counts) else "text", texts=texts, missing=nothing)
     blanks = sum(counts[text] for text in found.missing if text)
     missing = nothing + blanks
     whole = len(found.numbers) + len(found.missing) == len(counts)

@@ -35,6 +35,8 @@ _MOMENTS = frozenset(
     )
 )
 _YEARS = frozenset(("born", "built", "established", "founded", "fy", "vintage", "year", "yr"))
+_VERSIONS = frozenset(("chapter", "clause", "firmware", "release", "section", "semver", "ver", "version", "versions"))
+_BYTES = frozenset(("bytes", "disk", "filesize", "mem", "memory", "ram", "rss", "size", "storage"))
 _SPANS = frozenset(("last", "next", "past", "per", "prev", "previous", "this"))
 _QUANTITIES = frozenset(
     (
@@ -118,6 +120,16 @@ def names_moment(name: str) -> bool:
 def names_quantity(name: str) -> bool:
     """Tells whether a name has a word for an amount in it (`cost_last_month`), so that its numbers add up."""
     return not _QUANTITIES.isdisjoint(words(name))
+
+
+def names_version(name: str) -> bool:
+    """Tells whether a name has a word for versions or sections in it (`release`, `section`)."""
+    return not _VERSIONS.isdisjoint(words(name))
+
+
+def names_bytes(name: str) -> bool:
+    """Tells whether a name is that of an amount of memory, where `5K` may be 5,120."""
+    return not _BYTES.isdisjoint(words(name))
 
 
 def names_rate(name: str) -> bool:

@@ -20,18 +20,43 @@ _CURRENCY = (
     r"(?:(?:[A-Z]{1,3})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
     rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei)"
 )
+_POWERS = {
+    **dict.fromkeys(("k", "thousand"), 3),
+    **dict.fromkeys(("m", "mn", "mio", "million"), 6),
+    **dict.fromkeys(("b", "bn", "mrd", "billion"), 9),
+    **dict.fromkeys(("t", "tn", "trillion"), 12),
+}
+_MAGNITUDE = rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?![^\W\d_]|[/²³])\.?)"
 _UNIT = r"(?:[%‰°]|[°µμ]?[^\W\d_]{1,12}(?:/[^\W\d_]{1,8})?[²³]?)"
 _SIGNS = r"[-+\u2212(\s]{0,12}"
 _SHAPE = re.compile(
     rf"(?P<before>{_SIGNS})(?P<sign>{_CURRENCY})?(?P<between>{_SIGNS})"
     r"(?P<body>[0-9.](?:[0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9])?\.?(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?)"
-    rf"\s*(?P<unit>{_CURRENCY}|{_UNIT})?(?P<after>[-\u2212)\s]*)"
+    rf"\s*{_MAGNITUDE}?\s*(?P<unit>{_CURRENCY}|{_UNIT})?(?P<after>[-\u2212)\s]*)"
 ).fullmatch
 _IS_CURRENCY = re.compile(_CURRENCY).fullmatch
 # Times of day and ordinals look like a number with a unit.
 _NO_UNITS = frozenset({"am", "pm", "st", "nd", "rd", "th", "e"})
 _MISSING = frozenset(
-    ("", "-", "--", "---", "\u2013", "\u2014", "n/a", "#n/a", "na", "<na>", "nan", "nat", "null", "none", "nil", "\\n")
+    (
+        "",
+        "-",
+        "--",
+        "---",
+        "\u2013",
+        "\u2014",
+        "n/a",
+        "n.a.",
+        "#n/a",
+        "na",
+        "<na>",
+        "nan",
+        "nat",
+        "null",
+        "none",
+        "nil",
+        "\\n",
+    )
 )
 _LONGEST_MISSING = max(map(len, _MISSING))
 
@@ -64,6 +89,7 @@ class Written:
         unit: the currency, percent sign or unit beside the digits; empty where there is none.
         is_currency: whether the unit is a currency.
         is_plain: whether the text holds digits, a point, a minus, an exponent and nothing else.
+        power: the power of ten that a letter or word behind the digits may be: 6 for the `m` of `1.2m`; 0 for none.
         is_weak: whether only an E between digits makes it other than an integer, as in the room number `12E5`.
     """
 
@@ -76,15 +102,30 @@ class Written:
     is_currency: bool
     is_plain: bool
     is_weak: bool
+    power: int = 0
 
-    def value(self, style: Style) -> int | Decimal | None:
-        """Returns the number under one notation, exactly; None where it is none."""
+    def value(self, style: Style, *, scaled: bool = False) -> int | Decimal | None:
+        """Returns the number under one notation, exactly; None where it is none.
+
+        Args:
+            style: the mark in front of the decimals.
+            scaled: whether the letter behind the digits is a power of ten and not a unit.
+        """
         digits = self.point if style == "point" else self.comma
         if digits is None:
             return None
         number = int(digits) if digits.isdecimal() else Decimal(digits)
+        if scaled and self.power:
+            number = _times(number, self.power)
         # A Decimal's own minus keeps the digits beyond the precision of the context, arithmetic would not.
         return number if not self.negative else -number if isinstance(number, int) else number.copy_negate()
+
+
+def _times(number: int | Decimal, power: int) -> int | Decimal:
+    """A number times a power of ten, exactly, which the arithmetic of Decimal would round."""
+    sign, digits, exponent = Decimal(number).as_tuple()
+    found = Decimal((sign, digits, int(exponent) + power))
+    return int(found) if int(exponent) + power >= 0 else found
 
 
 def is_missing_text(text: str) -> bool:
@@ -104,12 +145,14 @@ def read_number(text: str) -> Written | None:
         return _long_number(text)
     if (found := _SHAPE(text)) is None:
         return None
-    before, currency, between, body, unit, after = found.groups()
+    before, currency, between, body, magnitude, unit, after = found.groups()
     marks = "".join(f"{before}{between}{after}".split())
     negative = _sign(marks, after)
     if negative is None or (currency and unit and unit not in {"%", currency} and _IS_CURRENCY(unit) is None):
         return None
-    unit = currency or unit or ""
+    if magnitude and unit and _IS_CURRENCY(unit) is None:
+        return None
+    unit = currency or unit or magnitude or ""
     if unit.lower() in _NO_UNITS or (currency and found["unit"]):
         return None
     point, comma = _readings(body)
@@ -127,6 +170,7 @@ def read_number(text: str) -> Written | None:
         and whole == ("-" if negative else "") + body
         and not body.startswith(".")
         and body[-1] != ".",
+        power=_POWERS[magnitude.rstrip(".").lower()] if magnitude else 0,
         is_weak=("e" in body or "E" in body) and not {".", "-", "+"} & set(body),
     )
 

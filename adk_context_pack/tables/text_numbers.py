@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from adk_context_pack.tables.names import names_quantity
+from adk_context_pack.tables.names import names_bytes, names_quantity
 from adk_context_pack.tables.number_text import Style, Written, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number
+from adk_context_pack.tables.version_text import loses_zeros, version_note
 
 _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
 _SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match
 _HAS_POINT = re.compile(r"\.").search
-_ENDS_IN_ZERO = re.compile(r"\.[0-9]+0\n").search
+_MAGNITUDES = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
 _COULD_BE_THOUSANDS = re.compile(r"[^0-9.]*[1-9][0-9]{0,2}\.[0-9]{3}[^0-9.eE]*").fullmatch
-_HUNDREDTHS = 2
-# Versions have small parts: 3.9, 3.10, 12.04.
-_MAX_VERSION = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +29,7 @@ class TextNumbers:
         missing: the texts that say that there is no value.
         names: whether the texts only look like numbers and are names: versions, codes with leading zeros.
         style: the mark in front of the decimals.
+        scaled: whether letters behind the digits are powers of ten, as in `1.2m` beside `3k`.
         unit: what the numbers count, as written beside them: `$`, `EUR`, `%`, `km`.
         is_money: whether the unit is a currency.
         currencies: the currencies, where there are several, which are never added up.
@@ -41,6 +40,7 @@ class TextNumbers:
     missing: frozenset[str] = frozenset()
     names: bool = False
     style: Style = "point"
+    scaled: bool = False
     unit: str = ""
     is_money: bool = False
     currencies: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class TextNumbers:
         if text in self.numbers:
             return self.numbers[text]
         written = read_number(text)
-        return written.value(self.style) if written else None
+        return written.value(self.style, scaled=self.scaled) if written else None
 
 
 def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
@@ -69,18 +69,20 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     if not written:
         return TextNumbers(missing=missing, names=_has_codes(counts))
     written, style, note = _in_one_style(written, counts)
+    written, scaled = _in_magnitudes(name, written)
     written, unit, currencies = _in_one_unit(written, counts)
-    if _are_names(name, written, counts):
-        return TextNumbers(missing=missing, names=True)
-    numbers = {each.text: number for each in written if (number := each.value(style)) is not None}
+    if (names := _note_on_names(name, written, counts)) is not None:
+        return TextNumbers(missing=missing, names=True, note=names)
+    numbers = {each.text: number for each in written if (number := each.value(style, scaled=bool(scaled))) is not None}
     return TextNumbers(
         numbers=numbers,
         missing=missing,
         style=style,
+        scaled=bool(scaled),
         unit=unit,
         is_money=any(each.is_currency for each in written),
         currencies=currencies,
-        note=note,
+        note=", ".join(filter(None, [note, scaled, _note_on_zeros(name, written)])),
     )
 
 
@@ -95,10 +97,10 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     if not _HAS_POINT(joined):
         return TextNumbers(numbers=dict(zip(texts, map(int, texts), strict=True)), missing=missing)
     numbers: dict[str, Number] = {text: Decimal(text) if "." in text else int(text) for text in texts}
-    loses = _ENDS_IN_ZERO(joined) is not None and _loses_zeros(numbers)
-    if loses and not names_quantity(name) and _look_like_versions(numbers):
-        return TextNumbers(missing=missing, names=True)
-    return TextNumbers(numbers=numbers, missing=missing, note=_note_on_thousandths(texts))
+    if note := version_note(name, (), numbers):
+        return TextNumbers(missing=missing, names=True, note=note)
+    notes = (_note_on_thousandths(texts), "" if names_quantity(name) else _zeros(texts))
+    return TextNumbers(numbers=numbers, missing=missing, note=", ".join(filter(None, notes)))
 
 
 def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
@@ -155,33 +157,64 @@ def _rows(written: Iterable[Written], counts: Counter[str]) -> int:
     return sum(counts[each.text] for each in written)
 
 
-def _are_names(name: str, written: list[Written], counts: Counter[str]) -> bool:
+def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> str | None:
+    """Says that the texts are names that only look like numbers; None where they are numbers."""
     if _has_codes(counts) or all(each.bracket for each in written):
-        return True
+        return ""
     weak = [each for each in written if each.is_weak]
     if weak and not any(set(each.text) & set(".-+") for each in written):
-        return True
-    if any(each.unit or not each.is_plain for each in written) or names_quantity(name):
-        return False
+        return ""
+    if any(each.unit or not each.is_plain for each in written):
+        return None
     numbers = {each.text: number for each in written if (number := each.value("point")) is not None}
-    return _loses_zeros(numbers) and _look_like_versions(numbers)
+    return version_note(name, counts, numbers) or None
+
+
+def _note_on_zeros(name: str, written: list[Written]) -> str:
+    is_plain = all(each.is_plain and not each.unit for each in written)
+    return _zeros([each.text for each in written]) if is_plain and not names_quantity(name) else ""
+
+
+def _zeros(texts: list[str]) -> str:
+    """Says how decimals of different lengths were read, which others would take for versions."""
+    plain = [text for text in texts if "e" not in text.lower()]
+    if not loses_zeros(plain):
+        return ""
+    ended = next(text for text in plain if "." in text and text.endswith("0") and not text.endswith(".0"))
+    return f"decimals, not versions: {ended} is {ended.rstrip('0').rstrip('.')}"
+
+
+def _in_magnitudes(name: str, written: list[Written]) -> tuple[list[Written], str]:
+    """Takes letters behind the digits for powers of ten where nothing else is meant, and says so.
+
+    They are behind amounts with a currency, or words (`million`), or of two kinds (`1.2m` beside `3k`), or `k` beside
+    bare numbers. A letter alone may be a unit (`m` for metres), and under a name for memory `K` may be 1,024. Amounts
+    with a currency whose letters are not taken for powers are left unread.
+    """
+    marked = [each for each in written if each.power]
+    if not marked:
+        return written, ""
+    if not _are_powers(name, written, marked):
+        return [each for each in written if not (each.power and each.is_currency)], ""
+    letters = dict.fromkeys(_MAGNITUDES[each.power] for each in sorted(marked, key=lambda each: each.power))
+    read = [each if each.is_currency or not each.power else replace(each, unit="") for each in written]
+    return read, f"written in {', '.join(letters)}"
+
+
+def _are_powers(name: str, written: list[Written], marked: list[Written]) -> bool:
+    if any(each.unit and not each.power and not each.is_currency for each in written):
+        return False
+    bare = {each.unit.lower().rstrip(".") for each in marked if not each.is_currency}
+    if not bare:
+        return True
+    if names_bytes(name):
+        return False
+    has_currency = any(each.is_currency for each in written)
+    has_words = any(len(letter) > 1 for letter in bare)
+    is_k = bare == {"k"} and any(not each.unit for each in written)
+    return has_currency or has_words or is_k or len({each.power for each in marked}) > 1
 
 
 def _has_codes(counts: Iterable[str]) -> bool:
     """Whether a text is digits with a leading zero, as in a zip code."""
     return any(text[:1] == "0" and len(text) > 1 and text.isdigit() for text in counts)
-
-
-def _loses_zeros(numbers: Mapping[str, Number]) -> bool:
-    """Whether zeros at the end would be lost, and would not come back with a fixed number of decimals."""
-    texts = [text for text in numbers if "." in text and "e" not in text.lower()]
-    decimals = {len(text) - text.index(".") for text in texts}
-    if len(decimals) <= 1:
-        return False
-    return any(text.endswith("0") and not text.endswith(".0") for text in texts)
-
-
-def _look_like_versions(numbers: Mapping[str, Number]) -> bool:
-    return all(0 <= number < _MAX_VERSION for number in numbers.values()) and all(
-        len(text) - text.index(".") <= _HUNDREDTHS + 1 for text in numbers if "." in text
-    )

@@ -49,6 +49,7 @@ def ask(sql):
         ("SELECT v FROM (SELECT coalesce(price, '') AS v FROM rows) WHERE v > 1000", "v is text"),
         ("SELECT v FROM (SELECT CASE n WHEN 2 THEN price END v FROM rows) WHERE v BETWEEN 1 AND 9", "v is text"),
         ("SELECT day - 1 FROM (SELECT max(day) AS day FROM rows)", "texts are not calculated with"),
+        ("SELECT printf('%s: %.1f%%', c, price) FROM rows", "price is text such as"),
         ("SELECT count(*) FROM rows WHERE substr(c, 1, 1) < 5", "is text such as 'a'"),
     ],
 )
@@ -90,6 +91,7 @@ def test_a_text_under_any_name_is_not_calculated_with(sql, named):
         ("SELECT NULL * n FROM rows", [None, None]),
         ("SELECT sum(v) FROM (SELECT n AS v FROM rows) WHERE v + 0 >= 3", [3]),
         ("SELECT max(n, 2.5) FROM rows", [2.5, 3]),
+        ("SELECT printf('%s %5.1f', price, cents) FROM rows", ["1,137  12.5", "$950   7.1"]),
         ("SELECT (SELECT max(n) FROM rows WHERE c = 'a' ORDER BY c) * 2 FROM rows LIMIT 1", [4]),
     ],
 )

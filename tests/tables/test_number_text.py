@@ -77,7 +77,7 @@ def test_what_could_be_either(text, point, comma):
     assert (read_number(text).value("point"), read_number(text).value("comma")) == (point, comma)
 
 
-@pytest.mark.parametrize("text", ["", " ", "-", "--", "N/A", "n/a", "null", "None", "NaN", "\u2014", " N/A "])
+@pytest.mark.parametrize("text", ["", " ", "-", "--", "N/A", "n/a", "n.a.", "null", "None", "NaN", "\u2014", " N/A "])
 def test_words_for_missing(text):
     """Blanks, dashes and the words for "no value" are missing."""
     assert is_missing_text(text)

@@ -1,0 +1,67 @@
+"""Letters behind digits are powers of ten where the whole column says so, and are units or unread elsewhere."""
+
+import pytest
+
+from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.load_image import image_of
+from adk_context_pack.tables.columns import iter_columns
+from adk_context_pack.tables.table_facts import table_facts
+
+
+def facts(cells, name="x"):
+    return table_facts([{name: cell} for cell in cells]).as_dict()["columns"][name]
+
+
+@pytest.mark.parametrize(
+    ("cells", "total", "low", "high", "unit", "note"),
+    [
+        (["$4.5B", "$300M", "$1.25K"], 4800001250, 1250, 4500000000, "$", "written in thousands, millions, billions"),
+        (["$4.5B", "$950"], 4500000950, 950, 4500000000, "$", "written in billions"),
+        (["1.2m", "3k", "850"], 1203850, 850, 1200000, None, "written in thousands, millions"),
+        (["1.2K", "999"], 2199, 999, 1200, None, "written in thousands"),
+        (["1.2 million", "3.5 million"], 4700000, 1200000, 3500000, None, "written in millions"),
+        (["€1.5bn", "(€200mn)"], 1300000000, -200000000, 1500000000, "€", "written in millions, billions"),
+        (["1,5 Mio. €", "2,25 Mio. €"], 3750000, 1500000, 2250000, "€",
+         "a comma marks the decimals, written in millions"),
+        (["USD 2.5M", "USD 750k"], 3250000, 750000, 2500000, "USD", "written in thousands, millions"),
+        (["0.1234567k", "1m"], 1000123.4567, 123.4567, 1000000, None, "written in thousands, millions"),
+    ],
+)  # fmt: skip
+def test_magnitudes(cells, total, low, high, unit, note):  # noqa: PLR0913, PLR0917 - a figure each
+    """Amounts with a currency, words, letters of two kinds and `k` beside bare numbers are read, and a note says so."""
+    said = facts(cells)
+    assert (said["sum"], said["min"], said["max"]) == (total, low, high)
+    assert (said.get("unit"), said.get("note")) == (unit, note)
+    assert said["missing"] == 0
+
+
+@pytest.mark.parametrize(
+    ("cells", "name", "total", "unit", "left_out"),
+    [
+        (["1.2m", "3m", "2m"], "x", 6.2, "m", 0),
+        (["3k", "4.5k"], "x", 7.5, "k", 0),
+        (["5K", "7K", "3M"], "size", 12, "K", 1),
+        (["5K", "7K", "2G"], "x", 12, "K", 1),
+        (["1.2m", "3m", "950"], "x", 4.2, "m", 1),
+        (["5 km", "7 km", "3k"], "x", 12, "km", 1),
+        (["5 km", "7 km", "$3k"], "x", 12, "km", 1),
+    ],
+)
+def test_letters_that_may_be_units(cells, name, total, unit, left_out):
+    """A letter that may be a unit is one, and cells of another unit are counted as left out."""
+    said = facts(cells, name)
+    assert (said["sum"], said["unit"], said.get("not_numbers", 0)) == (total, unit, left_out)
+
+
+def test_magnitudes_in_sql():
+    """Cells keep their text, are ordered and compared as the numbers, and add up by them."""
+    rows = [{"x": text} for text in ("$4.5B", "$300M", "$950", "$1.25K")]
+    database = RowDatabase({"2abcdefghjk": image_of({"rows": iter_columns(rows)})})
+
+    def ask(sql):
+        return [row[0] for row in database.query(sql, max_rows=9, max_seconds=5).rows]
+
+    assert ask("SELECT x FROM rows ORDER BY x") == ["$950", "$1.25K", "$300M", "$4.5B"]
+    assert ask("SELECT max(x) FROM rows") == ["$4.5B"]
+    assert ask("SELECT x FROM rows WHERE x > 1000000 ORDER BY x") == ["$300M", "$4.5B"]
+    assert ask("SELECT sum(x) FROM rows") == [4800002200]
