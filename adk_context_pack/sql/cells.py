@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -24,6 +25,8 @@ _INT64 = range(-(2**63), 2**63)
 _FLOAT_EXACT = 2**53
 _FLOAT_DIGITS = 15
 _NONE = frozenset((type(None),))
+# The beginning of dates that sort as texts.
+_SORTS = re.compile(r"[0-9]{4}(?:-[0-9]{2}|[0-9]{4}$|$)").match
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,8 @@ def cells_of(column: Column, name: str, numbers: str) -> Cells:
     # With TEXT, `id = 123` finds the text '123'.
     cells = _texts(values, "TEXT")
     said = reading.texts.note if reading.texts.names else ""
+    if reading.kind == "date" and not all(map(_SORTS, filter(None, values))):
+        said = f"dates as texts, which do not sort by time, from {reading.earliest} to {reading.latest}"
     return replace(cells, note=f"{name}: {said}") if said else cells
 
 
@@ -237,12 +242,3 @@ def _nested(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value) if value.is_finite() and _fits_float(value) else str(value)
     return str(plain(value))
-
-
-def without_surrogates(values: Sequence[Any]) -> Sequence[Any]:
-    """Cells with lone surrogates replaced by U+FFFD; SQLite keeps UTF-8, which has no form for them."""
-    return [_utf8(value) if type(value) is str else value for value in values]
-
-
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text

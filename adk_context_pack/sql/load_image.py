@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from adk_context_pack.sql.cells import EXACT, Cells, named_cells, text_columns, without_surrogates
+from adk_context_pack.sql.cells import EXACT, Cells, named_cells, text_columns
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.sql_names import quote, unique_name
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
@@ -99,7 +99,7 @@ class _Loader:
             self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN")
             self._names.notes.append("characters that are not Unicode text (lone surrogates) appear as U+FFFD")
-            self._insert(table, [without_surrogates(cell.values) for cell in cells])
+            self._insert(table, [_without_surrogates(cell.values) for cell in cells])
         self._connection.execute("COMMIT")
 
     def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
@@ -135,3 +135,12 @@ def _table_name(key: str, taken: Mapping[str, object]) -> str:
 
 def _clean(name: str) -> str:
     return name.replace("\0", "\ufffd").encode("utf-8", "replace").decode() or "column"
+
+
+def _without_surrogates(values: Sequence[object]) -> Sequence[object]:
+    """Cells with lone surrogates replaced by U+FFFD; SQLite keeps UTF-8, which has no form for them."""
+    return [_utf8(value) if type(value) is str else value for value in values]
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text

@@ -130,6 +130,13 @@ class Operands:
             if token.name is not None and before in {")", "END"}:
                 yield token.name
 
+    def _cast(self, opener: int) -> Iterator[Span]:
+        """Yields what a CAST makes a number of, whatever it is."""
+        inside = range(opener + 1, self._closer.get(opener, opener))
+        last = max((index for index in inside if self._words[index] == "AS"), default=0)
+        if last > opener + 1 and self._word(last + 1).startswith(NUMBER_TYPES):
+            yield opener + 1, last - 1, True
+
     def _printed(self, opener: int) -> Iterator[Span]:
         """Yields what `printf` writes as a number."""
         wanted = [sign for sign in _CONVERSION.findall(self._word(opener + 1)) if sign != "%"]
@@ -144,20 +151,16 @@ class Operands:
                 place += 1
 
     def _arguments(self, function: str, opener: int) -> Iterator[Span]:
-        if function in {"PRINTF", "FORMAT"}:
-            yield from self._printed(opener)
+        if function in {"PRINTF", "FORMAT", "CAST"}:
+            yield from self._cast(opener) if function == "CAST" else self._printed(opener)
             return
         first = opener + 1 + (self._word(opener + 1) == "DISTINCT")
         end = self._end(first)
         if end is None:
             return
         behind = self._word(end + 1)
-        if function in NUMERIC and behind in {",", ")"}:
-            yield first, end, True
-        elif function == "CAST" and behind == "AS" and self._tokens[end].name is not None:
-            if self._word(end + 2).startswith(NUMBER_TYPES):
-                yield first, end, True
-        elif function in _EXTREMES and behind == "," and self._kind(end + 2) == "number":
+        is_compared = function in _EXTREMES and behind == "," and self._kind(end + 2) == "number"
+        if is_compared or (function in NUMERIC and behind in {",", ")"}):
             yield first, end, True
 
     def _is_number(self, first: int, last: int) -> bool:
@@ -239,9 +242,7 @@ class Operands:
         return self._tokens[index] if 0 <= index < len(self._tokens) else None
 
     def _word(self, index: int) -> str:
-        token = self._token(index)
-        return token.word if token else ""
+        return token.word if (token := self._token(index)) else ""
 
     def _kind(self, index: int) -> str:
-        token = self._token(index)
-        return token.kind if token else ""
+        return token.kind if (token := self._token(index)) else ""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adk_context_pack.tables.columns import unique_names
+
 _MAX_DEPTH = 12
 _MAX_OPENED = 100
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
 def frame_rows(value: Any) -> list[Any] | None:
-    """Returns the rows of a pandas, polars or pyarrow frame or series or of a numpy array; None for anything else.
+    """Returns the rows of a frame, series or array of pandas, polars, pyarrow or numpy; None for anything else.
 
     Cells become what JSON can hold: missing ones None, dates ISO texts, numpy's numbers Python's own. An index of
     pandas with a name, or other than 0, 1, 2, …, becomes a column.
@@ -19,8 +21,8 @@ def frame_rows(value: Any) -> list[Any] | None:
     kind = type(value)
     if hasattr(kind, "to_dicts") and hasattr(kind, "columns"):
         return _plain_rows(value.to_dicts())
-    if hasattr(kind, "to_pylist") and hasattr(kind, "schema"):
-        return _plain_rows(value.to_pylist())
+    if hasattr(kind, "to_pylist"):
+        return _arrow_rows(value) if hasattr(kind, "schema") else _plain_rows(value.to_pylist())
     if hasattr(kind, "iloc") and hasattr(kind, "isna"):
         return _pandas_rows(value)
     if hasattr(kind, "dtype") and _dimensions(value) and hasattr(kind, "tolist"):
@@ -36,6 +38,8 @@ def plain_cell(value: Any) -> Any:
         return None if value != value else value  # noqa: PLR0124 - only NaN differs from itself
     if hasattr(type(value), "dtype") and hasattr(value, "item") and not _dimensions(value):
         return plain_cell(value.item())
+    if hasattr(value, "as_py"):
+        return plain_cell(value.as_py())
     if hasattr(value, "isoformat"):
         text = value.isoformat()
         return None if text == "NaT" else text
@@ -62,7 +66,8 @@ def without_frames(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (list, tuple)):
         return _list_without_frames(value, depth)
     rows = frame_rows(value)
-    is_scalar = rows is None and hasattr(kind, "dtype") and hasattr(value, "item") and not _dimensions(value)
+    is_numpy = hasattr(kind, "dtype") and hasattr(value, "item") and not _dimensions(value)
+    is_scalar = rows is None and (is_numpy or hasattr(kind, "as_py"))
     return plain_cell(value) if is_scalar else value if rows is None else rows
 
 
@@ -76,6 +81,15 @@ def _list_without_frames(value: Sequence[Any], depth: int) -> Any:
     if all(without_frames(end, depth + 1) is end for end in ends):
         return value
     return [without_frames(item, depth + 1) for item in value]
+
+
+def _arrow_rows(value: Any) -> list[Any]:
+    names = value.schema.names
+    if len(set(names)) == len(names):
+        return _plain_rows(value.to_pylist())
+    # A dict would keep the last of the columns of one name.
+    columns = ([plain_cell(cell) for cell in column.to_pylist()] for column in value.columns)
+    return _zipped(list(zip(unique_names(names), columns, strict=True)))
 
 
 def _pandas_rows(value: Any) -> list[Any]:

@@ -192,6 +192,15 @@ def test_a_note_names_columns_that_are_there():
     assert "p is text as it was written, its numbers are in `p#_2`; in $" in other.names.notes
 
 
+def test_dates_that_do_not_sort_as_texts():
+    """A note says so, with the true first and last date, and dates that sort need none."""
+    texts = ["Jan 3, 2026", "Feb 1, 2026", "Mar 5, 2025"]
+    notes = image_of({"rows": iter_columns([{"d": text} for text in texts])}).names.notes
+    assert notes == ["d: dates as texts, which do not sort by time, from Mar 5, 2025 to Feb 1, 2026"]
+    for sorted_texts in (["2026-01-03", "2025-02-01T10:00:00"], ["20260103", "20250201"]):
+        assert image_of({"rows": iter_columns([{"d": text} for text in sorted_texts])}).names.notes == []
+
+
 FORMATS = [
     lambda value: f"{value:,}",
     lambda value: f"${value:,}" if value >= 0 else f"(${-value:,})",

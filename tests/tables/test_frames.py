@@ -35,6 +35,16 @@ def test_a_frame_of_pyarrow_is_rows():
     assert frame_rows(pyarrow.table(DATA)) == ROWS
 
 
+def test_all_of_pyarrow_is_read():
+    """Columns of one name are both there, and batches, arrays and scalars give Python's own values."""
+    pyarrow = pytest.importorskip("pyarrow")
+    twice = pyarrow.table([[1, None], ["x", "y"]], names=["a", "a"])
+    assert frame_rows(twice) == [{"a": 1, "a_2": "x"}, {"a": None, "a_2": "y"}]
+    assert frame_rows(pyarrow.table(DATA).to_batches()[0]) == ROWS
+    assert frame_rows(pyarrow.chunked_array([[1], [None, 3]])) == [1, None, 3]
+    assert without_frames({"n": pyarrow.scalar(5), "m": [pyarrow.scalar(None)]}) == {"n": 5, "m": [None]}
+
+
 def test_an_index_with_a_name_is_a_column():
     """What pandas keeps beside the columns is not lost, and the count of the rows is not a column."""
     frame = pandas.DataFrame(DATA).dropna()
