@@ -47,6 +47,7 @@ from adk_context_pack.tools.offload_payload import OffloadPayload, offload_paylo
 from adk_context_pack.tools.presets import default_result_passes
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
+from adk_context_pack.tools.resolve_results import resolve_results
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.search_history import SearchHistory, search_history
 from adk_context_pack.tools.tool_call import ToolCall
@@ -109,6 +110,7 @@ __all__ = [
     "offload_payload",
     "query_rows",
     "read_payload",
+    "resolve_results",
     "search_history",
     "summarized_results_tool",
     "table_facts",

@@ -20,6 +20,12 @@ def offered_tools(context: Any) -> frozenset[str]:
     return frozenset(name for tool in (*declared, *resolved) if (name := _name(tool)))
 
 
+def takes_references(context: Any) -> bool:
+    """Returns whether a tool of the agent that `context` belongs to resolves references to stored results."""
+    agent = getattr(getattr(context, "_invocation_context", context), "agent", None)
+    return any(getattr(tool, "takes_references", False) for tool in getattr(agent, "tools", None) or ())
+
+
 def takes_tools(request: LlmRequest) -> bool:
     """Returns whether function tools can join a request without making the provider refuse it.
 

@@ -22,7 +22,7 @@ _PREVIEW = "_preview"
 # The line that tools/offload_payload.py puts before a preview.
 _MARK = re.compile(
     r"\[(text|JSON) of (\d+) characters, shown in part\. The whole is kept"
-    r"(?:; read_payload\(handle='(\w+)'\)[^\]]*| as (\w+))\]"
+    r"(?:; read_payload\(handle='(\w+)'\)[^\]]*| as (\w+)[^\]]*)\]"
 )
 _KEYS = 8
 _SCALARS = {None: "null", True: "true", False: "false"}

@@ -8,6 +8,7 @@
 
 from adk_context_pack.testing.answerability import Answerability, LostValue, answerability
 from adk_context_pack.testing.check_pass import check_pass
+from adk_context_pack.testing.check_references import check_references
 from adk_context_pack.testing.check_result_pass import check_result_pass
 from adk_context_pack.testing.check_store import check_store
 from adk_context_pack.testing.conversation import Conversation
@@ -32,6 +33,7 @@ __all__ = [
     "answerability",
     "call",
     "check_pass",
+    "check_references",
     "check_result_pass",
     "check_store",
     "generate",

@@ -143,6 +143,7 @@ class CapRows(ResultPass):
             encoding=self.encoding,
             counter=self.counter,
             can_query=call.offers("query_rows"),
+            can_refer=call.can_refer,
         )
 
     async def _keep(self, result: Any, call: ToolCall, stub: RowStub) -> str:

@@ -21,6 +21,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+class AnyValue(str):
+    """A text in the place of a value that is not known yet. It fits every schema."""
+
+    __slots__ = ()
+
+
 class Checked(NamedTuple):
     """Arguments after the check.
 
@@ -47,6 +53,8 @@ def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> Checked:
 
 
 def _value(schema: Mapping[str, Any], value: Any, path: str, problems: list[str], root: Mapping[str, Any]) -> Any:
+    if isinstance(value, AnyValue):
+        return value
     schema = _resolved(schema, root)
     choices = schema.get("anyOf") or schema.get("oneOf")
     if choices:

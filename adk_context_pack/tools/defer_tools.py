@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal, NamedTuple
 
 from google.adk.agents.callback_context import CallbackContext
@@ -12,15 +12,13 @@ from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.base_toolset import BaseToolset
-from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.instruction import agent_of
-from adk_context_pack.errors import SettingError, names, one_of, positive
+from adk_context_pack.errors import names, one_of, positive
 from adk_context_pack.tools.deferred_calls import FIND_TOOLS, as_model_wrote, as_real_calls
 from adk_context_pack.tools.hidden_tool import hidden_tool
+from adk_context_pack.tools.many_tools import ManyTools, attach
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
 from adk_context_pack.tools.tool_view import ToolView
 
@@ -37,7 +35,7 @@ class _Known(NamedTuple):
     shown: BaseTool
 
 
-class DeferredTools(BaseToolset):
+class DeferredTools(ManyTools):
     """The toolset that `defer_tools` returns."""
 
     def __init__(  # noqa: PLR0913 - each is a setting
@@ -51,8 +49,7 @@ class DeferredTools(BaseToolset):
         max_found_tokens: int,
         batch: int | None,
     ) -> None:
-        super().__init__()
-        self._given = [_tool_of(tool) for tool in tools]
+        super().__init__("defer_tools", tools)
         self._always = names("defer_tools", "always", always)
         self._listing = one_of("defer_tools", "listing", listing, ("sentences", "names", "none"))
         self._max_listing_tokens = positive("defer_tools", "max_listing_tokens", max_listing_tokens)
@@ -67,9 +64,7 @@ class DeferredTools(BaseToolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns `find_tools`, `use_tool`, and all tools, of which the deferred ones declare nothing."""
-        found: list[BaseTool] = []
-        for given in self._given:
-            found += await _tools_in(given, readonly_context)
+        found = await self.inner_tools(readonly_context)
         entries = [self._known.get(id(tool)) or self._entry(tool) for tool in found]
         # Tools that are no longer listed are forgotten, since their ids may be given to others.
         self._known = {id(entry.tool): entry for entry in entries}
@@ -109,15 +104,9 @@ class DeferredTools(BaseToolset):
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Does what the inner toolsets do, and sees to it that the agent's calls become calls of the real tools."""
-        for given in self._given:
-            if isinstance(given, BaseToolset):
-                await given.process_llm_request(tool_context=tool_context, llm_request=llm_request)
-        agent = agent_of(tool_context)
-        if agent is not None:
-            # ADK has no hook for a toolset between the model's answer and the calls made from it. Ours comes first
-            # there and last before the model, so that the agent's other callbacks see the real tools.
-            agent.after_model_callback = _with(self.after_model, agent.after_model_callback, first=True)
-            agent.before_model_callback = _with(self.before_model, agent.before_model_callback, first=False)
+        await super().process_llm_request(tool_context=tool_context, llm_request=llm_request)
+        # The agent's other callbacks see the real tools.
+        attach(tool_context, before=self.before_model, after=self.after_model)
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """ADK's `after_model_callback`: `use_tool` becomes a call of the tool itself."""
@@ -151,17 +140,6 @@ class DeferredTools(BaseToolset):
                     found.update((one["name"], None) for one in (result.response or {}).get("tools") or ())
         known = [one for one in found if one in self._names_seen]
         return name in known[: len(known) // self._batch * self._batch]
-
-    def get_auth_config(self) -> Any:
-        """Returns the auth config of the first toolset that has one."""
-        configs = (getattr(given, "get_auth_config", lambda: None)() for given in self._given)
-        return next((config for config in configs if config is not None), None)
-
-    async def close(self) -> None:
-        """Closes the inner toolsets."""
-        for given in self._given:
-            if isinstance(given, BaseToolset):
-                await given.close()
 
 
 def defer_tools(  # noqa: PLR0913 - each is a setting
@@ -202,8 +180,6 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
     Cost to the prompt cache: none without `batch`, as long as the list of tools stays. With it the whole prefix moves
     at each batch.
     """
-    if not tools:
-        raise SettingError.of("defer_tools", "tools", tools, "one tool or toolset at least")
     return DeferredTools(
         tools,
         always=always,
@@ -213,21 +189,3 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
         max_found_tokens=max_found_tokens,
         batch=batch,
     )
-
-
-def _tool_of(tool: Any) -> BaseTool | BaseToolset:
-    if isinstance(tool, BaseTool | BaseToolset):
-        return tool
-    if callable(tool):
-        return FunctionTool(func=tool)
-    raise SettingError.of("defer_tools", "tools", tool, "made of functions, tools and toolsets")
-
-
-async def _tools_in(given: BaseTool | BaseToolset, context: ReadonlyContext | None) -> list[BaseTool]:
-    return await given.get_tools_with_prefix(context) if isinstance(given, BaseToolset) else [given]
-
-
-def _with(callback: Callable[..., Any], present: Any, *, first: bool) -> list[Any]:
-    others = present if isinstance(present, list) else [] if present is None else [present]
-    others = [other for other in others if other != callback]
-    return [callback, *others] if first else [*others, callback]

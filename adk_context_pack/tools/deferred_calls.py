@@ -10,7 +10,8 @@ from google.genai import types
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import changed
-from adk_context_pack.tools.check_args import check_args
+from adk_context_pack.tools.check_args import AnyValue, check_args
+from adk_context_pack.tools.references import replaced
 from adk_context_pack.tools.tool_index import ToolIndex
 
 FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
@@ -48,7 +49,9 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
         args = _args((arguments or {}).get("args"))
     except ValueError as error:
         return Asked(name, {}, {"error": str(error), "parameters": tool.parameters})
-    problems, nearest = check_args(tool.parameters, args)
+    # The tool checks a value that is only referred to.
+    checked = replaced(args, AnyValue, whole_only=True) if tool.takes_references else args
+    problems, nearest = check_args(tool.parameters, checked)
     if not problems:
         return Asked(name, args)
     answer: dict[str, Any] = {"error": "; ".join(problems)[:1000], "parameters": tool.parameters}

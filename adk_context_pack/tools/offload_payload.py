@@ -110,17 +110,17 @@ class OffloadPayload(ResultPass):
             preview_tokens=self._preview_size,
             measure=lambda value: meter.text(value) if isinstance(value, str) else meter.payload(value),
         )
-        can_read = bool(branches) and call.offers("read_payload")
-        gains = [(branch, shown) for branch in branches if (shown := self._stub(branch, meter, can_read=can_read))]
+        how = _how_to_open(call) if branches else ""
+        gains = [(branch, shown) for branch in branches if (shown := self._stub(branch, meter, how))]
         smaller = plain
         for branch, shown in gains:
             handle = await call.keep(branch.value, store=self.store)
-            smaller = _with_preview(smaller, branch, shown.replace(_NO_HANDLE, handle, 1))
+            # The payload itself may hold the same zeros.
+            smaller = _with_preview(smaller, branch, shown.replace(_NO_HANDLE, handle, how.count(_NO_HANDLE)))
         return smaller if gains else result
 
-    def _stub(self, branch: Branch, meter: TokenMeter, *, can_read: bool) -> str | None:
+    def _stub(self, branch: Branch, meter: TokenMeter, how: str) -> str | None:
         text = branch.value if isinstance(branch.value, str) else json_text(branch.value)
-        how = f"; read_payload(handle='{_NO_HANDLE}') reads and searches it" if can_read else f" as {_NO_HANDLE}"
         kind = "text" if isinstance(branch.value, str) else "JSON"
         mark = f"[{kind} of {len(text)} characters, shown in part. The whole is kept{how}]"
         stub = f"{mark}\n{text_preview(text, max_tokens=self._preview_size, counter=self.counter)}"
@@ -140,6 +140,12 @@ def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool 
         SettingError: `tool` is not a tool, or a setting cannot work.
     """
     return wrap_tool(tool, OffloadPayload(**settings).reduce)
+
+
+def _how_to_open(call: ToolCall) -> str:
+    can_read = call.offers("read_payload")
+    how = f"; read_payload(handle='{_NO_HANDLE}') reads and searches it" if can_read else f" as {_NO_HANDLE}"
+    return how + (f"; {{{{result:{_NO_HANDLE}}}}} in an argument passes it on" if call.can_refer else "")
 
 
 def _with_preview(result: Any, branch: Branch, shown: str) -> Any:

@@ -31,6 +31,7 @@ _MIN_GAIN = 100
 _FEWEST_ROWS = 2
 # Fewer than this are too few to show what rows look like, so that long cells give way.
 _FEW_ROWS = 3
+_HOW_TO_REFER = " In arguments, {{result:HANDLE.LIST}} or {{result:HANDLE.LIST[0].COLUMN}} passes on the value."
 _CUT_CELLS = "long ones are cut, see the marks"
 
 
@@ -225,4 +226,5 @@ def _note(plan: StubPlan) -> str:
     note = f"A sample: lists in {LIMITS} show only their first rows, so never add up or count what is shown."
     if plan.facts:
         note += f" {FACTS} is exact over all rows (row indexes from 0)."
-    return note + (f" query_rows answers from all rows by {HANDLE}." if plan.can_query else " All rows are stored.")
+    note += f" query_rows answers from all rows by {HANDLE}." if plan.can_query else " All rows are stored."
+    return note + (_HOW_TO_REFER if plan.can_refer else "")

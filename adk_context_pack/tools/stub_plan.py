@@ -26,6 +26,7 @@ class StubPlan:
     facts: bool
     encoding: Encoding
     can_query: bool
+    can_refer: bool = False
     counter: Counter | None = None
 
     def tokens(self, value: Any) -> int:

@@ -13,7 +13,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.offered_tools import offered_tools
+from adk_context_pack._adk.offered_tools import offered_tools, takes_references
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.handles import Kind
@@ -132,6 +132,11 @@ class ToolCall:
     def offers(self, tool_name: str) -> bool:
         """Returns whether the agent has a tool, so that a pass may name it to the model."""
         return tool_name in self.offered or (self.context is not None and tool_name in offered_tools(self.context))
+
+    @property
+    def can_refer(self) -> bool:
+        """Whether the agent has a tool of `resolve_results`, so that a pass may say how to refer to what it keeps."""
+        return self.context is not None and takes_references(self.context)
 
     async def keep(  # noqa: PLR0913 - what is kept, where, and what is reported of it
         self,

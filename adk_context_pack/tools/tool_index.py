@@ -25,11 +25,13 @@ class DeclaredTool(NamedTuple):
         name: its name.
         description: its description.
         parameters: the JSON schema of its arguments.
+        takes_references: whether a reference may be in the place of any argument.
     """
 
     name: str
     description: str
     parameters: dict[str, Any]
+    takes_references: bool = False
 
     @classmethod
     def of(cls, tool: BaseTool) -> DeclaredTool | None:
@@ -38,7 +40,8 @@ class DeclaredTool(NamedTuple):
         if declaration is None:
             return None
         schema = getattr(declaration, "parameters_json_schema", None) or declaration.parameters
-        return cls(tool.name, declaration.description or "", _plain_schema(schema))
+        takes_references = bool(getattr(tool, "takes_references", False))
+        return cls(tool.name, declaration.description or "", _plain_schema(schema), takes_references)
 
     @property
     def first_sentence(self) -> str:

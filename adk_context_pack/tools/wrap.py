@@ -87,23 +87,35 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
     Raises:
         SettingError: `tool` is none of these.
     """
-    if isinstance(tool, BaseToolset):
-        return WrappedToolset(tool, lambda inner: _wrapped(inner, reduce))
-    if isinstance(tool, BaseTool):
-        return _wrapped(tool, reduce)
+    found = tool_of(tool, owner="cap_rows", name="tool")
+    if isinstance(found, BaseToolset):
+        return WrappedToolset(found, lambda inner: _wrapped(inner, reduce))
+    return _wrapped(found, reduce)
+
+
+def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:
+    """Returns what `LlmAgent(tools=[…])` takes as a tool or a toolset, made as ADK makes it.
+
+    Args:
+        tool: a function, a tool, a toolset, or a node of a 2.x `Workflow`.
+        owner: who was given it, for the error.
+        name: the setting, for the error.
+
+    Raises:
+        SettingError: `tool` is none of these.
+    """
+    if isinstance(tool, BaseToolset | BaseTool):
+        return tool
+    expected = "a function, a tool or a toolset"
     if is_node(tool):
-        return _wrapped(_node_tool(tool), reduce)
+        try:
+            return node_tool(tool)
+        except ValueError as error:
+            # Agents are nodes too, but not tools.
+            raise SettingError.of(owner, name, tool, expected) from error
     if callable(tool):
-        return _wrapped(function_tool(tool), reduce)
-    raise SettingError.of("cap_rows", "tool", tool, "a function, a tool or a toolset")
-
-
-def _node_tool(node: Any) -> BaseTool:
-    try:
-        return node_tool(node)
-    except ValueError as error:
-        # Agents are nodes too, but not tools.
-        raise SettingError.of("cap_rows", "tool", node, "a function, a tool or a toolset") from error
+        return function_tool(tool)
+    raise SettingError.of(owner, name, tool, expected)
 
 
 def wrap_run(tool: BaseTool, reduce: Reduce) -> BaseTool:
