@@ -27,9 +27,14 @@ class _HiddenRequest:
     def __init__(self, tool: BaseTool, hidden: BaseTool, owner: Owner) -> None:
         self._tool, self._shown, self._owner = tool, hidden, owner
 
+    def for_copy(self, tool: BaseTool) -> _HiddenRequest:
+        """Returns the same for a copy of the hidden tool, which then is the one that ADK runs."""
+        return _HiddenRequest(self._tool, tool, self._owner)
+
     async def __call__(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         if self._owner.is_declared(self._tool.name, tool_context):
             await self._tool.process_llm_request(tool_context=tool_context, llm_request=llm_request)
+            llm_request.tools_dict[self._tool.name] = self._shown
             return
         scratch = LlmRequest()
         await self._tool.process_llm_request(tool_context=tool_context, llm_request=scratch)

@@ -21,6 +21,7 @@ from adk_context_pack.tools.many_tools import ManyTools, attach
 from adk_context_pack.tools.references import as_text, parsed, references_in, replaced
 from adk_context_pack.tools.result_path import value_at
 from adk_context_pack.tools.shown_handles import note_references, note_request, noted_call
+from adk_context_pack.tools.wrap import copy_of
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -99,7 +100,7 @@ def resolve_results(*tools: Any, max_bytes: int = 1_048_576) -> ResolvingTools:
 def resolving(tool: BaseTool, max_bytes: int) -> BaseTool:
     """Returns a copy of `tool` that resolves references in its arguments before it runs."""
     # As in `wrap_tool`, a shallow copy keeps everything else as it is.
-    resolved: Any = copy.copy(tool)
+    resolved: Any = copy_of(tool)
     check = getattr(resolved, "check_require_confirmation", None)
     wrapped = _Resolved(resolved.run_async, check, tool.name, max_bytes)
     resolved.run_async = wrapped.run_async

@@ -126,8 +126,17 @@ def wrap_run(tool: BaseTool, reduce: Reduce) -> BaseTool:
 def _wrapped(tool: BaseTool, reduce: Reduce) -> BaseTool:
     # A shallow copy keeps class, declaration, confirmation, auth and long-running behaviour of every kind of tool. Its
     # run is its own, since what a tool notes on itself while it processes a request is noted on the copy.
-    wrapped = copy.copy(tool)
+    wrapped = copy_of(tool)
     return _with_run(wrapped, wrapped, reduce)
+
+
+def copy_of(tool: BaseTool) -> BaseTool:
+    """Returns a shallow copy of a tool. A deferred tool puts the copy into a request in place of itself."""
+    made = copy.copy(tool)
+    offered_as = getattr(vars(tool).get("process_llm_request"), "for_copy", None)
+    if offered_as is not None:
+        made.process_llm_request = offered_as(made)  # type: ignore[method-assign]
+    return made
 
 
 def _with_run(wrapped: BaseTool, runner: BaseTool, reduce: Reduce) -> BaseTool:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 REPO = Path(__file__).parents[2]
 SAMPLES = REPO / "samples"
 PAGE = (SAMPLES / "integration-page.md").read_text(encoding="utf-8")
-SHORT = ("whole_app", "one_agent", "mcp_rows", "workflow_summary", "own_pass", "read_report", "many_tools")
+SHORT = ("whole_app", "one_agent", "mcp_rows", "workflow_summary", "own_pass", "read_report", "many_tools", "pass_on")
 
 
 def agent_module(name: str):
@@ -48,6 +48,7 @@ def agent_module(name: str):
         ("workflow_summary", '"clicks": 79800'),
         ("own_pass", "The log says: job 7 failed\nZeroDivisionError: division by zero"),
         ("many_tools", "Found: museums of rome."),
+        ("pass_on", "7 invoices for 300 orders, 74850 cents: Orders of May."),
         ("read_report", "Nothing happened on Monday, Tuesday, Wednesday."),
     ],
 )

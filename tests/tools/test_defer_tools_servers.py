@@ -27,6 +27,7 @@ from tests.support.scripted_model import ScriptedModel, call
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 KEY = "secret-key"
+GRANTED = {"access_token": "granted"}
 
 
 def operation(name, summary, **properties):
@@ -138,9 +139,8 @@ async def test_openapi_credentials_are_sent(hotel):
 async def test_a_deferred_tool_asks_for_credentials_and_goes_on():
     """A tool that needs the user's credentials asks for them with its own call, and runs with them afterwards."""
     scheme, _ = token_to_scheme_credential("apikey", "header", "X-Key", KEY)
-    credential = AuthCredential(
-        auth_type=AuthCredentialTypes.OAUTH2, oauth2=OAuth2Auth(client_id="i", client_secret="s")
-    )
+    app = OAuth2Auth.model_validate({"client_id": "i", "client_secret": KEY})
+    credential = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=app)
     config = AuthConfig(auth_scheme=scheme, raw_auth_credential=credential, credential_key="hotel")
     seen = []
 
@@ -160,7 +160,7 @@ async def test_a_deferred_tool_asks_for_credentials_and_goes_on():
     wanted = AuthConfig.model_validate(asked.args["authConfig"])
     assert asked.args["functionCallId"] == real.id
     assert real.args == {"city": "Oslo"}
-    token = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=OAuth2Auth(access_token="granted"))
+    token = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=OAuth2Auth.model_validate(GRANTED))
     answer = wanted.model_copy(update={"exchanged_auth_credential": token})
     response = types.FunctionResponse(
         id=asked.id, name=asked.name, response=answer.model_dump(by_alias=True, exclude_none=True, mode="json")
@@ -230,3 +230,28 @@ async def test_the_trace_of_a_reference_has_what_the_model_wrote(hotel, spans):
     assert got[0][3] == {"ids": list(range(50))}
     (span,) = [one for one in spans.get_finished_spans() if one.name == "execute_tool cancel_all"]
     assert "{{result:" in str(span.attributes.get("gcp.vertex.agent.tool_call_args", "{{result:"))
+
+
+@pytest.mark.parametrize("batch", [None, 1])
+async def test_wrapping_the_deferred_tools_works_too(batch):
+    """Capped and resolving copies of a whole deferred toolset cap and resolve, declared or not."""
+    got = []
+
+    def rows() -> dict:
+        """Lists rows."""
+        return {"rows": [{"id": n} for n in range(2000)]}
+
+    def keep(value: str) -> str:
+        """Keeps it."""
+        got.append(value)
+        return "kept"
+
+    def step(request):
+        text = f"Rows: {{{{result:{handle_in(request, shown)}.rows[7].id}}}}"
+        return call("keep", value=text) if batch else use("keep", value=text)
+
+    shown = "rows" if batch else "use_tool"
+    steps = (call("find_tools", query="lists rows"), call("find_tools", query="keeps it")) if batch else ()
+    tools = cap_rows(resolve_results(defer_tools(rows, keep, batch=batch, max_found=1)), max_rows=3)
+    await run_agent(agent_with(*steps, call("rows") if batch else use("rows"), step, tools=[tools]), "Go.")
+    assert got == ["Rows: 7"]

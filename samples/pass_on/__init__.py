@@ -1,0 +1,1 @@
+"""A result that is passed on by its name."""
