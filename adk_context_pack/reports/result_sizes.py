@@ -26,6 +26,7 @@ _MAX_RESULTS = 20_000
 _MAX_READ = 200_000
 """The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""
 _SAMPLED_TEXT, _SAMPLED_ITEMS = 10_000, 200
+_PLAIN = frozenset((str, int, float, bool, type(None), dict, list))
 _HANDLE = re.compile(rf"(?<![0-9A-Za-z])[0-9a-hj-kmnp-tv-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
 
 
@@ -121,33 +122,47 @@ class ResultWeigher:
     def __init__(self, counter: Counter | None = None) -> None:
         self._counter = counter
         self._meter = TokenMeter(counter=counter)
-        self._last: tuple[Any, int] = (None, 0)
+        # With the results themselves, so that no other object gets the identity of one.
+        self._known: dict[int, tuple[Any, int]] = {}
 
     def of(self, result: Any) -> int:
         """Returns the tokens of a result as the response that ADK makes of it."""
-        if self._last[0] is not result:
+        known = self._known.get(id(result))
+        if known is None:
             try:
-                self._last = result, self._count(as_response(without_frames(result)))
+                count = self._count(as_response(result))
             except Exception as exception:
                 # A result may be an object of any class. The type only: a message may quote it.
                 logger.warning("the tokens of a result could not be counted: %s", type(exception).__name__)
-                self._last = result, 0
-        return self._last[1]
+                count = 0
+            self._known[id(result)] = known = result, count
+        return known[1]
 
     def text_share(self, result: Any) -> float:
         """Returns the tokens of a result written as Python writes it, as a share of those as JSON.
 
         ADK writes it so for other agents. A sample of the result tells.
         """
-        sample = _sample(as_response(without_frames(result)))
+        sample = _sample(without_frames(_sample(as_response(result))))
         return self._meter.text(str(sample)) / max(self._meter.payload(sample), 1)
 
     def _count(self, response: Mapping[str, Any]) -> int:
         if self._counter is None:
-            return estimate_payload(response)
-        text = json_text(response)
+            return estimate_payload(response if _holds_no_frame(response) else without_frames(response))
+        text = json_text(without_frames(response))
         read = text[:_MAX_READ]
         return round(self._counter(read) * len(text) / len(read))
+
+
+def _holds_no_frame(response: Mapping[str, Any]) -> bool:
+    # Lists and texts are what makes nearly all results long, and looking into all of them takes longer than counting.
+    return all(type(_first(value)) in _PLAIN for value in response.values())
+
+
+def _first(value: Any) -> Any:
+    while isinstance(value, dict | list) and value:
+        value = next(iter(value.values())) if isinstance(value, dict) else value[0]
+    return value
 
 
 def _sample(value: Any) -> Any:

@@ -175,12 +175,15 @@ async def test_a_result_that_quotes_a_handle_saves_nothing():
         if found := results_in(request, "query_rows"):
             return f"{len(found)} answers."
         if found := results_in(request, "list_sales"):
-            return call("query_rows", handle=found[0].response["_handle"], sql="SELECT '0' || COUNT(*) FROM rows")
+            handle = found[0].response["_handle"]
+            return call("query_rows", handle=handle, sql=f"SELECT '{handle}' AS handle FROM rows LIMIT 1")
         return call("list_sales")
 
     plugin = ContextPackPlugin(passes=[])
     agent = LlmAgent(name="reader", model=ScriptedModel(answer=read), tools=[list_sales])
-    await run_agent(agent, "go", plugins=[plugin])
+    run = await run_agent(agent, "go", plugins=[plugin])
+    listed, quoted = results_in(run.requests[-1])
+    assert listed.response["_handle"] in str(quoted.response)
     assert [set(report.results) for report in plugin.reports] == [set(), {"list_sales"}, {"list_sales"}]
     assert plugin.reports[1].results == plugin.reports[2].results
 
