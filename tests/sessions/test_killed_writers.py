@@ -27,7 +27,7 @@ async def turn_worker(database, folder, worker):
 async def lines_of(process, *, kill_after=None):
     """Returns what a process said; kills it while it is at work after so many lines."""
     said = []
-    while line := (await asyncio.wait_for(process.stdout.readline(), 90)).decode().strip():
+    while line := (await asyncio.wait_for(process.stdout.readline(), 300)).decode().strip():
         said.append(line)
         if len(said) == kill_after:
             # Within the next turn, wherever that is by then.
