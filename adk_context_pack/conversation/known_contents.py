@@ -106,11 +106,10 @@ def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownCon
         known.take_events(events)
     if before is None:
         known.next_call()
-    if before is None or len(contents) != len(before.hashes) or len(contents) != len(before.contents):
+    if before is None or len(before.contents) != len(before.hashes):
         return known.of(contents)
     # A pass made these of the list before, and left most of them as they were.
-    hashes = list(before.hashes)
-    changed = [index for index, (one, old) in enumerate(zip(contents, before.contents, strict=True)) if one is not old]
-    for index, new in zip(changed, known.of([contents[index] for index in changed]), strict=True):
-        hashes[index] = new
-    return hashes
+    hashed = dict(zip(map(id, before.contents), before.hashes, strict=True))
+    new = [one for one in contents if id(one) not in hashed]
+    hashed.update(zip(map(id, new), known.of(new), strict=True))
+    return [hashed[id(one)] for one in contents]

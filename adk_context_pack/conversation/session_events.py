@@ -30,6 +30,15 @@ def reading_events(
         holds_events: whether the value holds events. The call's `run_memo` keeps it then, since the next run has other
             objects.
     """
+    # Several passes read the same events before one model call. One look at them is enough.
+    slot = "run events" if holds_events else "session events"
+    looked: tuple[GrowingCache[Event], int] | None = call.memo.get(slot)
+    if looked is None or looked[1] != len(call.events):
+        call.memo[slot] = looked = _cache(call, holds_events=holds_events), len(call.events)
+    return looked[0].growing(name, make, call.events)
+
+
+def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
     events = call.events
     memo = call.run_memo if holds_events else call.session_memo
     cache: GrowingCache[Event] | None = memo.get(_NAME)
@@ -43,7 +52,7 @@ def reading_events(
         if len(events) < count or first != identify(events[0]) or last != identify(events[count - 1]):
             cache.forget()
     cache.keys = (len(events), identify(events[0]), identify(events[-1])) if events else ()
-    return cache.growing(name, make, events)
+    return cache
 
 
 class _Same:
