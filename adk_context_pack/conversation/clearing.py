@@ -87,6 +87,7 @@ _LARGEST_NOTE = 800
 _LARGEST_NAME = 6
 """So many tokens of a dense body may have fewer characters than one token of a note's names."""
 _PART_OF_BODY = 3
+_NAMES_BYTES = 200
 _CHARACTERS_A_TOKEN = 0.7
 """The densest text for the estimate has four bytes a character and three bytes a token."""
 
@@ -94,6 +95,15 @@ _CHARACTERS_A_TOKEN = 0.7
 class _Note(NamedTuple):
     words: dict[str, str]
     tokens: int
+
+
+class _Names(dict[Place, str]):
+    """The identifiers in the notes of a session. The search for them takes most of the time of a run's first call."""
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes of memory they take."""
+        return sum(map(len, self.values())) + _NAMES_BYTES * len(self)
 
 
 class ClearingEditor:
@@ -118,6 +128,8 @@ class ClearingEditor:
         self._contents = known.contents
         # Each call clears the same old results again, and writing their notes would take most of the time.
         self._notes: dict[Place, _Note] = known.texts(("notes", findable, meter.name, max_ledger_tokens))
+        with known.growing(("names", findable, meter.name, max_ledger_tokens), _Names, items=()) as (names, _):
+            self._names = names
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:
@@ -181,17 +193,22 @@ class ClearingEditor:
             result = self.result(place)
             words = result_note(result.name, result.response, size, findable=self.findable)
             note = _Note(words, self.meter.payload(words))
-            self._notes[place] = note = self._with_names(note, result.response, size)
+            self._notes[place] = note = self._with_names(note, place, size)
         return note
 
-    def _with_names(self, note: _Note, response: Any, size: int) -> _Note:
-        # Never so many that the result would have to stay because of them.
-        room = min(self.max_ledger_tokens, size // _PART_OF_BODY, (size - note.tokens) // 2)
-        if names := result_names(response, max_tokens=room, said=" ".join(note.words.values())):
-            words = note.words | {NAMED: names}
-            named = _Note(words, self.meter.payload(words))
-            return named if named.tokens < size and _is_shorter_than(words, response, size) else note
-        return note
+    def _with_names(self, note: _Note, place: Place, size: int) -> _Note:
+        response = self.result(place).response
+        names = self._names.get(place)
+        if names is None:
+            # Never so many that the result would have to stay because of them.
+            room = min(self.max_ledger_tokens, size // _PART_OF_BODY, (size - note.tokens) // 2)
+            names = result_names(response, max_tokens=room, said=" ".join(note.words.values()))
+            self._names[place] = names
+        if not names:
+            return note
+        words = note.words | {NAMED: names}
+        named = _Note(words, self.meter.payload(words))
+        return named if named.tokens < size and _is_shorter_than(words, response, size) else note
 
     def _replace(self, place: Place, name: str, value: object) -> None:
         parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -13,6 +13,8 @@ from adk_context_pack._json import is_number
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 
 _MAX_OF_CONTENT = 200
+# A session may have hundreds of cleared results, all of which are searched at its first call.
+_MAX_OF_RESULT = 32
 _MAX_CHARACTERS = 20_000
 _MAX_LENGTH = 60
 # In this order: e-mail addresses, paths and files, dates and times, words that hold a digit, codes, amounts. Each
@@ -33,6 +35,7 @@ _LEAST_NUMBER = 100
 
 # Older results are not searched, since the walk would cost more than all the rest of a session's first call.
 _RECENT = 120
+_ASKED = 800
 
 
 class Ledger(NamedTuple):
@@ -68,7 +71,7 @@ def ledger_text(
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
     Names that an agent or a user asked with come first, then those mentioned most often, then the newest. Arguments and
-    users' texts are all searched, other texts and results in the newest contents only.
+    users' texts are searched further back than other texts and results.
 
     Args:
         contents: the contents.
@@ -79,7 +82,7 @@ def ledger_text(
     if max_tokens <= 0:
         return ""
     found: dict[str, tuple[bool, int, int, str]] = {}
-    ordered = sorted(left)
+    ordered = sorted(left)[-_ASKED:]
     for place, index in enumerate(ordered):
         whole = place >= len(ordered) - _RECENT
         # A content that is no longer among the newest is searched in part, under a key of its own.
@@ -105,15 +108,18 @@ def result_names(response: Any, *, max_tokens: int, said: str) -> str:
     """
     if max_tokens <= 0:
         return ""
-    found: dict[str, None] = {}
+    telling: dict[str, None] = {}
+    plain: dict[str, None] = {}
     searched = 0
-    for leaf in islice(_leaves(response), _MAX_OF_CONTENT):
-        found |= dict.fromkeys(_in_leaf(leaf))
+    for leaf in islice(_leaves(response), _MAX_OF_RESULT):
+        for name in _in_leaf(leaf):
+            if name not in said:
+                (telling if _TELLING.search(name) else plain)[name] = None
         searched += len(leaf)
-        if searched > _MAX_CHARACTERS or len(found) > _MAX_OF_CONTENT:
+        # A name and its comma are two tokens and more.
+        if searched > _MAX_CHARACTERS or len(telling) * 2 > max_tokens:
             break
-    names = sorted((name for name in found if name not in said), key=lambda name: not _TELLING.search(name))
-    return _within(((name, "") for name in names), max_tokens)
+    return _within(((name, "") for name in (*telling, *plain)), max_tokens)
 
 
 def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
@@ -152,8 +158,8 @@ def scalars(value: Any) -> Iterator[Any]:
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, Mapping):
-            waiting += reversed(list(item.values()))
+        if isinstance(item, dict):
+            waiting += reversed(item.values())
         elif isinstance(item, list | tuple):
             waiting += reversed(item)
         else:
