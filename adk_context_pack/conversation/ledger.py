@@ -110,14 +110,17 @@ def result_names(response: Any, *, max_tokens: int, said: str) -> str:
         return ""
     telling: dict[str, None] = {}
     plain: dict[str, None] = {}
-    searched = 0
-    for leaf in islice(_leaves(response), _MAX_OF_RESULT):
+    searched: set[str] = set()
+    characters = 0
+    for leaf in islice(_leaves(response), _MAX_OF_CONTENT):
+        characters += len(leaf)
+        if leaf in searched:
+            continue
+        searched.add(leaf)
         for name in _in_leaf(leaf):
             if name not in said:
                 (telling if _TELLING.search(name) else plain)[name] = None
-        searched += len(leaf)
-        # A name and its comma are two tokens and more.
-        if searched > _MAX_CHARACTERS or len(telling) * 2 > max_tokens:
+        if len(searched) > _MAX_OF_RESULT or characters > _MAX_CHARACTERS:
             break
     return _within(((name, "") for name in (*telling, *plain)), max_tokens)
 
