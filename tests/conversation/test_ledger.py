@@ -159,7 +159,7 @@ def test_the_names_of_one_result_are_bounded(response, max_tokens):
 
 def test_the_names_of_a_large_result_are_searched_in_its_beginning_only():
     """The search ends, however much of a result names nothing."""
-    long = ["plain words " * 1000] * 50
+    long = [f"plain words {'and more ' * (1000 + number)}" for number in range(50)]
     assert result_names([*long, "A-4711"], max_tokens=80, said="") == ""
     assert result_names(["A-4711", *long], max_tokens=80, said="") == "A-4711"
 
