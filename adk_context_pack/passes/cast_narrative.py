@@ -72,7 +72,12 @@ class CastNarrative(ContextPass):
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether an account shortens something, so that its reader needs `search_history`."""
-        return any(narrative.shortened for _, narrative in self._casts(request, call, findable=True))
+        # Without the way back an account is shorter, and so may pay where it would not with it.
+        return any(
+            narrative.shortened
+            for findable in (True, False)
+            for _, narrative in self._casts(request, call, findable=findable)
+        )
 
     def _casts(self, request: LlmRequest, call: ModelCall, *, findable: bool) -> list[_Cast]:
         # The plugin asks `leaves_history` right before it runs the pass over the same contents.

@@ -10,9 +10,10 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TextIO
+from typing import Any, TextIO
 
 from adk_context_pack.errors import RecordingError, SettingError
+from adk_context_pack.replay.answering import AnswerabilitySums
 from adk_context_pack.replay.load import load_counter, load_passes
 from adk_context_pack.replay.recordings import Recording, files_in, open_recording, sessions_in
 from adk_context_pack.replay.replayer import CAPS, Replayer
@@ -97,8 +98,7 @@ def run_replay(options: argparse.Namespace, out: TextIO | None = None, err: Text
         return MISUSED
     with _quiet_adk():
         run.replay(options.sessions)
-    sums = run.sums
-    out.write(json.dumps(sums.to_dict(), indent=1) + "\n" if options.json else replay_text(sums, Screen.of(out)) + "\n")
+    out.write((json.dumps(run.to_dict(), indent=1) if options.json else run.text(Screen.of(out))) + "\n")
     if options.html:
         run.write_page(options.html)
     return run.verdict()
@@ -124,9 +124,11 @@ class _Run:
     def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
         self._err = err
         self._progress = Progress(err)
+        passes, caps = load_passes(options.passes, window=options.window), _caps(options)
+        self._answers = AnswerabilitySums(passes, caps) if options.answerability else None
         self._replayer = Replayer(
-            load_passes(options.passes, window=options.window),
-            caps=_caps(options),
+            passes,
+            caps=caps,
             counter=load_counter(options.counter),
             keep_requests=bool(options.html),
         )
@@ -150,6 +152,16 @@ class _Run:
                         self._problem(session)
         finally:
             self._progress.end()
+
+    def text(self, screen: Screen) -> str:
+        """Returns the result as tables. The answerability, if it was asked for, comes first."""
+        text = replay_text(self.sums, screen)
+        return "\n".join((*self._answers.lines(), "", text)) if self._answers and self.sums.total.calls else text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the result as plain JSON values."""
+        found = self.sums.to_dict()
+        return found | {"answerability": self._answers.to_dict()} if self._answers else found
 
     def write_page(self, path: str) -> None:
         """Writes the newest calls as an HTML page."""
@@ -189,6 +201,8 @@ class _Run:
         if refused:
             text = f"{session.source}: session {session.id}: ADK cannot rebuild {refused} of its requests"
             self._problem(RecordingError(text))
+        if self._answers:
+            self._answers.add(session)
 
     def _opened(self, name: str) -> list[Recording]:
         try:

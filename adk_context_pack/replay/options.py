@@ -11,6 +11,8 @@ tool results over it, and prints tokens and cost without the pack and with it. O
 request exceeds its agent's budget, 2 some input could not be read, 64 an option that cannot work."""
 _SESSIONS = """a SQLite file of an ADK session service, a database URL, a session as JSON as adk web exports it, an eval
 set, or a folder of such files"""
+_ANSWERABILITY = """also tell which values that the next tool calls needed are still visible with the pack, or
+within two read-backs, and name those that are lost"""
 _BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; * stands for every other agent;
 may be repeated"""
 
@@ -30,6 +32,7 @@ def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--html", metavar="FILE", help="write the calls as a page, which holds what users and tools said"
     )
+    parser.add_argument("--answerability", action="store_true", help=_ANSWERABILITY)
     parser.set_defaults(run=run_replay)
 
 

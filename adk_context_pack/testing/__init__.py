@@ -6,7 +6,7 @@
 `ScriptedModel` runs an agent without a network. The kit needs neither pytest nor Hypothesis.
 """
 
-from adk_context_pack.testing.answerability import Answerability, LostValue, answerability
+from adk_context_pack.testing.answerability import Answerability, LostValue, Packed, answerability
 from adk_context_pack.testing.check_pass import check_pass
 from adk_context_pack.testing.check_references import check_references
 from adk_context_pack.testing.check_result_pass import check_result_pass
@@ -28,6 +28,7 @@ __all__ = [
     "Answerability",
     "Conversation",
     "LostValue",
+    "Packed",
     "RecordedRequest",
     "ScriptedModel",
     "answerability",

@@ -9,29 +9,43 @@ value of its arguments that the whole request shows is looked for in the reduced
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.conversation.account import event_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.pipeline import attempt
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.laws import characters
+from adk_context_pack.testing.read_backs import read_backs
 from adk_context_pack.testing.request_values import leaves, request_text
 from adk_context_pack.tools.read_back import offer_read_back
-from adk_context_pack.tools.search_history import SearchHistory
 
-Strategy = Sequence[ContextPass] | Callable[[LlmRequest, ModelCall], LlmRequest]
-"""Passes in their order, or a function from request to request."""
 
-_READ_EVENT = re.compile(r"read_event='([^']+)'")
+@dataclass(frozen=True, kw_only=True)
+class Packed:
+    """Passes over requests, where tool results were already reduced as they were made.
+
+    Args:
+        passes: the passes, in their order.
+        reduced: returns an event with its results reduced, or the same event.
+        stored: what each handle in a reduced result opens, as text. Whoever sees a handle can open it, since the plugin
+            offers the tool.
+    """
+
+    passes: Sequence[ContextPass]
+    reduced: Callable[[Event], Event] = lambda event: event
+    stored: Mapping[str, str] = field(default_factory=dict)
+
+
+Strategy = Sequence[ContextPass] | Packed | Callable[[LlmRequest, ModelCall], LlmRequest]
+"""Passes in their order, with reduced results or without, or a function from request to request."""
+
 _MAX_LOST = 1000
-_SEARCH = SearchHistory()
 
 
 class LostValue(NamedTuple):
@@ -87,18 +101,30 @@ class Answerability:
         return self.reachable / self.values if self.values else 1.0
 
     @property
+    def last_fifth_share(self) -> float:
+        """The share of the visible values that are in the last fifth of their request; 1.0 where none is visible."""
+        return self.last_fifth / self.visible if self.visible else 1.0
+
+    @property
     def characters_share(self) -> float:
         """The characters sent, as a share of those of the whole requests; 1.0 where there are none."""
         return self.characters / self.characters_whole if self.characters_whole else 1.0
+
+    def add(self, other: Answerability) -> None:
+        """Adds the counts of another result of the same strategy."""
+        for name in ("calls", "values", "visible", "reachable", "last_fifth", "characters", "characters_whole"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.lost = [*self.lost, *other.lost][:_MAX_LOST]
 
 
 def answerability(conversations: Iterable[Conversation], strategies: Mapping[str, Strategy]) -> list[Answerability]:
     """Replays the model calls of recorded conversations and measures what each strategy leaves of what they need.
 
     A value is a text of three and more characters or a number of three and more digits among a call's arguments. It is
-    reachable if `search_history` is offered, the request names it, and one of these gives the value: an event that the
-    request names; a search by the user's newest message, by what the user said, or by a tool that the request names; an
-    event that such a search lists. A request is built by ADK's own code from the events before the call.
+    reachable if the request shows a handle behind which it is, or if `search_history` is offered, the request names it,
+    and one of these gives the value: an event that the request names; a search by the user's newest message, by what
+    the user said, or by a tool that the request names; an event that such a search lists. A request is built by ADK's
+    own code from the events before the call.
 
     Args:
         conversations: sessions, each with the agent whose calls are replayed.
@@ -115,9 +141,12 @@ def answerability(conversations: Iterable[Conversation], strategies: Mapping[str
 
 
 def _calls(conversation: Conversation) -> Iterator[tuple[Conversation, Event]]:
+    state = dict(conversation.state)
     for index, event in enumerate(conversation.events):
         if index and event.author == conversation.agent and event.get_function_calls():
-            yield replace(conversation, events=conversation.events[:index]), event
+            branch = conversation.branch or event.branch
+            yield replace(conversation, events=conversation.events[:index], branch=branch, state=dict(state)), event
+        state |= event.actions.state_delta
 
 
 def _replay(
@@ -136,9 +165,14 @@ def _replay(
     needed = [(call.name or "?", value) for call in event.get_function_calls() for value in leaves(call.args)]
     needed = [(tool, value) for tool, value in needed if value in seen]
     for name, strategy in strategies.items():
-        result = results[name]
-        request, call = moment.built()
+        given = moment
+        stored: Mapping[str, str] = {}
+        if isinstance(strategy, Packed):
+            stored = strategy.stored
+            given = replace(moment, events=[*map(strategy.reduced, moment.events)], session_id=f"session {name}")
+        request, call = given.built()
         reduced = _reduced(strategy, request, call)
+        result = results[name]
         result.characters_whole += characters(whole.contents)
         result.characters += characters(reduced.contents)
         result.calls += bool(needed)
@@ -151,7 +185,7 @@ def _replay(
                 result.reachable += 1
                 result.last_fifth += text.rfind(value) >= len(text) * 4 / 5
                 continue
-            behind = behind or read_backs(reduced, text, call)
+            behind = behind or read_backs(reduced, text, call, stored)
             if value in behind:
                 result.reachable += 1
             elif len(result.lost) < _MAX_LOST:
@@ -161,52 +195,10 @@ def _replay(
 def _reduced(strategy: Strategy, request: LlmRequest, call: ModelCall) -> LlmRequest:
     if callable(strategy):
         return strategy(request, call)
+    passes = strategy.passes if isinstance(strategy, Packed) else strategy
     # As the plugin does it: the tool is there before the passes run.
-    history = any(entry.leaves_history(request, call) for entry in strategy)
+    history = any(entry.leaves_history(request, call) for entry in passes)
     offer_read_back(request, call.state, history=history)
-    for entry in strategy:
-        request = entry.apply(request, call)
+    for entry in passes:
+        request, *_ = attempt(entry, request, call)
     return request
-
-
-def read_backs(request: LlmRequest, text: str, call: ModelCall) -> str:
-    """Returns what the read-backs that a request names would give, within two of them.
-
-    Args:
-        request: the reduced request.
-        text: what it says.
-        call: its model call, whose session holds what was left out.
-    """
-    context: Any = call.context
-    named = {"search_history", "read_event"} & _words(text)
-    if context is None or not named or "search_history" not in (request.tools_dict or {}):
-        return ""
-    events = {event.id: event for event in call.events}
-    found = [event_text(events[name]) for name in _READ_EVENT.findall(text) if name in events]
-    tools = {each.name for event in call.events for each in event.get_function_calls() if each.name}
-    message = " ".join(part.text or "" for part in (call.user_content.parts if call.user_content else None) or ())
-    searches: list[dict[str, Any]] = [{"query": message}, {"agent": "user"}]
-    searches += [{"tool": tool} for tool in sorted(tools) if tool in text]
-    for search in searches:
-        reply = _now(_SEARCH.search_history(context, **search))
-        for entry in reply.get("found", ()):
-            found.append(entry["text"])
-            if entry["event"] in events:
-                found.append(event_text(events[entry["event"]]))
-    return "\n".join(found)
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text))
-
-
-def _now(coroutine: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-    # The session is in memory, so that the search waits for nothing, and works within a running loop as well.
-    try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        found: dict[str, Any] = stop.value
-        return found
-    finally:
-        coroutine.close()
-    return {}

@@ -35,6 +35,7 @@ class Conversation:
         keep_ids: whether ADK's own call ids stay, as for models that pair calls and results by id. By default they are
             taken out, as for Gemini. Releases without the setting always take them out.
         branch: the agent's branch, within a `ParallelAgent`.
+        session_id: the session's id. What is known of a session's events is kept under it.
     """
 
     agent: str
@@ -43,6 +44,7 @@ class Conversation:
     instruction: str = "You are helpful."
     keep_ids: bool = False
     branch: str | None = None
+    session_id: str = "session"
 
     def upto(self, count: int) -> Self:
         """Returns the conversation as it was after its first `count` events."""
@@ -75,7 +77,7 @@ class Conversation:
     def call(self) -> ModelCall:
         """Returns the model call of this moment, with a context of ADK's own."""
         session = Session(
-            id="session", app_name="app", user_id="user", state=dict(self.state), events=list(self.events)
+            id=self.session_id, app_name="app", user_id="user", state=dict(self.state), events=list(self.events)
         )
         invocation = InvocationContext(
             invocation_id=self.events[-1].invocation_id if self.events else "",

@@ -16,6 +16,7 @@ from adk_context_pack.testing.conversation import Conversation
 T = TypeVar("T")
 _AGENTS = ("writer", "researcher", "агент", "loop_2")
 _TOOLS = ("look_up", "get-issue", "ns.tool", "run_query")
+SKILLS = ("metric_units", "house_style")
 _TEXTS = (
     "Find the cheapest flight to Oslo.",
     "I looked at 3 campaigns; two spend without converting.",
@@ -40,6 +41,9 @@ def generate(count: int = 200, *, seed: int = 0, state: dict[str, Any] | None = 
         # A seeded source of chance is repeatable, and nothing here is a secret.
         made = _SeededTeller(random.Random(f"{seed}-{number}")).conversation(state or {})  # noqa: S311
         if made is not None:
+            # What is known of an event may be kept for as long as the process lives, so no two sessions share one.
+            for place, event in enumerate(made.events):
+                event.id = f"event-{seed}-{number}-{place}"
             yield made
 
 
@@ -88,6 +92,15 @@ class Teller(ABC):
         actions = EventActions(transfer_to_agent=target)
         self.add(author, types.Part(function_response=done), role="user", actions=actions)
 
+    def loads_a_skill(self) -> None:
+        """Lets an agent load a skill's instructions, as ADK's skill toolset returns them."""
+        author, name, call_id = self.an_agent(), self.pick(SKILLS), self.new_id("adk-")
+        loaded = {"skill_name": name, "instructions": f"Always use {name}. " * 60, "frontmatter": {"name": name}}
+        asked = types.FunctionCall(name="load_skill", id=call_id, args={"skill_name": name})
+        done = types.FunctionResponse(name="load_skill", id=call_id, response=loaded)
+        self.add(author, types.Part(function_call=asked))
+        self.add(author, types.Part(function_response=done), role="user")
+
     def changes_state(self) -> None:
         """Adds an event that changes state alone."""
         self.keep(Event(author=self.an_agent(), actions=EventActions(state_delta={"seen": len(self.events)})))
@@ -117,14 +130,16 @@ class _SeededTeller(Teller):
     def conversation(self, state: dict[str, Any]) -> Conversation | None:
         """Returns a whole session, or None where this ADK release builds no request from it."""
         steps: list[Callable[[], None]] = [self.says, self.calls_tools, self.calls_tools, self.thinks]
-        steps += [self.transfers, self.changes_state]
+        steps += [self.transfers, self.changes_state, self.loads_a_skill]
         for _ in range(self._rnd.randint(1, 3)):
             self.turn += 1
             self.add("user", types.Part(text=self.a_text()), role="user")
             for _ in range(self._rnd.randint(1, 5)):
                 self.pick(steps)()
+        # One of the two skills is active.
+        active = {f"_adk_activated_skill_{self.agents[0]}": list(SKILLS[:1])}
         made = Conversation(
-            agent=self.agents[0], events=tuple(self.events), state=state, keep_ids=self._rnd.random() < 1 / 2
+            agent=self.agents[0], events=tuple(self.events), state=state | active, keep_ids=self._rnd.random() < 1 / 2
         )
         # Releases differ in what they refuse. The longest part that this one takes is the conversation.
         return next(made.backwards(), None)

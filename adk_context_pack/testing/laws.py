@@ -14,10 +14,14 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.live_events import live_events
+from adk_context_pack._adk.skills import active_skills, skill_tools
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.testing.picture import Picture, account_goes_on, account_lines, blocks_wait, picture
+from adk_context_pack.testing.read_backs import event_words, listed_events, names_search, shown_words, with_read_backs
+from adk_context_pack.testing.request_values import request_text
 
 
 def unpaired(contents: Sequence[types.Content]) -> Iterator[str]:
@@ -153,8 +157,49 @@ def must_go_on(old: Contents, new: Contents) -> None:
             _must(account_goes_on(content, new[index]), "the last content that was sent changed other than by going on")
 
 
+def reachable(apply: Apply, conversation: Any) -> None:
+    """Requires that each word and value of the session that leaves a request can be read back by a tool that it names.
+
+    The tool must be offered, as the plugin does it for a pass whose `leaves_history` says that it is needed.
+    """
+    request, call = conversation.built()
+    shown = request_text(request)
+    result = with_read_backs(apply, request, call)
+    text = request_text(result)
+    events = live_events(call.events)
+    lost = {word for event in events for word in shown_words(event, request, shown) if word not in text}
+    if not lost or call.context is None:
+        return
+    _must(names_search(result, text), f"no tool to read back is named and offered for {sorted(lost)[:9]}")
+    listed = set(listed_events(call))
+    lost -= {word for event in events if event.id in listed for word in event_words(event)}
+    _must(not lost, f"search_history does not find {sorted(lost)[:9]}")
+
+
+def active_stays(apply: Apply, conversation: Any) -> None:
+    """Requires that the instructions of each skill that ADK counts as active for the agent stay whole."""
+    request, call = conversation.built()
+    gone = _instructions(request, call) - _instructions(apply(request, call), call)
+    _must(not gone, f"{len(gone)} instructions of active skills are no longer whole")
+
+
+def _instructions(request: LlmRequest, call: ModelCall) -> set[Picture]:
+    active = active_skills(call.state, call.agent_name)
+    loaders = {name for name, kind in skill_tools(request.tools_dict).items() if kind == "instructions"}
+    parts = [part.function_response for content in request.contents or () for part in content.parts or ()]
+    return {
+        picture(part.response)
+        for part in parts
+        if part is not None
+        and part.name in loaders
+        and isinstance(part.response, dict)
+        and part.response.get("skill_name") in active
+    }
+
+
 LAWS: Mapping[str, Law] = {
-    law.__name__: law for law in (pure, idle_is_identity, settled, never_grows, paired, heard, steady)
+    law.__name__: law
+    for law in (pure, idle_is_identity, settled, never_grows, paired, heard, steady, reachable, active_stays)
 }
 """The laws by name."""
 

@@ -29,11 +29,12 @@ def request_text(request: LlmRequest) -> str:
     lines = [instruction] if isinstance(instruction, str) else []
     for content in request.contents or ():
         for part in content.parts or ():
-            lines += _lines(part)
+            lines += part_lines(part)
     return "\n".join(lines)
 
 
-def _lines(part: types.Part) -> list[str]:
+def part_lines(part: types.Part) -> list[str]:
+    """Returns what a part says: its text, or a tool's name with the keys and values of its arguments or result."""
     if part.text is not None:
         return [part.text]
     if part.function_call is not None:
@@ -41,6 +42,14 @@ def _lines(part: types.Part) -> list[str]:
     if part.function_response is not None:
         return [part.function_response.name or "", *_all(part.function_response.response)]
     return []
+
+
+def part_values(part: types.Part) -> list[str]:
+    """Returns what a part says, as its text or as the `leaves` of its arguments or result."""
+    if part.text is not None:
+        return [part.text]
+    used = part.function_call.args if part.function_call else None
+    return list(leaves(part.function_response.response if part.function_response else used))
 
 
 def _all(value: Any) -> Iterator[str]:

@@ -20,7 +20,9 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
 
-from adk_context_pack import ClearToolResults, FitTokenBudget, ModelCall, default_passes
+from adk_context_pack import CapRows, ClearToolResults, FitTokenBudget, ModelCall, OffloadPayload, default_passes
+from adk_context_pack.replay.answering import packed
+from adk_context_pack.replay.tool_caps import REPLAYED, ToolCaps
 from adk_context_pack.testing.answerability import Answerability, Strategy, answerability
 from adk_context_pack.testing.conversation import Conversation
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
@@ -48,6 +50,14 @@ def last_six(request: LlmRequest, _: ModelCall) -> LlmRequest:
     return request.model_copy(update={"contents": request.contents[-6:]})
 
 
+_CAPS = ToolCaps(
+    passes=(
+        CapRows(max_rows=20, max_tokens=1000, store=REPLAYED),
+        OffloadPayload(max_tokens=1000, preview_tokens=100, store=REPLAYED),
+    )
+)
+_SMALLEST = (ClearToolResults(keep_results=0, keep_in_turn=2), FitTokenBudget(max_tokens=2000))
+
 STRATEGIES: Mapping[str, Strategy] = {
     "everything": [],
     "ADK's ContextFilterPlugin(1)": adk_filter,
@@ -58,6 +68,8 @@ STRATEGIES: Mapping[str, Strategy] = {
     "default_passes(2000)": default_passes(max_tokens=2000),
     "FitTokenBudget(4000)": [FitTokenBudget(max_tokens=4000)],
     "FitTokenBudget(2000)": [FitTokenBudget(max_tokens=2000)],
+    "caps of 1000, default_passes(2000)": packed(default_passes(max_tokens=2000), _CAPS),
+    "caps of 1000, results cleared": packed(_SMALLEST, _CAPS),
 }
 
 
@@ -87,9 +99,9 @@ def _event(each: dict[str, Any]) -> Event:
 
 def line_of(result: Answerability) -> str:
     """One strategy as a line of the table."""
-    last = result.last_fifth / max(result.visible, 1)
+    last = result.last_fifth_share
     shares = f"{result.visible_share:>9.1%}{result.reachable_share:>11.1%}{last:>12.1%}{result.characters_share:>8.1%}"
-    return f"{result.strategy:32}{result.calls:>7}{result.values:>8}{shares}"
+    return f"{result.strategy:36}{result.calls:>7}{result.values:>8}{shares}"
 
 
 def main() -> None:
@@ -102,7 +114,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name, sessions in {"tau-bench": tau_bench, "BFCL long context": bfcl}.items():
         head = f"{'calls':>7}{'values':>8}{'visible':>9}{'reachable':>11}{'last fifth':>12}{'sent':>8}"
-        print(f"\n{name:32}{head}")
+        print(f"\n{name:36}{head}")
         for result in answerability(list(sessions(options.sessions)), STRATEGIES):
             print(line_of(result), flush=True)
             for lost in result.lost[:20] if options.lost else ():

@@ -44,6 +44,10 @@ class Case:
             request = entry.apply(request, call)
         return request
 
+    def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
+        """Whether one of the passes needs `search_history`, as the plugin asks them."""
+        return any(entry.leaves_history(request, call) for entry in self.passes)
+
     @property
     def kinds(self) -> tuple[type[ContextPass], ...]:
         """The classes of the passes."""
@@ -51,6 +55,8 @@ class Case:
 
 
 EXCEPTIONS: dict[type[ContextPass], frozenset[str]] = {
+    # Whoever chooses it wants other agents' logs gone, without a way back.
+    StripForContext: frozenset({"reachable"}),
     # Fills in what an instruction asks for, which is longer than the placeholder.
     CompactState: frozenset({"never_grows"}),
     # Puts what memory knows before the newest message. Here, where nobody asks a memory service, it only slims results.

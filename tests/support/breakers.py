@@ -152,3 +152,20 @@ def makes_lengths_even(request, call):
 def makes_lengths_odd(request, call):
     """The other way round."""
     return with_texts(request, lambda text: text[: (len(text) + 1) // 2 * 2 - 1])
+
+
+def empties_results(request, call):
+    """Keeps each call and its result, and loses what the result said."""
+
+    def emptied(part):
+        result = part.function_response
+        if result is None or result.response == {}:
+            return part
+        return part.model_copy(update={"function_response": result.model_copy(update={"response": {}})})
+
+    contents = [
+        content.model_copy(update={"parts": [emptied(part) for part in content.parts or ()]})
+        for content in request.contents
+    ]
+    changed = contents != list(request.contents)
+    return with_contents(request, contents) if changed else request

@@ -24,6 +24,7 @@ from tests.support.breakers import (
     cuts_a_window,
     drops_one_each_time,
     drops_results,
+    empties_results,
     forgets_the_user,
     swaps_the_requests_list,
     with_contents,
@@ -49,6 +50,8 @@ BAD = [
     (drops_results, "paired"),
     (forgets_the_user, "heard"),
     (cuts_a_window, "steady"),
+    (empties_results, "reachable"),
+    (empties_results, "active_stays"),
 ]
 
 
@@ -76,7 +79,7 @@ def test_a_pass_that_raises_is_said_to_raise():
 @pytest.mark.parametrize(
     ("good", "except_for"),
     [
-        (StripForContext(), ()),
+        (StripForContext(), {"reachable"}),
         (CastNarrative(), ()),
         (ClearToolResults(), {"steady"}),
         (FitTokenBudget(max_tokens=300), {"steady"}),

@@ -6,10 +6,11 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack import ClearToolResults
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.testing.conversation import Conversation, OneRequest
-from adk_context_pack.testing.laws import characters, heard, idle_is_identity, must_go_on
-from tests.support.events import agent_said, user_said
+from adk_context_pack.testing.laws import characters, heard, idle_is_identity, must_go_on, reachable
+from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
 CALL = ModelCall(agent_name="a", user_content=types.Content(role="user", parts=[types.Part(text="hi")]))
 
@@ -69,3 +70,27 @@ def test_a_session_without_a_user_has_no_message():
     """Where nobody has said anything, or only results were posted back, there is no current message."""
     assert Conversation(agent="a", events=[agent_said("b", "hm")]).user_content() is None
     assert Conversation(agent="a", events=[user_said("yes")]).user_content().parts[0].text == "yes"
+
+
+def test_a_note_without_a_tool_is_no_way_back():
+    """A pass that says what it leaves out is offered the tool. The same rewriting as a bare function is not."""
+    ids = [f"A-{number}" for number in range(4000, 4400)]
+    told = Conversation(
+        agent="a",
+        events=[
+            user_said("Look."),
+            agent_called("a", "t", "c1"),
+            tool_returned("a", "t", {"ids": ids}, "c1"),
+            agent_said("a", "Yes."),
+            user_said("And?"),
+        ],
+        keep_ids=True,
+    )
+    clear = ClearToolResults(keep_results=0)
+
+    def bare(request, call):
+        return clear.apply(request, call)
+
+    reachable(clear.apply, told)
+    with pytest.raises(AssertionError, match="no tool to read back is named and offered for"):
+        reachable(bare, told)

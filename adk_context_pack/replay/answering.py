@@ -1,0 +1,127 @@
+"""Measures on recorded sessions whether the next calls could still be made from the requests that the pack leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from google.adk.events.event import Event
+
+from adk_context_pack.conversation.ledger import scalars
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.replay.stored_event import RecordedSession
+from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.reports.text_table import table
+from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.stores.payload_store import PayloadStore
+from adk_context_pack.testing.answerability import Answerability, Packed, answerability
+from adk_context_pack.testing.conversation import Conversation
+from adk_context_pack.tools.result_pass import ResultPass
+
+WITHOUT, WITH = "without the pack", "with the pack"
+_MAX_LOST = 20
+_VALUE_LENGTH = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ReadableStore(PayloadStore):
+    """Keeps the text of what is stored, so that a read-back can be looked into."""
+
+    texts: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
+
+    async def put(self, context: Any, value: Any, **_: Any) -> str:  # noqa: ARG002 - the signature of the store
+        handle = f"{len(self.texts) + 1:0{HANDLE_LENGTH}x}"
+        self.texts[handle] = "\n".join(map(str, scalars(value)))
+        return handle
+
+
+def packed(passes: Sequence[ContextPass], caps: ToolCaps | None) -> Packed:
+    """Returns what the pack does to a recorded session, for `answerability`.
+
+    Args:
+        passes: the passes over requests.
+        caps: the passes over tool results, or None for none.
+    """
+    if caps is None:
+        return Packed(passes=passes)
+    store = _ReadableStore()
+    reducing = ToolCaps(passes=tuple(_storing(entry, store) for entry in caps.passes))
+    known: dict[int, tuple[Event, Event]] = {}
+
+    def reduced(event: Event) -> Event:
+        # The event is kept beside its result, so that its id is not given to another one.
+        if id(event) not in known:
+            known[id(event)] = event, reducing.apply(event)
+        return known[id(event)][1]
+
+    return Packed(passes=passes, reduced=reduced, stored=store.texts)
+
+
+def _storing(entry: ResultPass, store: PayloadStore) -> ResultPass:
+    settings: dict[str, Any] = {"store": store} if hasattr(entry, "store") else {}
+    return replace(entry, **settings)
+
+
+class AnswerabilitySums:
+    """The answerability of recorded sessions, added up.
+
+    Args:
+        passes: the passes over requests.
+        caps: the passes over tool results, or None for none.
+
+    Attributes:
+        results: the whole requests and those with the pack.
+        lost: one line for each value that is neither visible nor reachable with the pack, the first twenty.
+    """
+
+    def __init__(self, passes: Sequence[ContextPass], caps: ToolCaps | None) -> None:
+        self.results = [Answerability(strategy=WITHOUT), Answerability(strategy=WITH)]
+        self.lost: list[str] = []
+        self._passes, self._caps = passes, caps
+
+    def add(self, session: RecordedSession) -> None:
+        """Replays one session. It is only read."""
+        agents = {event.author for event in session.events if event.get_function_calls()} - {"user"}
+        for agent in sorted(agents):
+            conversation = Conversation(
+                agent=agent, events=session.events, state=session.first_state(), instruction="", keep_ids=True
+            )
+            measured = answerability([conversation], {WITHOUT: [], WITH: packed(self._passes, self._caps)})
+            for total, each in zip(self.results, measured, strict=True):
+                total.add(each)
+            room = _MAX_LOST - len(self.lost)
+            self.lost += [
+                f"session {session.id}: {agent} called {lost.tool} with {lost.value[:_VALUE_LENGTH]!r}"
+                for lost in measured[1].lost[:room]
+            ]
+
+    def lines(self) -> Iterator[str]:
+        """Yields the table and, below it, what was lost."""
+        yield "What the next tool calls needed, and where it is:"
+        yield from table([_HEAD, *map(_row, self.results)])
+        gone = self.results[1].values - self.results[1].reachable
+        if gone:
+            yield f"Neither visible nor reachable within two read-backs: {gone}"
+            yield from (f"  {line}" for line in self.lost)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the results as plain JSON values."""
+        names = ("strategy", "calls", "values", "visible", "reachable", "last_fifth", "characters")
+        return {
+            "strategies": [{name: getattr(each, name) for name in names} for each in self.results],
+            "lost": self.lost,
+        }
+
+
+_HEAD = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
+
+
+def _row(result: Answerability) -> Sequence[str]:
+    shares: Iterable[float] = (
+        result.visible_share,
+        result.reachable_share,
+        result.last_fifth_share,
+        result.characters_share,
+    )
+    return (result.strategy, f"{result.calls:,}", f"{result.values:,}", *(f"{share:.1%}" for share in shares))
