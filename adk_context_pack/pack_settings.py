@@ -114,7 +114,7 @@ class PackSettings:
         passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an empty
             sequence leaves requests as they are.
         max_tokens: the budget of a request in the default passes. None means four fifths of the model's window, as far
-            as its name tells it.
+            as its name tells it, and of the smallest one where the model has backups.
         rows: how tables in tool results are capped. None caps none.
         payloads: how other large tool results are kept out of the prompt. None keeps none out.
         result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`. None means these
@@ -169,9 +169,9 @@ class PackSettings:
         rows = self.rows and replace(self.rows, store=store)
         return replace(self, rows=rows, payloads=self.payloads and replace(self.payloads, store=store))
 
-    def budget_for(self, model: str | None) -> int:
-        """The tokens that a request to `model` may have."""
-        return self.max_tokens or int(window_of(model) * _SHARE_OF_WINDOW)
+    def budget_for(self, model: str | None, *backups: str | None) -> int:
+        """The tokens that a request to `model` may have, and to each model that may be asked in its place."""
+        return self.max_tokens or int(min(map(window_of, (model, *backups))) * _SHARE_OF_WINDOW)
 
     def passes_within(self, budget: int, counter: Counter | None = None) -> tuple[ContextPass, ...]:
         """The passes for a request of at most `budget` tokens."""

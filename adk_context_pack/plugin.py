@@ -15,6 +15,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 
+from adk_context_pack._adk.model_names import model_names
 from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
@@ -61,7 +62,7 @@ class ContextPackPlugin(BasePlugin):
         passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an empty
             sequence means none.
         max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else four
-            fifths of the model's window.
+            fifths of the model's window, or of the smallest one where the model has backups.
         rows: how tables in tool results are capped. None caps none.
         payloads: how other large tool results are kept out of the prompt. None keeps none out.
         result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
@@ -161,7 +162,7 @@ class ContextPackPlugin(BasePlugin):
             settings = self.settings_for(context.agent_name)
             if settings is None or self._stands_aside(context):
                 return
-            passes = self._passes(settings, settings.budget_for(request.model))
+            passes = self._passes(settings, settings.budget_for(*model_names(context, request.model)))
             if self._shadow is not None:
                 request, shadow = await self._shadow.request(request, ModelCall.of(context))
             remembering = ModelCall.remembering(context)
