@@ -22,6 +22,7 @@ from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults
 from adk_context_pack.passes.compact_state import CompactState
 from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.drop_old_media import DropOldMedia
 from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.keep_newest_result import KeepNewestResult
@@ -70,6 +71,7 @@ __all__ = [
     "ContextPass",
     "ContextPipeline",
     "DataSummarizer",
+    "DropOldMedia",
     "DropOldThoughts",
     "FitTokenBudget",
     "HandleError",

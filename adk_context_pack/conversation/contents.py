@@ -14,10 +14,21 @@ _CONTENT = types.Content(role="user", parts=[])
 
 Texts = tuple[str | None, ...]
 
+MEDIA_REMOVED = "[Removed after its turn: "
+"""The beginning of what `DropOldMedia` writes in the place of a part."""
+
 
 def texts_of(content: types.Content) -> Texts:
     """Returns the text of each part, None for parts of another kind."""
     return tuple([part.text for part in content.parts or ()])
+
+
+def spoken(content: types.Content) -> int:
+    """Returns a hash of what is said in a content, the same before and after old media make way for references."""
+    texts = texts_of(content)
+    if any(text is not None and text.startswith(MEDIA_REMOVED) for text in texts):
+        texts = tuple([None if text is not None and text.startswith(MEDIA_REMOVED) else text for text in texts])
+    return hash(texts)
 
 
 def same_texts(one: types.Content, other: types.Content) -> bool:

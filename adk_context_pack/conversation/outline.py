@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from google.genai import types
 
-from adk_context_pack.conversation.contents import texts_of
+from adk_context_pack.conversation.contents import spoken
 from adk_context_pack.conversation.growing_cache import bytes_of
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
@@ -138,7 +138,7 @@ class Outline:
                 voice = "fixed"
             else:
                 voice = self._session.voice(content)
-                (self._users if voice == "user" else self._others).add(hash(texts_of(content)))
+                (self._users if voice == "user" else self._others).add(spoken(content))
             self.voices.append(voice)
             if voice == "model":
                 self.calls.append(index)

@@ -14,7 +14,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk.releases import QUOTE_BEGIN
-from adk_context_pack.conversation.contents import Texts, texts_of
+from adk_context_pack.conversation.contents import Texts, spoken, texts_of
 from adk_context_pack.conversation.growing_cache import bytes_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.session_events import reading_events
@@ -47,7 +47,7 @@ class Voices:
         with reading_events(call, "voices", _Said) as (said, events):
             said.take(events)
         user: Mapping[int, None] = said.user
-        if call.user_content is not None and (key := hash(texts_of(call.user_content))) not in user:
+        if call.user_content is not None and (key := spoken(call.user_content)) not in user:
             user = {**user, key: None}
         return cls(user if call.events else None, tuple(said.summaries))
 
@@ -60,7 +60,7 @@ class Voices:
             return "model"
         if content.role != "user":
             return "fixed"
-        if self.user is not None and hash(texts) in self.user:
+        if self.user is not None and spoken(content) in self.user:
             return "user"
         first = (texts[0] if texts else None) or ""
         if first.startswith(_RELAYS):
@@ -91,7 +91,7 @@ class _Said:
     def take(self, events: Iterable[Event]) -> None:
         for event in events:
             if event.author == "user" and event.content is not None:
-                self.user[hash(texts_of(event.content))] = None
+                self.user[spoken(event.content)] = None
             if event.actions.compaction is not None:
                 self.summaries += _summary_texts(event)
 

@@ -21,8 +21,8 @@ def default_passes(
 ) -> tuple[ContextPass, ...]:
     """Returns passes that are safe for any agent, in the order in which they work best.
 
-    `CompactState` belongs first, since later passes must count what it fills in. `DropOldThoughts` and
-    `KeepNewestResult` belong before `ClearToolResults`, which then has less to weigh.
+    `CompactState` belongs first, since later passes must count what it fills in. `DropOldMedia`,
+    `DropOldThoughts` and `KeepNewestResult` belong before `ClearToolResults`, which then has less to weigh.
 
     Args:
         max_tokens: the budget of a whole request, in tokens: the model's window less its answer.

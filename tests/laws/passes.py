@@ -15,6 +15,7 @@ from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults
 from adk_context_pack.passes.compact_state import CompactState
 from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.drop_old_media import DropOldMedia
 from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.keep_newest_result import KeepNewestResult
@@ -63,6 +64,8 @@ EXCEPTIONS: dict[type[ContextPass], frozenset[str]] = {
     RecallMemory: frozenset({"never_grows"}),
     # These change what was sent at declared points; how seldom is measured in their own tests.
     ClearToolResults: frozenset({"steady"}),
+    # The words in the place of a small blob or of an address may be longer. The tokens of the file go with it.
+    DropOldMedia: frozenset({"steady", "never_grows", "keeps_what_users_typed"}),
     DropOldThoughts: frozenset({"steady"}),
     KeepNewestResult: frozenset({"steady"}),
     # So does this one, and there it drops whole turns.
@@ -119,6 +122,7 @@ PASSES = (
     case("cast", CastNarrative()),
     case("cast short", CastNarrative(max_said_chars=20, max_args_chars=20, max_result_chars=20, max_quoted_tokens=99)),
     case("compact", _COMPACT),
+    case("media", DropOldMedia(min_bytes=0)),
     case("thoughts", DropOldThoughts()),
     case("newest", KeepNewestResult(min_tokens=1)),
     case("recall", RecallMemory()),

@@ -17,6 +17,7 @@ from adk_context_pack import (
     CompactState,
     ContextPackPlugin,
     ContextPipeline,
+    DropOldMedia,
     DropOldThoughts,
     FitTokenBudget,
     KeepNewestResult,
@@ -36,6 +37,7 @@ PASSES = {
     "compact": [CompactState(key="plan", select=("id",))],
     "clear": [ClearToolResults(keep_results=0, min_tokens=1, clear_args=True)],
     "newest": [KeepNewestResult(min_tokens=1)],
+    "media": [DropOldMedia(min_bytes=0)],
     "thoughts": [DropOldThoughts()],
     "fit": [FitTokenBudget(max_tokens=1500)],
 }

@@ -13,6 +13,7 @@ from adk_context_pack import (
     CastNarrative,
     ClearToolResults,
     ContextPackPlugin,
+    DropOldMedia,
     DropOldThoughts,
     FitTokenBudget,
     KeepNewestResult,
@@ -62,6 +63,7 @@ def every_pass(max_tokens: int, relays: ContextPass) -> list[ContextPass]:
     """All passes that need no key of state, in the order in which they are recommended, as greedy as they get."""
     return [
         relays,
+        DropOldMedia(min_bytes=0, on_error="raise"),
         DropOldThoughts(on_error="raise"),
         KeepNewestResult(min_tokens=1, on_error="raise"),
         ClearToolResults(keep_results=0, min_tokens=1, clear_args=True, on_error="raise"),

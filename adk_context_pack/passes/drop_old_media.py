@@ -1,0 +1,162 @@
+"""Removes pictures, audio and files of earlier turns, and says how to see them again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack._json import json_text
+from adk_context_pack._text import shorten
+from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, text_part
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.outline import Outline, outline_of
+from adk_context_pack.errors import at_least, names, positive
+from adk_context_pack.passes.context_pass import ContextPass
+
+_MAX_NAME = 100
+_ARTIFACT_URI = re.compile(r"artifact://.+/artifacts/(.+)/versions/\d+")
+_MIME_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
+_NOTE_KEY = "_media"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropOldMedia(ContextPass):
+    """Removes media (`inline_data`, `file_data`) of earlier turns, and leaves a short reference to each.
+
+    It looks at what users sent, at what tools returned, and at what ADK relays of other agents. The reference gives the
+    MIME type, the bytes where ADK knows them, and the name. If ADK has saved the part as an artifact by the end of its
+    turn, the reference names the artifact, and `load_artifacts` where the agent has that tool. The newest user message
+    and media that the model made itself stay. The session keeps all of it.
+
+    Put it behind the pass over relays and `RecallMemory`, which compare contents with the session, and before
+    `ClearToolResults`.
+
+    Args:
+        keep_turns: the number of newest turns that keep their media. 1 means the running turn alone.
+        min_bytes: smaller inline media stay, in bytes. Files that are given by their address have no size here and go.
+        keep_types: MIME types that stay, such as "application/pdf", or "image/*" for all of a kind.
+
+    Raises:
+        SettingError: a setting that cannot work.
+
+    Cost to the prompt cache: when a turn begins, everything behind the first removed part misses the cache once. The
+    words of a reference stay the same from then on.
+    """
+
+    keep_turns: int = 1
+    min_bytes: int = 1_024
+    keep_types: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        super().__post_init__()
+        positive(self, "keep_turns", self.keep_turns)
+        at_least(self, "min_bytes", self.min_bytes, 0)
+        object.__setattr__(self, "keep_types", names(self, "keep_types", self.keep_types))
+
+    def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """Returns `request` with references in the place of old media, or the same object if there are none."""
+        contents = request.contents or []
+        holding = [index for index, content in enumerate(contents) if any(map(self._media_of, content.parts or ()))]
+        if not holding:
+            return request
+        outline = outline_of(call, contents)
+        if len(outline.turns) < self.keep_turns:
+            return request
+        saved, rebuilt = _Saved(call.events), list(contents)
+        for index in holding:
+            if index < outline.turns[-self.keep_turns] and _may_change(contents[index], index, outline):
+                known = saved.by_the_end(sum(start > index for start in outline.turns))
+                rebuilt[index] = self._without_media(contents[index], known, "load_artifacts" in request.tools_dict)
+        gone = sum(new is not old for new, old in zip(rebuilt, contents, strict=True))
+        if not gone:
+            return request
+        call.note(f"removed the media of {gone} contents")
+        return request.model_copy(update={"contents": rebuilt})
+
+    def _without_media(self, content: types.Content, saved: Collection[str], can_load: bool) -> types.Content:  # noqa: FBT001
+        parts = [self._reference_for(part, saved, can_load) for part in content.parts or ()]
+        is_same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))
+        return content if is_same else changed(content, "parts", parts)
+
+    def _reference_for(self, part: types.Part, saved: Collection[str], can_load: bool) -> types.Part:  # noqa: FBT001
+        media = self._media_of(part)
+        if not media:
+            return part
+        notes = [_reference(one, saved, can_load) for one in media]
+        if (result := part.function_response) is None:
+            return text_part(notes[0])
+        kept = [one for one in result.parts or () if not any(_media(one) is gone for gone in media)]
+        if _NOTE_KEY in (result.response or {}):
+            return part
+        response = {**(result.response or {}), _NOTE_KEY: notes}
+        smaller = result.model_copy(update={"response": response, "parts": kept or None})
+        return part.model_copy(update={"function_response": smaller})
+
+    def _media_of(self, part: types.Part) -> list[Any]:
+        """Returns the media in a part, or in the result that it holds, that may go."""
+        if part.function_response is not None:
+            inner: Sequence[Any] = getattr(part.function_response, "parts", None) or ()
+        else:
+            # A thought and its signature belong together, and so does whatever else is signed.
+            inner = () if part.thought or part.thought_signature else (part,)
+        return [media for one in inner if (media := _media(one)) is not None and self._may_go(media)]
+
+    def _may_go(self, media: Any) -> bool:
+        mime_type = str(media.mime_type or "")
+        if mime_type in self.keep_types or f"{mime_type.partition('/')[0]}/*" in self.keep_types:
+            return False
+        data = getattr(media, "data", None)
+        return bool(getattr(media, "file_uri", None)) if data is None else len(data) >= self.min_bytes
+
+
+class _Saved:
+    """Tells which artifacts a session had by the end of each turn. What is saved later never changes an answer."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._first: dict[str, int] = {}
+        self._asked: list[int] = []
+        for position, event in enumerate(events):
+            for name in event.actions.artifact_delta:
+                self._first.setdefault(name, position)
+            if event.author == "user" and not event.get_function_responses():
+                self._asked.append(position)
+
+    def by_the_end(self, turns_after: int) -> Collection[str]:
+        """Returns the names of the artifacts of the turn that so many turns follow, and of those before it."""
+        if not 0 < turns_after <= len(self._asked):
+            return ()
+        end = self._asked[-turns_after]
+        return {name for name, position in self._first.items() if position < end}
+
+
+def _may_change(content: types.Content, index: int, outline: Outline) -> bool:
+    return content.role != "model" and (index in outline.pairing.answering or outline.voices[index] != "fixed")
+
+
+def _media(part: Any) -> Any:
+    return part.inline_data if part.inline_data is not None else part.file_data
+
+
+def _reference(media: Any, saved: Collection[str], can_load: bool) -> str:  # noqa: FBT001 - private
+    mime_type = str(media.mime_type or "")
+    told = [mime_type if _MIME_TYPE.fullmatch(mime_type) else "a file"]
+    if (data := getattr(media, "data", None)) is not None:
+        told.append(f"{len(data):,} bytes")
+    # The query of an address may hold a signature.
+    address = str(getattr(media, "file_uri", None) or "").partition("?")[0].rstrip("/")
+    stored = _ARTIFACT_URI.fullmatch(address)
+    name = getattr(media, "display_name", None) or (stored[1] if stored else address.rpartition("/")[2])
+    again = ""
+    if name in saved:
+        told.append(f"artifact {json_text(name)}")
+        again = " load_artifacts shows its newest version." if can_load else ""
+    elif name:
+        told.append(json_text(shorten(name, _MAX_NAME)))
+    return f"{MEDIA_REMOVED}{', '.join(told)}.{again}]"
