@@ -51,7 +51,7 @@ def find_places(text: str, pattern: str, *, start: int, most: int, max_seconds: 
     try:
         compiled, note = _compiled(pattern)
         for match in compiled.finditer(text, start, timeout=max_seconds):
-            # The module's own timeout covers one match at a time. There may be one at each character of the text.
+            # The module's own timeout counts processor time. On a busy machine the search would go on for much longer.
             _check(deadline)
             if match.end() > match.start():
                 spans.append(match.span())

@@ -6,6 +6,8 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack import FitTokenBudget
+from adk_context_pack.conversation.calibration import Calibration, Figure
+from adk_context_pack.conversation.tokens import TokenMeter
 from tests.passes.test_fit_token_budget import KINDS
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.histories import real_tokens, rows
@@ -140,3 +142,81 @@ def test_answers_that_are_no_words_are_passed_over():
     ]
     cut = FitTokenBudget(max_tokens=5000, on_error="raise").apply(request, call_for("a", events))
     assert real_tokens(cut) <= 5000
+
+
+def calibrated(*figures, start=None):
+    """A calibration that has taken in one figure after the other, each the provider's tokens for 1,000 estimated."""
+    sums = [0]
+    for tokens in figures:
+        sums.append(sums[-1] + tokens)
+    made = Calibration({number: Figure(number, tokens) for number, tokens in enumerate(sums, 1)}, start)
+    for number in range(1, len(sums)):
+        made.scale(number, number + 1, 1000, steady=True)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("figures", "factor"),
+    [
+        # The first figure: from a fifth to five times the estimate.
+        ([200], 0.2),
+        ([199], 1.0),
+        ([5000], 5.0),
+        ([5001], 1.0),
+        # Later ones: from half to twice the factor so far.
+        ([3000, 1500], 2.25),
+        ([3000, 1499], 3.0),
+        ([2000, 4000], 3.0),
+        ([2000, 4001], 2.0),
+        # The newest eight count.
+        ([1000, *[2000] * 7], 1.875),
+        ([1000, *[2000] * 8], 2.0),
+        # A figure that does not count leaves the next ones their place.
+        ([1000, 9000, 2000], 1.5),
+    ],
+)
+def test_which_figures_count(figures, factor):
+    """A figure counts within the bounds, which are narrower once one is known, and the factor is that of the newest."""
+    assert calibrated(*figures).factor == pytest.approx(factor)
+
+
+def test_the_first_figure_after_a_start_has_the_wide_bounds():
+    """What the first request says of the factor is no figure yet: the next one may be up to five times it."""
+    assert calibrated(4000, start=1.0).factor == pytest.approx(4.0)
+    assert calibrated(5001, start=1.0).factor == pytest.approx(1.0)
+    assert calibrated(450, start=0.5).factor == pytest.approx(0.45)
+
+
+@pytest.mark.parametrize(
+    ("number", "steady", "estimate"), [(3, True, 1000), (2, False, 1000), (2, True, 0), (2, True, -5)]
+)
+def test_what_no_figure_comes_from(number, steady, estimate):
+    """Calls that do not follow each other, a call that sent less, and nothing sent in between give no figure."""
+    made = Calibration({1: Figure(1, 1000), 2: Figure(number, 3000)})
+    assert made.scale(1, 2, estimate, steady=steady) == 1.0
+    assert made.factor == 1.0
+
+
+@pytest.mark.parametrize(("ratio", "factor"), [(2.0, 2.0), (5.0, 5.0), (5.1, 1.0), (0.2, 0.2), (0.19, 1.0)])
+def test_the_first_request_says_where_to_start(ratio, factor):
+    """The provider's figure for the first request is where the factor starts, if it is within the wide bounds."""
+    meter, said = TokenMeter(), user_said("word " * 400)
+    size = 1000 * meter.content(said.content)
+    fixed = size - meter.content(said.content)
+    answer = agent_said("a", "Yes.")
+    answer.usage_metadata = USAGE(prompt_token_count=round(size * ratio))
+    events = [said, answer, user_said("Go on.")]
+    request = request_for("a", events)
+    made = Calibration.of(call_for("a", events), request, [1], fixed, meter)
+    assert made.factor == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(("size", "factor"), [(99, 1.0), (100, 2.0)])
+def test_a_short_first_request_says_nothing(size, factor):
+    """Below a hundred estimated tokens the first figure is mostly what the provider adds to a prompt."""
+    meter, said, answer = TokenMeter(), user_said("Hello"), agent_said("a", "Yes.")
+    answer.usage_metadata = USAGE(prompt_token_count=2 * size)
+    events = [said, answer, user_said("Go on.")]
+    fixed = size - meter.content(said.content)
+    made = Calibration.of(call_for("a", events), request_for("a", events), [1], fixed, meter)
+    assert made.factor == pytest.approx(factor)

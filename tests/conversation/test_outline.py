@@ -60,6 +60,44 @@ def test_steps_count_results(conversation: Conversation) -> None:
         assert before_turn == sum(place < turn for place in places)
 
 
+def test_overlapping_exchanges_are_one_group() -> None:
+    """Exchanges that overlap leave a request together, through a chain of them, and those beside them do not."""
+
+    def called(call_id: str) -> types.Content:
+        return types.Content(role="model", parts=[call_part("look", {}, call_id)])
+
+    def returned(call_id: str) -> types.Content:
+        return types.Content(role="user", parts=[result_part("look", {}, call_id)])
+
+    contents = [called("a"), called("b"), returned("a"), called("c"), returned("b"), called("d"), returned("c")]
+    contents += [returned("d"), said("model", "Done."), called("e"), returned("e"), called("f"), called("g")]
+    contents += [returned("g"), said("model", "Waiting.")]
+    groups = Outline(Voices({}, ())).grow(contents).groups
+    kinds = [(group.start, group.stop, group.kind, group.open) for group in groups]
+    assert kinds == [
+        (0, 8, "exchange", False),
+        (8, 9, "model", False),
+        (9, 11, "exchange", False),
+        (11, 12, "exchange", True),
+        (12, 14, "exchange", False),
+        (14, 15, "model", False),
+    ]
+
+
+def test_an_exchange_within_another_stays_in_it() -> None:
+    """A call that is answered while an earlier one waits belongs to the earlier one's group, with what lies between."""
+    contents = [
+        types.Content(role="model", parts=[call_part("look", {}, "a")]),
+        types.Content(role="model", parts=[call_part("look", {}, "b")]),
+        types.Content(role="user", parts=[result_part("look", {}, "b")]),
+        said("user", "And?"),
+        types.Content(role="user", parts=[result_part("look", {}, "a")]),
+    ]
+    voices = Voices({hash(texts_of(contents[3])): None}, ())
+    groups = Outline(voices).grow(contents).groups
+    assert [(group.start, group.stop, group.kind) for group in groups] == [(0, 5, "user")]
+
+
 def test_what_is_heard_later_changes_what_was_heard() -> None:
     """A text that nobody had said is found out anew once a user says it, and so is one that no longer is a user's."""
     contents = [said("user", "Hello"), said("user", "For context, see below."), said("model", "Hi")]

@@ -1,12 +1,13 @@
 """Calls that wait for somebody: until they are answered, however often they ask."""
 
+import pytest
 from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import pair, waiting_calls
-from tests.support.events import agent_called, tool_returned
+from tests.support.events import agent_called, call_part, event, result_part, tool_returned
 
 
 def asks(call_id):
@@ -33,3 +34,67 @@ def test_an_answer_to_another_call_ends_no_waiting():
     called = [agent_called("a", "pay", call_id, amount=5) for call_id in ("c1", "c2")]
     assert waiting(*called, asks("c1"), tool_returned("a", "pay", {"paid": 5}, "c2")) == 1
     assert isinstance(called[0].content, types.Content)
+
+
+def pairs(*contents):
+    """Which call each result has, as (content, part), for contents of calls and results in short."""
+    found = pair([event("a", *parts).content for parts in contents])
+    shown = {tuple(result): tuple(made) for result, made in found.call_of.items()}
+    return shown, {tuple(place) for place in found.unanswered}, [tuple(place) for place in found.orphans]
+
+
+def made(name="look", call_id=None):
+    return call_part(name, {}, call_id)
+
+
+def returned(name="look", call_id=None):
+    return result_part(name, {"a": 1}, call_id)
+
+
+@pytest.mark.parametrize("call_id", ["c1", None])
+def test_a_reused_id_finds_the_call_right_before(call_id):
+    """A call that nobody answered does not take the result of a later call with the same id, or of the same name."""
+    shown, unanswered, _ = pairs([made(call_id=call_id)], [made(call_id=call_id)], [returned(call_id=call_id)])
+    assert shown == {(2, 0): (1, 0)}
+    assert unanswered == {(0, 0)}
+
+
+@pytest.mark.parametrize("call_id", ["c1", None])
+def test_an_id_is_free_again_once_it_is_answered(call_id):
+    """The same id, call after call, pairs each result with its own call."""
+    exchange = [[made(call_id=call_id)], [returned(call_id=call_id)]]
+    shown, unanswered, orphans = pairs(*exchange * 3)
+    assert shown == {(1, 0): (0, 0), (3, 0): (2, 0), (5, 0): (4, 0)}
+    assert not unanswered
+    assert not orphans
+
+
+def test_an_older_call_of_a_reused_id_can_still_be_answered():
+    """Of two open calls with one id the newer gets the first result and the older the second."""
+    shown, unanswered, orphans = pairs(
+        [made(call_id="c1")], [made(call_id="c1")], [returned(call_id="c1")], [returned(call_id="c1")]
+    )
+    assert shown == {(2, 0): (1, 0), (3, 0): (0, 0)}
+    assert not unanswered
+    assert not orphans
+
+
+def test_parallel_calls_without_ids_are_answered_in_order():
+    """Results of parallel calls of one tool, without ids, pair in the order of the calls."""
+    shown, unanswered, orphans = pairs([made(), made(), made("other")], [returned(), returned("other"), returned()])
+    assert shown == {(1, 0): (0, 0), (1, 1): (0, 2), (1, 2): (0, 1)}
+    assert not unanswered
+    assert not orphans
+
+
+def test_a_result_too_many_is_an_orphan():
+    """A second result of one call, and a result that nobody called for, have no call."""
+    _, _, orphans = pairs([made(call_id="c1")], [returned(call_id="c1")], [returned(call_id="c1")], [returned("other")])
+    assert orphans == [(2, 0), (3, 0)]
+
+
+def test_a_call_reaches_to_its_last_result():
+    """The reach of a call's content is its last result, however many contents lie between."""
+    contents = [[made(call_id="a"), made(call_id="b")], [returned(call_id="b")], [made(call_id="c")]]
+    contents += [[returned(call_id="c")], [returned(call_id="a")]]
+    assert pair([event("a", *parts).content for parts in contents]).reach == [4, 1, 3, 3, 4]

@@ -2,6 +2,7 @@
 
     python -m tests.mutation.run                      # every mutant: hours
     python -m tests.mutation.run --sample 150         # as many, drawn at random by --seed
+    python -m tests.mutation.run --sample 150 --rooms relays sql    # as many of these folders
 
 It needs `uv`. A mutant that no test notices "survived". The score is the share of the others. What is drawn, and the
 survivors, are printed; `mutmut show NAME` in the folder named shows one.
@@ -36,12 +37,7 @@ COPIED = ("adk_context_pack", "samples", "tests", "pyproject.toml", "README.md",
 SETTINGS = """\
 [mutmut]
 source_paths=adk_context_pack
-only_mutate=adk_context_pack/passes/*
-  adk_context_pack/relays/*
-  adk_context_pack/conversation/*
-  adk_context_pack/tools/*
-  adk_context_pack/tables/*
-  adk_context_pack/sql/*
+only_mutate={rooms}
 also_copy=samples
   README.md
 pytest_add_cli_args=-p
@@ -58,6 +54,7 @@ pytest_add_cli_args=-p
   tests/test_plugin.py
 track_dependencies=false
 """
+ROOMS = ("passes", "relays", "conversation", "tools", "tables", "sql")
 SMALLEST = "adk_context_pack.stores.handles*"
 LOST = ("survived", "no tests", "suspicious")
 
@@ -71,7 +68,7 @@ def main() -> None:
     mutmut = [str(bin_folder / "mutmut")]
     # Makes the mutants and learns which test runs which function, whatever is asked for.
     subprocess.run([*mutmut, "run", "--max-children", "1", SMALLEST], cwd=tree, check=False)
-    names = [name for name, _ in _results(mutmut, tree)]
+    names = [name for name, _ in _results(mutmut, tree) if name.split(".")[1] in wanted.rooms]
     drawn = random.Random(wanted.seed).sample(names, min(wanted.sample or len(names), len(names)))
     try:
         command = [*mutmut, "run", "--max-children", str(wanted.children), *(drawn if wanted.sample else ())]
@@ -85,6 +82,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=0, help="how many mutants; 0 for all")
     parser.add_argument("--seed", type=int, default=20250601)
+    parser.add_argument("--rooms", nargs="+", default=ROOMS, help="folders of the package to draw from")
     parser.add_argument("--minutes", type=float, default=0, help="stop after so many; 0 for never")
     parser.add_argument("--children", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--deselect", action="append", default=[], help="a test to leave out; may be repeated")
@@ -112,7 +110,8 @@ def _copied_tree(tree: Path, deselected: list[str]) -> Path:
         elif source.exists():
             shutil.copy(source, tree / name)
     lines = "".join(f"  --deselect={test}\n" for test in deselected)
-    (tree / "setup.cfg").write_text(SETTINGS.format(deselected=lines))
+    rooms = "\n  ".join(f"adk_context_pack/{room}/*" for room in ROOMS)
+    (tree / "setup.cfg").write_text(SETTINGS.format(deselected=lines, rooms=rooms))
     return tree
 
 

@@ -1,5 +1,7 @@
 """query_images and search_text: limits per query, images that a process forgot, and the words for each ending."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from adk_context_pack.errors import QueryError
@@ -72,6 +74,16 @@ def test_limits_are_those_of_the_query(process):
     for most in (2, 4):
         answer = query_images(process, {"h": rows}, "SELECT x FROM rows", **LIMITS | {"max_rows": most})
         assert (len(answer.rows), answer.total) == (most, 9)
+
+
+def test_bounds_of_the_process_are_those_of_the_query(monkeypatch):
+    """The time and the memory after which a process ends come with each query, also over the same tables."""
+    seen, here, rows = [], HereProcess(), image(1)
+    for name in ("_ended_after", "_at_most"):
+        monkeypatch.setattr(worker, name, lambda bound: seen.append(bound) or nullcontext())
+    for seconds, size in ((2, 2**25), (4, 2**27)):
+        query_images(here, {"h": rows}, "SELECT x FROM rows", **LIMITS | {"max_seconds": seconds, "max_bytes": size})
+    assert seen == [pytest.approx(3.1), 2**25, pytest.approx(6.1), 2**27]
 
 
 def test_floats_and_large_numbers_cross_unchanged(process):

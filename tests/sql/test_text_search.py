@@ -1,11 +1,13 @@
 """find_places: patterns that a model wrote, within bounds that also hold for empty matches."""
 
 import sys
+from itertools import repeat
 
 import pytest
 import regex
 
 from adk_context_pack.errors import QueryError
+from adk_context_pack.sql import text_search
 from adk_context_pack.sql.text_search import find_places
 
 
@@ -52,3 +54,23 @@ def test_what_compiles_for_minutes_is_refused(pattern):
     """Long patterns and patterns with many counted repeats are refused before they are compiled."""
     with pytest.raises(QueryError, match="pattern"):
         spans("x", pattern)
+
+
+@pytest.mark.parametrize("width", [0, 1])
+def test_the_deadline_does_not_depend_on_the_module(monkeypatch, width):
+    """Matches without end stop at the deadline, also where `regex` does not count the time that they take together."""
+
+    class Endless:
+        def finditer(self, text, start, *, timeout):
+            match = regex.match("a" * width, text)
+            return repeat(match, 3_000_000)
+
+    monkeypatch.setattr(text_search, "_compiled", lambda pattern: (Endless(), ""))
+    with pytest.raises(QueryError, match="took too long"):
+        spans("a", "x", most=10**9, max_seconds=0.01)
+
+
+def test_one_match_without_end_is_ended():
+    """A single match that backtracks for ever is stopped by the timeout of `regex`."""
+    with pytest.raises(QueryError, match="took too long"):
+        spans("a" * 60, "(a|aa)+$b", max_seconds=0.05)

@@ -62,3 +62,13 @@ def test_a_first_look_never_misses():
         values = [shape(0, made.choice([0.2, 0.5, 1])) for _ in range(6_000)]
         sample = [values[row] for row in sample_positions(len(values))]
         assert may_have_outliers(sample, min(values), max(values)) or not by_the_rule(values)
+
+
+@pytest.mark.parametrize("rows", [40, 5_000])
+@pytest.mark.parametrize("far", [(9_000, 5_000), (-9_000, -5_000), (-9_000, 5_000)], ids=["high", "low", "both"])
+def test_both_sides_are_looked_at(far, rows):
+    """Numbers far below the rest are counted and shown as those far above it are, the farthest first."""
+    values = [100 + number % 10 for number in range(rows)]
+    facts = table_facts([{"x": value} for value in [far[1], *values, far[0]]])
+    assert facts.outlier_count == 2
+    assert [cell.value for cell in facts.outliers] == list(far)
