@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.errors import StoreError
+from adk_context_pack.stores.json_parts import loads
 
 _ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
 # One call of the C encoder holds the interpreter's lock until it returns.
@@ -59,7 +60,7 @@ def decode(data: bytes | str) -> Any:
         StoreError: the data are not JSON.
     """
     try:
-        return json.loads(data)
+        return loads(data if isinstance(data, str) else data.decode())
     except (ValueError, RecursionError) as error:
         raise StoreError(f"the stored result cannot be read ({type(error).__name__})") from error
 

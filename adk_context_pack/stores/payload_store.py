@@ -162,7 +162,9 @@ class PayloadStore:
                 return text_entry(data)
             return zlib_entry(await StateStore().put(StoreScope.of(context), name, data))
         kept = await StoreAccess(store, context, timeout_s=self.timeout_s).put(name, data)
-        return artifact_entry(name, data) if store.name == "artifact" else store_entry(store.name, name, kept, data)
+        if store.name == "artifact":
+            return await off_loop(len(data), artifact_entry, name, data)
+        return await off_loop(len(data), store_entry, store.name, name, kept, data)
 
     def _store_for(self, context: Any, size: int) -> ResultStore | None:
         if isinstance(self.place, ResultStore):

@@ -103,8 +103,7 @@ class CapRows(ResultPass):
 
     async def apply(self, result: Any, call: ToolCall) -> Any:
         """Returns the capped result, or `result` itself where it is small; a data frame in it as rows in any case."""
-        result = without_frames(result)
-        stub = make_stub(result, self._plan(call))
+        result, stub = await call.off_loop(result, _without_frames_and_stub, result, self._plan(call))
         return result if stub is None else stub.with_handle(await self._keep(result, call, stub))
 
     def cap_tools(self, llm_request: LlmRequest) -> None:
@@ -170,6 +169,11 @@ def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseTools
         SettingError: `tool` is not a tool, or a setting cannot work.
     """
     return wrap_tool(tool, CapRows(**settings).reduce)
+
+
+def _without_frames_and_stub(result: Any, plan: StubPlan) -> tuple[Any, RowStub | None]:
+    result = without_frames(result)
+    return result, make_stub(result, plan)
 
 
 def _without_media(result: Any) -> Any:

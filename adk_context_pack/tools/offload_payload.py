@@ -103,6 +103,19 @@ class OffloadPayload(ResultPass):
 
     async def _reduced(self, result: Any, call: ToolCall) -> Any:
         meter = TokenMeter(counter=self.counter)
+        smaller, branches = await call.off_loop(result, self._planned, result, meter)
+        if not branches:
+            return result
+        how = _how_to_open(call)
+        gains = await call.off_loop(result, self._gains, branches, meter, how)
+        for branch, shown in gains:
+            handle = await call.keep(branch.value, store=self.store)
+            # The payload itself may hold the same zeros.
+            smaller = _with_preview(smaller, branch, shown.replace(_NO_HANDLE, handle, how.count(_NO_HANDLE)))
+        return smaller if gains else result
+
+    def _planned(self, result: Any, meter: TokenMeter) -> tuple[Any, list[Branch]]:
+        """Returns the result as plain data, and the branches that have to go."""
         plain = as_plain(result)
         branches = plan(
             plain,
@@ -110,14 +123,12 @@ class OffloadPayload(ResultPass):
             preview_tokens=self._preview_size,
             measure=lambda value: meter.text(value) if isinstance(value, str) else meter.payload(value),
         )
-        how = _how_to_open(call) if branches else ""
-        gains = [(branch, shown) for branch in branches if (shown := self._stub(branch, meter, how))]
-        smaller = plain
-        for branch, shown in gains:
-            handle = await call.keep(branch.value, store=self.store)
-            # The payload itself may hold the same zeros.
-            smaller = _with_preview(smaller, branch, shown.replace(_NO_HANDLE, handle, how.count(_NO_HANDLE)))
-        return smaller if gains else result
+        return plain, branches
+
+    def _gains(self, branches: list[Branch], meter: TokenMeter, how: str) -> list[tuple[Branch, str]]:
+        """Returns the branches that get smaller, with what is shown of each."""
+        shown = ((branch, self._stub(branch, meter, how)) for branch in branches)
+        return [(branch, text) for branch, text in shown if text]
 
     def _stub(self, branch: Branch, meter: TokenMeter, how: str) -> str | None:
         text = branch.value if isinstance(branch.value, str) else json_text(branch.value)

@@ -22,6 +22,7 @@ _TROUBLE = (
 )
 _MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
+_SEARCHED_AT_ONCE = 1_000_000
 _MARK = 16
 _HEAD, _TROUBLE_SHARE, _TAIL = 0.4, 0.35, 0.25
 _MAX_PARSED = 64 * 2**20
@@ -164,10 +165,13 @@ def _worst_lines(text: str, start: int, end: int, budget: int) -> Iterator[tuple
 
 
 def _places(text: str, word: str, start: int, end: int) -> Iterator[int]:
-    place = text.find(word, start, end)
-    while place >= 0:
-        yield place
-        place = text.find(word, place + len(word), end)
+    while start < end:
+        # One call over 50 MB would hold the interpreter's lock, and with it the event loop, until it returns.
+        stop = min(end, start + _SEARCHED_AT_ONCE)
+        place = text.find(word, start, min(end, stop + len(word) - 1))
+        if place >= 0:
+            yield place
+        start = stop if place < 0 else place + len(word)
 
 
 def _line_around(text: str, place: int) -> tuple[int, str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -16,9 +16,14 @@ from google.genai import types
 from adk_context_pack._adk.offered_tools import offered_tools, takes_references
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
+from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.handles import Kind
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.stores.worker import off_loop
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,6 +142,19 @@ class ToolCall:
     def can_refer(self) -> bool:
         """Whether the agent has a tool of `resolve_results`, so that a pass may say how to refer to what it keeps."""
         return self.context is not None and takes_references(self.context)
+
+    async def off_loop(self, value: Any, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Returns `work(*args, **kwargs)`, run in a thread where `value` is large, so that other runs go on meanwhile.
+
+        Args:
+            value: the result that the work goes over. Nobody may change it meanwhile.
+            work: a function that touches nothing of the event loop, such as `state_delta` or `context`.
+            args: its arguments.
+            kwargs: its arguments by name.
+        """
+        # A replay has no context, and no event loop that somebody else waits for.
+        size = rough_size(value) if self.context is not None else 0
+        return await off_loop(size, work, *args, **kwargs)
 
     async def keep(  # noqa: PLR0913 - what is kept, where, and what is reported of it
         self,
