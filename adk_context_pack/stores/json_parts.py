@@ -25,9 +25,9 @@ def loads(text: str) -> Any:
         RecursionError: it is nested deeper than Python reads.
     """
     if len(text) > _PART:
-        if text.startswith('"'):
-            return _string(text)
         with contextlib.suppress(ValueError):
+            if text.startswith('"'):
+                return _string(text)
             value, end = _value(text, 0)
             if end == len(text):
                 return value

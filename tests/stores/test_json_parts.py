@@ -58,3 +58,10 @@ def test_borders_within_texts_are_not_borders(pieces):
     text = json.dumps(value, separators=(",", ":"))
     assert loads(text) == value
     assert loads(json.dumps("".join(pieces))) == "".join(pieces)
+
+
+@pytest.mark.parametrize("around", [" {}", "{} ", "\n{}\n"])
+def test_spaces_around_a_text_are_allowed(around):
+    """Spaces before and after a value make no difference, as for `json.loads`."""
+    for value in ("a long text", [{"id": 1}, {"id": 2}], {"rows": [{"id": 1}, {"id": 2}]}):
+        assert loads(around.replace("{}", json.dumps(value, separators=(",", ":")))) == value
