@@ -173,6 +173,15 @@ def nearest(name: str, known: Iterable[object], similarity: float = 0.6) -> str 
     return folded[found[0]] if found else None
 
 
+def misspelled(name: str, known: Iterable[object]) -> str | None:
+    """Returns the known name that `name` is a misspelling of, or None.
+
+    Names of which one begins the other, such as `campaign` and `campaigns`, do not count: an app may well have both.
+    """
+    found = nearest(name, known, CLOSE)
+    return None if found is None or found.startswith(name) or name.startswith(found) else found
+
+
 def did_you_mean(name: str, known: Iterable[object]) -> str:
     """Returns " (did you mean 'NAME'?)" for the known name that is most like `name`, or an empty text."""
     found = nearest(name, known)

@@ -11,7 +11,9 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
+from pydantic import PrivateAttr
 
+from adk_context_pack.agents.summary_check import SummaryCheck
 from adk_context_pack.errors import SettingError, at_least
 from adk_context_pack.stores.handles import is_expired, stored_results
 from adk_context_pack.stores.opening import resolve
@@ -22,6 +24,7 @@ from adk_context_pack.tables.summarize import SummaryPlan, summarize, without_ro
 logger = logging.getLogger("adk_context_pack")
 
 _KEPT = "rows:"
+_SOURCE = "gaql_execution_results"
 
 
 class DataSummarizer(BaseAgent):
@@ -39,19 +42,22 @@ class DataSummarizer(BaseAgent):
     `top`, `bottom`, `groups` (by dimension), and `enriched_rows` (each row with its key figures, micros as currency
     units). A state value that has not changed is not written again.
 
-    Costs the prompt nothing; let the writer read the result with `get_summarized_results`. Works in any workflow
-    agent; as a node of an ADK 2.x `Workflow` its output is what `get_summarized_results` returns.
+    A column that no row has, and a source that nothing was stored under, are warned of once in a process. The summary
+    is then made without them.
+
+    It costs the prompt nothing. Let the writer read the result with `get_summarized_results`. It works in any workflow
+    agent. As a node of an ADK 2.x `Workflow`, its output is what `get_summarized_results` returns.
 
     Args:
         source: the state key, the tool or the prefix under which results are.
         kpis: the key figures, declared as data.
         output_key: the state key for the summary.
-        rank_by: the column or key figure for top and bottom, such as `cost` or `ROAS`; None takes the first that
+        rank_by: the column or key figure for top and bottom, such as `cost` or `ROAS`. None takes the first that
             there is of cost, spend, clicks, impressions, conversions, revenue and other numbers.
         max_ranked: how many rows top and bottom have.
         group_by: dimensions to group by: names of columns, or tuples of them for several together.
         max_groups: how many groups of each dimension are kept, the largest first.
-        max_rows: how many enriched rows are kept; `_row_limits` says so where there are more.
+        max_rows: how many enriched rows are kept. `_row_limits` says so if there are more.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -65,12 +71,13 @@ class DataSummarizer(BaseAgent):
     group_by: tuple[tuple[str, ...], ...]
     max_groups: int
     max_rows: int
+    _check: SummaryCheck = PrivateAttr()
 
     def __init__(  # noqa: PLR0913  each is a setting of its own
         self,
         *,
         name: str,
-        source: str = "gaql_execution_results",
+        source: str = _SOURCE,
         kpis: Iterable[Kpi] = GOOGLE_ADS_KPIS,
         output_key: str = "summarized_results",
         rank_by: str | None = None,
@@ -93,6 +100,7 @@ class DataSummarizer(BaseAgent):
             "max_rows": at_least(owner, "max_rows", max_rows, 0),
         }
         super().__init__(name=name, **own, **settings)
+        self._check = SummaryCheck(name, self._plan)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         summary = await self._summary(ctx)
@@ -106,8 +114,9 @@ class DataSummarizer(BaseAgent):
         if fields:
             yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, **fields)
 
-    async def _summary(self, ctx: InvocationContext) -> dict[str, Any]:
-        plan = SummaryPlan(
+    @property
+    def _plan(self) -> SummaryPlan:
+        return SummaryPlan(
             kpis=self.kpis,
             rank_by=self.rank_by,
             max_ranked=self.max_ranked,
@@ -115,7 +124,14 @@ class DataSummarizer(BaseAgent):
             max_groups=self.max_groups,
             max_rows=self.max_rows,
         )
-        return {result.id: self._entry(result, plan) for result in await self._results(ctx)}
+
+    async def _summary(self, ctx: InvocationContext) -> dict[str, Any]:
+        plan, results = self._plan, await self._results(ctx)
+        summary = {result.id: self._entry(result, plan) for result in results}
+        is_set = self.source != _SOURCE
+        self._check.source(self.source, ctx.session.state, is_set=is_set, others=bool(results))
+        self._check.columns(summary)
+        return summary
 
     def _entry(self, result: Result, plan: SummaryPlan) -> dict[str, Any]:
         if result.error is not None and not result.failed:
