@@ -140,6 +140,7 @@ def refuse_class(kind: type, given: Collection[str]) -> None:
 CLOSE = 0.75
 """The similarity, as `difflib` measures it, from which an unknown name is taken for a misspelling of a known one."""
 
+_ALMOST = 0.9
 _MAX_WARNINGS = 1024
 
 
@@ -176,10 +177,18 @@ def nearest(name: str, known: Iterable[object], similarity: float = 0.6) -> str 
 def misspelled(name: str, known: Iterable[object]) -> str | None:
     """Returns the known name that `name` is a misspelling of, or None.
 
-    Names of which one begins the other, such as `campaign` and `campaigns`, do not count: an app may well have both.
+    If one name begins the other, they have to be as much alike as `result` and `results` are, since an app may well
+    have both `query` and `query_id`.
     """
     found = nearest(name, known, CLOSE)
-    return None if found is None or found.startswith(name) or name.startswith(found) else found
+    if found is None or not is_extended(name, found):
+        return found
+    return nearest(name, [found], _ALMOST)
+
+
+def is_extended(name: str, other: str) -> bool:
+    """Tells whether one name begins the other."""
+    return name.startswith(other) or other.startswith(name)
 
 
 def did_you_mean(name: str, known: Iterable[object]) -> str:

@@ -57,11 +57,16 @@ def agent_of(context: CallbackContext | None) -> Any:
     return getattr(getattr(context, "_invocation_context", None), "agent", None)
 
 
+def plugins_of(context: CallbackContext | None) -> list[Any]:
+    """Returns the plugins of the run behind a callback context, in their order."""
+    manager = getattr(getattr(context, "_invocation_context", None), "plugin_manager", None)
+    return list(getattr(manager, "plugins", None) or ())
+
+
 def global_instructions(context: CallbackContext, agent: Any) -> Iterator[Any]:
     """Yields the instructions that ADK puts before the agent's own, in order, as the app declared them."""
-    manager = getattr(getattr(context, "_invocation_context", None), "plugin_manager", None)
     # Each plugin puts its text in front, so the last one comes first.
-    for plugin in reversed(getattr(manager, "plugins", None) or ()):
+    for plugin in reversed(plugins_of(context)):
         yield getattr(plugin, "global_instruction", None)
     yield getattr(getattr(agent, "root_agent", None), "global_instruction", None)
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from adk_context_pack.errors import did_you_mean, misspelled, nearest, warn_once
+from adk_context_pack.errors import did_you_mean, misspelled, warn_once
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS
 from adk_context_pack.tables.names import snake_case
 from adk_context_pack.tables.summarize import SummaryPlan
-
-_ALMOST = 0.9
-"""The similarity of `result` and `results`."""
 
 
 class SummaryCheck:
@@ -66,7 +63,7 @@ class SummaryCheck:
         known = sorted(set(_stored_names(state)))
         if source in known:
             self._has_source = True
-        elif (is_set and others) or misspelled(source, known) or nearest(source, known, _ALMOST):
+        elif (is_set and others) or misspelled(source, known):
             self._has_source = True
             instead = ", so all results that are stored were read" if others else ""
             hint = did_you_mean(source, known)

@@ -16,6 +16,7 @@ from adk_context_pack.errors import warn_once
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.views.fill import Declared, declare_system, fill_system, with_dynamic
+from adk_context_pack.views.key_check import KeyCheck
 from adk_context_pack.views.select import Select
 from adk_context_pack.views.state_view import StateView, View
 from adk_context_pack.views.template import PREFIX, placeholders
@@ -50,6 +51,9 @@ class CompactState(ContextPass):
     and the provider reads nothing behind it from its cache. Give the agent a `static_instruction`. ADK then puts
     `instruction` behind the history, and only the end of the prompt changes.
 
+    A key that the state does not have, and a field that no item has, are warned of once in a process, where
+    `views.key_check` and `views.field_check` can tell that they are mistakes.
+
     Args:
         key: the state key, `app:`, `user:` or `temp:` included.
         select: the part of the value that an agent needs: a function of the whole value, field names, or fields for
@@ -64,12 +68,19 @@ class CompactState(ContextPass):
     select: Select | None = None
     output_key: str | None = None
     _view: StateView = field(init=False, repr=False, compare=False)
+    _key_check: KeyCheck = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Checks the settings."""
         super().__post_init__()
         view = StateView(owner=type(self).__name__, key=self.key, select=self.select, output_key=self.output_key)
         object.__setattr__(self, "_view", view)
+        object.__setattr__(self, "_key_check", KeyCheck(self.key))
+
+    @property
+    def slot_keys(self) -> frozenset[str]:
+        """The key of the slots that the pass fills in."""
+        return frozenset({self.key})
 
     def refresh(self, callback_context: CallbackContext) -> None:
         """ADK's `before_agent_callback`: stores the view under `output_key` before the agent's instruction is made."""
@@ -85,6 +96,7 @@ class CompactState(ContextPass):
         if not call.is_shadow:
             self._store(context, view.text)
         _warn_of_static(agent, view)
+        self._key_check.look(call, getattr(agent, "instruction", None))
         config = _with_system(request, declare_system(context, agent, view), view, call)
         contents = with_dynamic(request, agent, view, call)
         if config is request.config and contents is request.contents:
@@ -112,7 +124,7 @@ class CompactState(ContextPass):
 def _warn_of_static(agent: Any, view: View) -> None:
     if any(next(placeholders(text, view.key, 0, len(text)), None) for text in static_texts(agent)):
         warn_once(
-            f"{agent.name}: {{{PREFIX}{view.key}}} stands in static_instruction, which must stay the same in every "
+            f"{agent.name}: {{{PREFIX}{view.key}}} is in static_instruction, which must stay the same in every "
             "request; it is left as it is. Put it into instruction"
         )
 

@@ -13,6 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import one_of, refuse_class
+from adk_context_pack.passes.unfilled_slots import warn_of_unfilled_slots
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -45,6 +46,11 @@ class ContextPass(ABC):
     def name(self) -> str:
         """The name of the pass in snake case, as logs and reports show it."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    @property
+    def slot_keys(self) -> frozenset[str]:
+        """The keys of the `{compact:KEY}` slots that the pass fills in. By default there are none."""
+        return frozenset()
 
     @abstractmethod
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
@@ -89,6 +95,7 @@ class ContextPass(ABC):
         """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only."""
         try:
             with ModelCall.remembering(callback_context) as call:
+                warn_of_unfilled_slots(call.context, (self,))
                 adopt(llm_request, self.apply(llm_request, call))
         except Exception:
             if self.on_error == "raise":

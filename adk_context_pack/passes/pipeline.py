@@ -16,6 +16,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.errors import at_least, instances, refuse_class
 from adk_context_pack.passes.context_pass import ContextPass, adopt, logger
+from adk_context_pack.passes.unfilled_slots import warn_of_unfilled_slots
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
 from adk_context_pack.reports.outlets import annotate, log_line
@@ -104,8 +105,10 @@ class ContextPipeline:
             call: whose request it is.
             passes: the passes to run in place of the pipeline's own.
         """
+        passes = self.passes if passes is None else passes
+        warn_of_unfilled_slots(call.context, passes)
         reporter = CallReporter(request, call, meter_of(call, self._counter))
-        for entry in self.passes if passes is None else passes:
+        for entry in passes:
             request = reporter.ran(entry.name, *attempt(entry, request, call))
         report = reporter.report(request, self._memory, keep_requests=self._keep_requests)
         report.shadow = call.is_shadow

@@ -148,6 +148,32 @@ def _each(value: Any, pick: _Pick, roots: frozenset[str]) -> Any:
     return None if found is _MISSING else found
 
 
+def items_in(value: Any, roots: Collection[str]) -> list[Any]:
+    """Returns the items of a state value that have fields.
+
+    Args:
+        value: the state value.
+        roots: the first segments of the requested fields. A dict with none of them may hold items by id.
+    """
+    value = _parsed(value)
+    if isinstance(value, list | tuple):
+        return [item for item in value if _is_item(item)]
+    if _is_by_id(value, frozenset(roots)):
+        return [item for item in value.values() if _is_item(item)]
+    return [value] if _is_item(value) else []
+
+
+def has_field(item: Any, source: str) -> bool:
+    """Tells whether an item has a field, or a path of fields with dots."""
+    return _field(item, source) is not _MISSING or _path(item, source.split(".")) is not _MISSING
+
+
+def deciding_value(item: Any, source: str) -> Any:
+    """Returns the value of an item's deciding field as a `select` lists it, or None."""
+    found = _field(item, source)
+    return _plain(_path(item, source.split(".")) if found is _MISSING else found)
+
+
 def _is_by_id(value: Any, roots: frozenset[str]) -> bool:
     """Tells whether a dict holds items by id, because it has none of the requested fields itself."""
     if not isinstance(value, Mapping) or not value or not roots.isdisjoint(value):

@@ -20,6 +20,7 @@ A `select` is one of:
 Fields are taken from a dict, a pydantic model or a dataclass. A list or tuple of these is handled item by item, and so
 is a dict of them by id, which keeps its ids. A field that an item lacks is left out. An item without fields (a string
 in the list) is kept unchanged. Text that holds a JSON object or list, as an agent's `output_key` stores it, is parsed.
+A field that no item has is warned of where `FieldCheck` can tell that it is a mistake.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from typing import Any
 from adk_context_pack._adk.instruction import elide
 from adk_context_pack._json import view_json
 from adk_context_pack.errors import SettingError
+from adk_context_pack.views.field_check import FieldCheck
 from adk_context_pack.views.select import Select, view_of
 from adk_context_pack.views.template import Slot
 
@@ -70,6 +72,7 @@ class StateView:
         if output_key is not None and _checked_key(owner, "output_key", output_key) == key:
             raise SettingError.of(owner, "output_key", output_key, "another name than key")
         self._view = view_of(owner, select)
+        self._fields = FieldCheck(f"{owner} of {key!r}", select)
 
     def render(self, state: Mapping[str, Any], *, strict: bool = False) -> str:
         """Renders the view as JSON text. A missing value and None give `null`, without calling `select`.
@@ -81,12 +84,21 @@ class StateView:
         """
         try:
             value = state.get(self.key)
+            if value is not None and self._fields.is_open:
+                self._look(value)
             return "null" if value is None else view_json(self._view(value))
         except Exception as exception:
             if strict:
                 raise
             logger.exception("the view of state key %s could not be made", self.key)
             return view_json({"error": f"no view of {self.key}: {type(exception).__name__}"})
+
+    def _look(self, value: Any) -> None:
+        try:
+            self._fields.look(value)
+        except Exception:
+            # The view does not depend on the check.
+            logger.debug("the fields of state key %s could not be checked", self.key, exc_info=True)
 
 
 def _checked_key(owner: str, name: str, key: object) -> str:

@@ -109,6 +109,12 @@ def my_slots(pieces: tuple[Piece, ...]) -> list[Slot]:
     return [piece for piece in pieces if isinstance(piece, Slot) and piece.mine]
 
 
+def slot_keys(template: str) -> set[str]:
+    """Returns the keys of all `{compact:KEY}` slots of a template."""
+    names = (_Expression.of(match).name for match in BRACES.finditer(template))
+    return {name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)}
+
+
 class Filling(NamedTuple):
     """The texts that a slot may hold.
 

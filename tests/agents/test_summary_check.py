@@ -1,31 +1,23 @@
 """A DataSummarizer warns of settings that nothing in the data answers to, and of nothing else."""
 
-import warnings
-
 import pytest
 
-from adk_context_pack import GOOGLE_ADS_KPIS, ContextPackWarning, DataSummarizer, Kpi
-from adk_context_pack.errors import warn_once
+from adk_context_pack import GOOGLE_ADS_KPIS, DataSummarizer, Kpi
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from tests.support.run import run_agent
+from tests.support.warned import warned
 
 ROWS = [{"campaign.name": "Brand", "metrics.costMicros": 5_000_000, "clicks": 3, "segments.device": "MOBILE"}] * 3
 KEPT = f"rows:run_gaql:{'0' * HANDLE_LENGTH}"
 CPV = Kpi(name="CPV", numerator="cost", denominator="video_vews")
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    warn_once.cache_clear()
-
-
 async def said_by(*turns, state, **settings):
     agent = DataSummarizer(name="summarizer", **settings)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+    with warned() as texts:
         run = await run_agent(agent, *(turns or ("go",)), state=state)
     assert "summarized_results" in run.session.state
-    return [str(entry.message) for entry in seen if entry.category is ContextPackWarning]
+    return texts
 
 
 @pytest.mark.parametrize(

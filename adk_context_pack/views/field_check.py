@@ -1,0 +1,147 @@
+"""Warns of the fields of a `select` that no item of a state value has."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from adk_context_pack.errors import did_you_mean, misspelled, warn_once
+from adk_context_pack.views.select import Select, deciding_value, has_field, items_in
+
+_MAX_LOOKS = 20
+_MAX_ITEMS = 200
+
+
+class FieldCheck:
+    """Looks for each field of a `select` in the items, until it was found or warned of.
+
+    A field that no item has may be one that only some items get, such as an error message. It is taken for a mistake
+    only if one of these holds:
+
+    * The items have a field that it is a misspelling of, and that the `select` does not name.
+    * The items have none of several requested fields.
+    * All items are of types that declare their fields, and none declares this one.
+    * It is a deciding field without a case for `None`, so that the view leaves out all items.
+
+    Fields that are requested for some values of a deciding field are looked for in the items with these values. An
+    empty list, and a value without fields, prove nothing. The check ends after a few values.
+
+    Args:
+        owner: whose setting it is, for the warning.
+        select: a `select` that was checked.
+    """
+
+    def __init__(self, owner: str, select: Select | None) -> None:
+        self._owner = owner
+        self._field, self._cases = _cases(select)
+        self._roots = [self._field] if self._field else [name for names in self._cases.values() for name in names]
+        self._seen: set[tuple[Any, str]] = set()
+        self._looks = _MAX_LOOKS if self._cases else 0
+
+    @property
+    def is_open(self) -> bool:
+        """Tells whether there is anything left to look for."""
+        return self._looks > 0
+
+    def look(self, value: Any) -> None:
+        """Looks at the items of one state value, and warns of the fields that are mistakes."""
+        found = items_in(value, [root.partition(".")[0] for root in self._roots])[:_MAX_ITEMS]
+        items = [item for item in found if next(_own_names(item), None) is not None]
+        if not items:
+            return
+        self._looks -= 1
+        if self._field and not self._decides(items):
+            return
+        is_done = True
+        for case, fields in self._cases.items():
+            of_case = [item for item in items if self._case_of(item) == case]
+            is_done = self._look_for(fields, of_case, case) and is_done
+        if is_done:
+            self._looks = 0
+
+    def _decides(self, items: Sequence[Any]) -> bool:
+        field = self._field or ""
+        if any(has_field(item, field) for item in items):
+            return True
+        if None not in self._cases or _is_mistake(field, items, ()):
+            self._warn("deciding field", field, items)
+            self._looks = 0
+        return False
+
+    def _case_of(self, item: Any) -> Any:
+        decided = deciding_value(item, self._field) if self._field else None
+        return decided if decided in self._cases else None
+
+    def _look_for(self, fields: Sequence[str], items: Sequence[Any], case: Any) -> bool:
+        missing = [name for name in fields if (case, name) not in self._seen]
+        found = {name for name in missing if any(has_field(item, name) for item in items)}
+        self._seen.update((case, name) for name in found)
+        missing = [name for name in missing if name not in found]
+        has_none = len(missing) == len(fields) > 1
+        for name in missing if items else ():
+            # A nested value may still come.
+            if (has_none and "." not in name) or _is_mistake(name, items, fields):
+                self._seen.add((case, name))
+                self._warn("field", name, items)
+        return all((case, name) in self._seen for name in fields)
+
+    def _warn(self, kind: str, name: str, items: Sequence[Any]) -> None:
+        warn_once(f"{self._owner}: no item has the {kind} {name!r}{did_you_mean(name, _names(name, items))}")
+
+
+def _cases(select: Any) -> tuple[str | None, dict[Any, list[str]]]:
+    """Returns the deciding field, and the fields for each of its values. Without one, all fields are under None."""
+    if select is None or callable(select):
+        return None, {}
+    if not isinstance(select, Mapping) or not any(isinstance(fields, Mapping) for fields in select.values()):
+        return None, {None: _sources(select)}
+    ((field, cases),) = select.items()
+    found: dict[Any, list[str]] = {}
+    for values, fields in cases.items():
+        for value in values if isinstance(values, tuple) else (values,):
+            found[value] = _sources(fields)
+    return field, found
+
+
+def _sources(fields: Any) -> list[str]:
+    sources = fields.values() if isinstance(fields, Mapping) else fields
+    return [source for source in sources if isinstance(source, str)]
+
+
+def _is_mistake(name: str, items: Sequence[Any], requested: Iterable[str]) -> bool:
+    if "." not in name and all(map(_declares_all, items)):
+        return True
+    return misspelled(name, _names(name, items) - set(requested)) is not None
+
+
+def _declares_all(item: Any) -> bool:
+    if isinstance(item, BaseModel):
+        return type(item).model_config.get("extra") != "allow"
+    return dataclasses.is_dataclass(item)
+
+
+def _names(name: str, items: Iterable[Any]) -> set[str]:
+    """Returns the names that items have in the place of `name`. The head of a path is kept where items have it."""
+    head, dot, _ = name.rpartition(".")
+    if dot and any(has_field(item, head) for item in items):
+        inner = [found for item in items for found in items_in([_at(item, head)], ())]
+        return {f"{head}.{found}" for item in inner for found in _own_names(item)}
+    return {found for item in items for found in _own_names(item)}
+
+
+def _at(item: Any, path: str) -> Any:
+    for name in path.split("."):
+        item = item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+    return item
+
+
+def _own_names(item: Any) -> Iterator[str]:
+    if isinstance(item, Mapping):
+        yield from (name for name in item if isinstance(name, str))
+    elif isinstance(item, BaseModel):
+        yield from type(item).model_fields
+    else:
+        yield from (field.name for field in dataclasses.fields(item))
