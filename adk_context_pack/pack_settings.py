@@ -15,6 +15,7 @@ from adk_context_pack.errors import SettingError, instances, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.presets import default_passes
 from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
@@ -174,7 +175,7 @@ class PackSettings:
         return self.max_tokens or int(min(map(window_of, (model, *backups))) * _SHARE_OF_WINDOW)
 
     def passes_within(self, budget: int, counter: Counter | None = None) -> tuple[ContextPass, ...]:
-        """The passes for a request of at most `budget` tokens."""
+        """Returns the passes for a request of at most `budget` tokens."""
         return default_passes(max_tokens=budget, counter=counter) if self.passes is None else tuple(self.passes)
 
 
@@ -195,3 +196,15 @@ def checked_agents(agents: Mapping[str, PackSettings | None] | None) -> dict[str
         if not isinstance(given, Mapping) or not isinstance(settings, PackSettings | None):
             raise SettingError.of("ContextPackPlugin", "agents", settings, 'such as {"writer": PackSettings()}')
     return dict(given)
+
+
+def names_in(agents: Mapping[str, PackSettings | None], *, default: PackSettings) -> AppNames:
+    """Returns the names of agents and tools that a plugin's settings have, to look them up in the app.
+
+    Args:
+        agents: the settings for single agents.
+        default: the settings for all others.
+    """
+    settings = [each for each in (default, *agents.values()) if each is not None]
+    tools = frozenset(name for each in settings for entry in each.reducing_passes for name in entry.tools)
+    return AppNames(owner="ContextPackPlugin", agents=frozenset(agents), tools=tools)

@@ -19,7 +19,7 @@ from adk_context_pack._adk.model_names import model_names
 from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
-from adk_context_pack.pack_settings import Environment, PackSettings, ReadBack, checked_agents
+from adk_context_pack.pack_settings import Environment, PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline, leaves_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
@@ -117,6 +117,7 @@ class ContextPackPlugin(BasePlugin):
         settings = PackSettings(max_tokens=given.max_tokens, read_back=read_back, **parts)
         self._settings = settings if store is None else settings.stored_in(store)
         self._agents = checked_agents(agents)
+        self._names = names_in(self._agents, default=self._settings)
         valid_counter(self, counter)
         self._counter = counter
         self._pipeline = ContextPipeline(

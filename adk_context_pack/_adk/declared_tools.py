@@ -22,6 +22,11 @@ def is_node(tool: Any) -> bool:
     return isinstance(tool, getattr(llm_agent, "BaseNode", ())) and hasattr(llm_agent, "_wrap_base_node_as_tool")
 
 
+def has_nodes() -> bool:
+    """Tells whether this release has workflows, whose nodes do not know the app that they are part of."""
+    return hasattr(llm_agent, "BaseNode")
+
+
 def node_tool(node: Any) -> BaseTool:
     """Makes a tool of a node, as `LlmAgent` does.
 

@@ -18,6 +18,7 @@ from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
 from adk_context_pack.stores.append_guard import guard
 from adk_context_pack.stores.handles import state_key
+from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.exempt import stays_whole
 from adk_context_pack.tools.kept_result import KeptResult
 from adk_context_pack.tools.tool_call import Kept, ToolCall
@@ -47,6 +48,7 @@ class ResultPass(ABC):
     on_error: Literal["skip", "raise"] = "skip"
     tools: Mapping[str, Any] = field(default_factory=dict, hash=False)
     on_report: Callable[[CapReport], None] | None = None
+    _names: AppNames = field(init=False, repr=False, compare=False)
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         """Refuses the class itself in a list of callbacks, since ADK then calls the class with a result."""
@@ -63,6 +65,7 @@ class ResultPass(ABC):
             if not name or not isinstance(settings, kind | None):
                 example = f'settings by tool name such as {{"search": {kind.__name__}()}}'
                 raise SettingError.of(self, "tools", settings, example)
+        object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, tools=frozenset(self.tools)))
 
     @property
     def name(self) -> str:
@@ -104,6 +107,7 @@ class ResultPass(ABC):
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """Returns the new result, or `result` itself. A wrapped tool calls this after each of its runs."""
+        self._names.look(tool_context)
         return await reduce_result((self,), result, ToolCall.of_tool(tool, args, tool_context))
 
 

@@ -1,0 +1,87 @@
+"""Warns of the names of agents and tools in settings that the app does not have."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.adk.tools.base_tool import BaseTool
+
+from adk_context_pack._adk.declared_tools import has_nodes
+from adk_context_pack._adk.instruction import agent_of
+from adk_context_pack.errors import did_you_mean, misspelled, warn_once
+
+logger = logging.getLogger("adk_context_pack")
+
+
+@dataclass(kw_only=True)
+class AppNames:
+    """Looks up names from settings in the app, at the first model call or tool call that shows the app.
+
+    The app is walked from its root agent down, through sub-agents and agent tools. A name that it does not have is a
+    mistake if it is a misspelling of one that it has. Any other name is one only if the walk has seen the whole app. A
+    toolset, an agent of the app's own class and a `Workflow`, which its nodes do not know, may hide more.
+
+    Args:
+        owner: the object with the settings, for the warning.
+        agents: names of agents from its settings.
+        tools: names of tools from its settings.
+    """
+
+    owner: str
+    agents: frozenset[str] = frozenset()
+    tools: frozenset[str] = frozenset()
+    _is_open: bool = field(default=True, init=False)
+
+    def look(self, context: Any) -> None:
+        """Looks all names up, once. It never raises.
+
+        Args:
+            context: ADK's callback context or tool context.
+        """
+        if not self._is_open:
+            return
+        self._is_open = False
+        try:
+            self._warn(agent_of(context)) if self.agents or self.tools else None
+        except Exception:
+            # A run does not depend on the check.
+            logger.debug("the names of agents and tools could not be checked", exc_info=True)
+
+    def _warn(self, agent: Any) -> None:
+        agents = list(_agents_below(getattr(agent, "root_agent", agent)))
+        known = {each.name for each in agents}
+        is_whole = all(type(each).__module__.startswith("google.adk.") for each in agents)
+        is_whole = is_whole and (len(agents) > 1 or not has_nodes())
+        self._warn_of("agents", self.agents, known, is_whole=is_whole)
+        tools = [_name_of(tool) for each in agents for tool in getattr(each, "tools", None) or ()]
+        names = {name for name in tools if name is not None}
+        self._warn_of("tools", self.tools, names, is_whole=is_whole and None not in tools)
+
+    def _warn_of(self, setting: str, given: Iterable[str], known: set[str], *, is_whole: bool) -> None:
+        for name in sorted(set(given) - known):
+            if is_whole or misspelled(name, known):
+                hint = did_you_mean(name, sorted(known))
+                warn_once(f"{self.owner}: {setting} names {name!r}, which the app does not have{hint}")
+
+
+def _agents_below(agent: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    seen = set() if seen is None else seen
+    if agent is None or id(agent) in seen:
+        return
+    seen.add(id(agent))
+    yield agent
+    tools = getattr(agent, "tools", None) or ()
+    inner = [found for tool in tools if hasattr(found := getattr(tool, "agent", None), "sub_agents")]
+    for each in (*(getattr(agent, "sub_agents", None) or ()), *inner):
+        yield from _agents_below(each, seen)
+
+
+def _name_of(tool: Any) -> str | None:
+    """Returns the name of a tool in an agent's list, or None for a toolset and for what has no name."""
+    if isinstance(tool, BaseTool):
+        return tool.name
+    name = getattr(tool, "__name__", None)
+    return name if isinstance(name, str) else None
