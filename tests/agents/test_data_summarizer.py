@@ -303,7 +303,7 @@ async def test_another_output_key():
 
 async def test_the_tool_before_the_summary():
     """A writer that asks too early is told so."""
-    assert "no summarized results" in (await run_agent(writer(), "go")).answer
+    assert "No summarized results" in (await run_agent(writer(), "go")).answer
 
 
 async def test_survives_a_restart(tmp_path):

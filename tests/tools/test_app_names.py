@@ -29,7 +29,7 @@ class Tools(BaseToolset):
 
 def one(name, *tools, **settings):
     def answer(request):
-        return "done" if results_in(request) or not tools else call("search")
+        return call("search") if "search" in request.tools_dict and not results_in(request) else "done"
 
     return LlmAgent(name=name, model=ScriptedModel(answer=answer), tools=list(tools), **settings)
 
