@@ -20,6 +20,7 @@ from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import did_you_mean, nearest, warn_once
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.warned import warned
 
 
 def fetch():
@@ -108,3 +109,47 @@ def test_the_nearest_name_is_offered():
     assert nearest("Titel", ["id", 3, None, "title"]) == "title"
     assert did_you_mean("statsu", ["status", "id"]) == " (did you mean 'status'?)"
     assert did_you_mean("zebra", ["status", "id"]) == ""
+
+
+def reported_agent(*, wired=(), **settings):
+    pipeline = ContextPipeline([StripForContext()])
+    callbacks = [pipeline.after_model] if wired == "yes" else list(wired)
+    model = ScriptedModel(answer=lambda request: "done")
+    agent = LlmAgent(
+        name="writer", model=model, before_model_callback=[pipeline], after_model_callback=callbacks, **settings
+    )
+    return agent, pipeline
+
+
+async def test_reports_that_are_read_without_after_model_speak_up_once():
+    """Whoever reads the reports is told what they lack, at the first reading only."""
+    agent, pipeline = reported_agent()
+    with warned() as texts:
+        await run_agent(agent, "go")
+        assert pipeline.reports.totals().calls == 1
+        assert len(pipeline.reports) == 1
+    (text,) = texts
+    assert text.startswith("writer: the reports have no figures of the provider. Add after_model_callback=[")
+
+
+async def test_reports_that_nobody_reads_or_that_are_heard_say_nothing():
+    """Unread reports, an agent with `after_model`, and one whose own callback may call it are no mistakes."""
+    unread, _ = reported_agent()
+    heard, pipeline = reported_agent(wired="yes")
+    own, others = reported_agent(wired=[lambda callback_context, llm_response: None])
+    with warned() as texts:
+        await run_agent(unread, "go")
+        await run_agent(heard, "go")
+        await run_agent(own, "go")
+        assert len(pipeline.reports) == len(others.reports) == 1
+        assert not ContextPipeline([]).reports
+    assert not texts
+
+
+async def test_the_plugin_hears_the_provider_by_itself():
+    """Reports of the plugin are read without a warning."""
+    plugin = ContextPackPlugin()
+    with warned() as texts:
+        await run_agent(LlmAgent(name="a", model=ScriptedModel(answer=lambda request: "done")), "go", plugins=[plugin])
+        assert len(plugin.reports) == 1
+    assert not texts

@@ -12,9 +12,10 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
+from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
-from adk_context_pack.errors import at_least, instances, refuse_class
+from adk_context_pack.errors import at_least, instances, refuse_class, warn_once
 from adk_context_pack.passes.context_pass import ContextPass, adopt, logger
 from adk_context_pack.passes.unfilled_slots import warn_of_unfilled_slots
 from adk_context_pack.reports.call_report import CallReport
@@ -68,17 +69,43 @@ class ContextPipeline:
     ) -> None:
         self.passes: tuple[ContextPass, ...] = instances(self, "passes", passes, ContextPass, "StripForContext()")
         kept = int(keep_requests) * _KEPT_REQUESTS if isinstance(keep_requests, bool) else keep_requests
-        self.reports = ReportLog(max_reports=max_reports, max_requests=at_least(self, "keep_requests", kept, 0))
+        self._reports = ReportLog(max_reports=max_reports, max_requests=at_least(self, "keep_requests", kept, 0))
         self._keep_requests = kept > 0
+        self._unheard: str | None = None
+        self._is_heard = False
         self._counter = counter
         self._memory = PrefixMemory()
         self._telemetry = telemetry or Telemetry()
+
+    @property
+    def reports(self) -> ReportLog:
+        """Returns one report for each model call, newest last.
+
+        Whoever reads them is warned once if an agent runs the pipeline and nothing calls `after_model`, since the
+        reports then lack the provider's figures.
+        """
+        if self._unheard is not None and self._reports:
+            warn_once(
+                f"{self._unheard}: the reports have no figures of the provider. "
+                "Add after_model_callback=[pipeline.after_model] to the agent"
+            )
+            self._unheard = None
+        return self._reports
+
+    def _note_wiring(self, context: CallbackContext) -> None:
+        if (
+            not self._is_heard
+            and self._unheard is None
+            and not getattr(agent_of(context), "after_model_callback", True)
+        ):
+            self._unheard = context.agent_name
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Changes `llm_request` at its top level only. This is ADK's `before_model_callback`.
 
         It returns an awaitable where a pass has to wait for something first. ADK awaits it.
         """
+        self._note_wiring(callback_context)
         if any(entry.prepares for entry in self.passes):
             return self._prepared(callback_context, llm_request)
         with _call_behind(callback_context) as call:
@@ -127,7 +154,7 @@ class ContextPipeline:
         """
         adopt(llm_request, result)
         try:
-            self.reports.add(report, callback_context)
+            self._reports.add(report, callback_context)
             log_line(report)
             self._telemetry.sent(report)
         except Exception:
@@ -143,8 +170,9 @@ class ContextPipeline:
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """Adds the provider's figures to the report, and the report to the event. ADK's `after_model_callback`."""
+        self._is_heard, self._unheard = True, None
         try:
-            report = self.reports.waiting_for(callback_context)
+            report = self._reports.waiting_for(callback_context)
             if report is None:
                 return
             if llm_response.usage_metadata is not None:

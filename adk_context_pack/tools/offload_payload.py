@@ -17,6 +17,7 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tables.failure import MESSAGE_KEYS
+from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tools.exempt import is_stub
 from adk_context_pack.tools.payload_plan import Branch, as_plain, plan, replaced
 from adk_context_pack.tools.payload_preview import text_preview
@@ -94,7 +95,11 @@ class OffloadPayload(ResultPass):
         return self.preview_tokens or max(1, min(_PREVIEW_TOKENS, self.max_tokens // 2))
 
     async def apply(self, result: Any, call: ToolCall) -> Any:
-        """Returns the result with previews in the place of its largest parts, or `result` itself where it is small."""
+        """Returns the result with previews in the place of its largest parts, or `result` itself where it is small.
+
+        A data frame becomes rows in any case, since ADK has no JSON for it.
+        """
+        result = without_frames(result)
         if not is_stub(result, call):
             return await self._reduced(result, call)
         # A capped result may hold long texts beside its tables.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -85,12 +86,22 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
         A tool of the same class, or a toolset, with the same declaration, confirmation, auth and long-running settings.
 
     Raises:
-        SettingError: `tool` is none of these.
+        SettingError: `tool` is none of these, or is a generator function. ADK's streaming tools are such functions.
+            They hand their values to a live session, and have no result that could be made smaller.
     """
     found = tool_of(tool, owner="cap_rows", name="tool")
     if isinstance(found, BaseToolset):
         return WrappedToolset(found, lambda inner: _wrapped(inner, reduce))
+    if _is_generator(getattr(tool, "func", tool)):
+        expected = "a function that returns its result, since a generator has none"
+        raise SettingError.of("cap_rows", "tool", tool, expected)
     return _wrapped(found, reduce)
+
+
+def _is_generator(function: Any) -> bool:
+    # Of a callable object, the class's method decides.
+    call = getattr(type(function), "__call__", None)  # noqa: B004 - it is asked for, not whether there is one
+    return any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in (function, call))
 
 
 def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:

@@ -43,9 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.simplefilter("ignore", DeprecationWarning)
     warnings.filterwarnings("ignore", message=r"\[EXPERIMENTAL\]")
     # Fourteen more runs cost nothing offline; with a paid model they would.
-    found = asyncio.run(compare(account, question=options.question, model=options.model, savings=offline))
+    found = asyncio.run(
+        compare(account, question=options.question, model=options.model, savings=offline, on_run=_show_progress)
+    )
     print(json.dumps(found.as_json(), indent=2) if options.json else _text(found))
     return 0
+
+
+def _show_progress(done: int, runs: int) -> None:
+    """Shows on a terminal how many runs are done, and wipes that off after the last one."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{done} of {runs} runs\x1b[K" if done < runs else "\r\x1b[K")
+        sys.stderr.flush()
 
 
 def _parser() -> argparse.ArgumentParser:

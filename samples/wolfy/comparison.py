@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -80,7 +81,12 @@ class Comparison:
 
 
 async def compare(
-    account: Account, *, question: str, model: str | BaseLlm = OFFLINE_MODEL, savings: bool = True
+    account: Account,
+    *,
+    question: str,
+    model: str | BaseLlm = OFFLINE_MODEL,
+    savings: bool = True,
+    on_run: Callable[[int, int], None] = lambda _done, _runs: None,
 ) -> Comparison:
     """Runs the pipeline without the pack and with it, and for each technique twice more.
 
@@ -89,14 +95,20 @@ async def compare(
         question: what the user asks.
         model: the name of a model, or the model.
         savings: whether to measure each technique, which takes fourteen more runs.
+        on_run: called after each run with the number of runs that are done and of all runs.
     """
+    runs = 2 + 2 * len(TECHNIQUES) if savings else 2
+    on_run(0, runs)
     bare = await run_pipeline(account, without=TECHNIQUES, model=model, question=question)
+    on_run(1, runs)
     lean = await run_pipeline(account, model=model, question=question)
-    found = []
+    on_run(2, runs)
+    found: list[Saving] = []
     for technique in TECHNIQUES if savings else ():
         others = [name for name in TECHNIQUES if name != technique]
         alone = await run_pipeline(account, without=others, model=model, question=question)
         missing = await run_pipeline(account, without=[technique], model=model, question=question)
+        on_run(4 + 2 * len(found), runs)
         found.append(
             Saving(
                 technique=technique,
