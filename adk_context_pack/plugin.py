@@ -160,6 +160,7 @@ class ContextPackPlugin(BasePlugin):
     async def _rewrite(self, context: CallbackContext, adk_request: LlmRequest) -> None:
         request, shadow = adk_request, None
         try:
+            self._names.look(context)
             settings = self.settings_for(context.agent_name)
             if settings is None or self._stands_aside(context):
                 return
