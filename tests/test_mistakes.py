@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.plugins.base_plugin import BasePlugin
 
 from adk_context_pack import (
     CapRows,
@@ -143,6 +144,20 @@ async def test_reports_that_nobody_reads_or_that_are_heard_say_nothing():
         await run_agent(own, "go")
         assert len(pipeline.reports) == len(others.reports) == 1
         assert not ContextPipeline([]).reports
+    assert not texts
+
+
+async def test_a_plugin_of_the_apps_own_may_call_after_model():
+    """An agent without `after_model` whose reports are heard in another way is not warned of."""
+    agent, pipeline = reported_agent()
+
+    class Hears(BasePlugin):
+        async def after_model_callback(self, *, callback_context, llm_response):
+            pipeline.after_model(callback_context, llm_response)
+
+    with warned() as texts:
+        await run_agent(agent, "go", "again", plugins=[Hears(name="hears")])
+        assert len(pipeline.reports) == 2
     assert not texts
 
 

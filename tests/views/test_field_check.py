@@ -68,7 +68,7 @@ def test_a_view_of_empty_items_is_a_mistake():
         ("plain text", ("id", "titel")),
         (["a", "b"], ("id", "titel")),
         (ITEMS, ("id", "error_message")),
-        (ITEMS, ("id", "status", "statuses")),
+        (ITEMS, ("id", "title", "titel")),
         (ITEMS, ("id", "result.note")),
         ([{"id": 1}], ("result.row_count", "result.rows")),
         (ITEMS, {"status": {"failed": ("id", "qurey"), None: ("id",)}}),
