@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -110,17 +111,13 @@ def result_names(response: Any, *, max_tokens: int, said: str) -> str:
         return ""
     telling: dict[str, None] = {}
     plain: dict[str, None] = {}
-    searched: set[str] = set()
     characters = 0
-    for leaf in islice(_leaves(response), _MAX_OF_CONTENT):
-        characters += len(leaf)
-        if leaf in searched:
-            continue
-        searched.add(leaf)
+    for leaf in islice(_leaves(response, most=_MAX_OF_CONTENT), _MAX_OF_RESULT):
         for name in _in_leaf(leaf):
             if name not in said:
                 (telling if _TELLING.search(name) else plain)[name] = None
-        if len(searched) > _MAX_OF_RESULT or characters > _MAX_CHARACTERS:
+        characters += len(leaf)
+        if characters > _MAX_CHARACTERS:
             break
     return _within(((name, "") for name in (*telling, *plain)), max_tokens)
 
@@ -156,17 +153,19 @@ def _source(name: str | None) -> str:
     return re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH]
 
 
-def scalars(value: Any) -> Iterator[Any]:
-    """Yields the texts, numbers, booleans and nulls within a JSON-like value, in their order."""
+def scalars(value: Any, *, most: int = sys.maxsize) -> list[Any]:
+    """Returns the texts, numbers, booleans and nulls within a JSON-like value in their order, or the first `most`."""
+    found: list[Any] = []
     waiting = [value]
-    while waiting:
+    while waiting and len(found) < most:
         item = waiting.pop()
         if isinstance(item, dict):
             waiting += reversed(item.values())
         elif isinstance(item, list | tuple):
             waiting += reversed(item)
         else:
-            yield item
+            found.append(item)
+    return found
 
 
 def _in_value(value: Any) -> Iterator[str]:
@@ -180,12 +179,14 @@ def _in_leaf(leaf: str) -> Iterator[str]:
     return iter((leaf,)) if whole else _in_text(leaf)
 
 
-def _leaves(value: Any) -> Iterator[str]:
-    for item in scalars(value):
-        if isinstance(item, str):
-            yield item
-        elif is_number(item) and abs(item) >= _LEAST_NUMBER:
-            yield str(item)
+def _leaves(value: Any, *, most: int = sys.maxsize) -> dict[str, None]:
+    return dict.fromkeys(
+        [
+            item if isinstance(item, str) else str(item)
+            for item in scalars(value, most=most)
+            if isinstance(item, str) or (is_number(item) and abs(item) >= _LEAST_NUMBER)
+        ]
+    )
 
 
 def _in_text(text: str) -> Iterator[str]:
