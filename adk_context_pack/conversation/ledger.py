@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from google.genai import types
 
 from adk_context_pack._json import is_number
-from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.conversation.token_estimate import tokens_of_bytes
 
 _MAX_OF_CONTENT = 200
 # A session may have hundreds of cleared results, all of which are searched at its first call.
@@ -127,9 +127,9 @@ def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
     spent = 0
     for text, source in names:
         # Counted one by one, since a sum of estimates is never below the estimate of the whole.
-        cost = estimate_tokens(f", {text}")
+        cost = tokens_of_bytes(f", {text}".encode("utf-8", "surrogatepass"))
         if source and source not in by_source:
-            cost += estimate_tokens(f"; {source}: ")
+            cost += tokens_of_bytes(f"; {source}: ".encode("utf-8", "surrogatepass"))
         if spent + cost > max_tokens:
             break
         spent += cost
