@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -21,7 +22,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.pack_settings import Environment, PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.pipeline import ContextPipeline, leaves_history, prepare_all
+from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.html_page import keep_page
 from adk_context_pack.reports.report_log import ReportLog
@@ -148,29 +149,21 @@ class ContextPackPlugin(BasePlugin):
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
         """ADK's callback: the passes over the request, and the tools that it needs beside its own."""
-        try:
-            await self._rewrite(callback_context, llm_request)
-        except Exception:
-            # Passes fail safe by themselves, and with on_error="raise" somebody wants to see it.
-            if self._shadow is None:
-                raise
-            logger.exception("a request could not be looked at in shadow mode")
-        return None
-
-    async def _rewrite(self, context: CallbackContext, adk_request: LlmRequest) -> None:
-        request, shadow = adk_request, None
+        context, request, shadow = callback_context, llm_request, None
         try:
             self._names.look(context)
             settings = self.settings_for(context.agent_name)
             if settings is None or self._stands_aside(context):
-                return
+                return None
             passes = self._passes(settings, settings.budget_for(*model_names(context, request.model)))
             if self._shadow is not None:
                 request, shadow = await self._shadow.request(request, ModelCall.of(context))
+                # With on_error="raise" somebody wants to see a failure, but a shadow must leave no trace of one.
+                passes = tuple(replace(entry, on_error="skip") for entry in passes)
             remembering = ModelCall.remembering(context)
         except Exception:
             logger.exception("a request goes out as it is")
-            return
+            return None
         # Nothing is awaited while the memos are lent.
         await prepare_all(passes, context, request)
         with remembering as lent:
@@ -179,9 +172,10 @@ class ContextPackPlugin(BasePlugin):
                 self._prepare(settings, passes, request, call)
             except Exception:
                 logger.exception("a request goes out as it is")
-                return
+                return None
             result, report = self._pipeline.run(request, call, passes)
         self._pipeline.deliver(context, request, result, report)
+        return None
 
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
@@ -219,7 +213,7 @@ class ContextPackPlugin(BasePlugin):
             # of the call, which comes before the tool returns.
             self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
         if settings.read_back:
-            history = any(leaves_history(entry, request, call) for entry in passes)
+            history = leave_history(passes, request, call)
             always = settings.read_back == "always"
             call.memo[PACK_TOOLS] = offer_read_back(request, call.state, history=history, always=always)
 

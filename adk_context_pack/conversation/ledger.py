@@ -112,7 +112,7 @@ def result_names(response: Any, *, max_tokens: int, said: str) -> str:
     telling: dict[str, None] = {}
     plain: dict[str, None] = {}
     characters = 0
-    for leaf in islice(_leaves(response, most=_MAX_OF_CONTENT), _MAX_OF_RESULT):
+    for leaf in islice(dict.fromkeys(_leaves(response, most=_MAX_OF_CONTENT)), _MAX_OF_RESULT):
         for name in _in_leaf(leaf):
             if name not in said:
                 (telling if _TELLING.search(name) else plain)[name] = None
@@ -179,14 +179,12 @@ def _in_leaf(leaf: str) -> Iterator[str]:
     return iter((leaf,)) if whole else _in_text(leaf)
 
 
-def _leaves(value: Any, *, most: int = sys.maxsize) -> dict[str, None]:
-    return dict.fromkeys(
-        [
-            item if isinstance(item, str) else str(item)
-            for item in scalars(value, most=most)
-            if isinstance(item, str) or (is_number(item) and abs(item) >= _LEAST_NUMBER)
-        ]
-    )
+def _leaves(value: Any, *, most: int = sys.maxsize) -> list[str]:
+    return [
+        item if isinstance(item, str) else str(item)
+        for item in scalars(value, most=most)
+        if isinstance(item, str) or (is_number(item) and abs(item) >= _LEAST_NUMBER)
+    ]
 
 
 def _in_text(text: str) -> Iterator[str]:

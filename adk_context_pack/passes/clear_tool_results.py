@@ -53,7 +53,7 @@ class ClearToolResults(ContextPass):
     min_tokens: int = 200
     exclude_tools: Collection[str] = field(default=())
     clear_args: bool = False
-    max_ledger_tokens: int = 80
+    max_ledger_tokens: int = 12
     counter: Counter | None = None
 
     def __post_init__(self) -> None:
@@ -82,7 +82,8 @@ class ClearToolResults(ContextPass):
         editor = ClearingEditor(known, meter, findable=findable, max_ledger_tokens=self.max_ledger_tokens)
         with known.growing(("clearable", self, findable), list[int], items=results) as (sizes, new):
             for place in new:
-                sizes.append(self._size(place, pairing, editor))
+                size = self._size(place, pairing, editor)
+                sizes.append(size if size and editor.is_worth_it(place, size) else 0)
         if waiting := waiting_calls(pairing, call):
             sizes = [
                 0 if pairing.call_of.get(place) in waiting else size for place, size in zip(results, sizes, strict=True)
@@ -127,7 +128,6 @@ class ClearToolResults(ContextPass):
             or result.name in self.exclude_tools
             or getattr(result, "parts", None)
             or is_note(result.response)
-            or not editor.is_worth_it(place, size)
         )
         return 0 if stays else size
 

@@ -206,14 +206,16 @@ async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, r
                 logger.exception("pass %s could not be prepared", entry.name)
 
 
-def leaves_history(entry: ContextPass, request: LlmRequest, call: ModelCall) -> bool:
+def leave_history(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> bool:
     """Returns whether a pass says that it leaves history out. One that fails to say so is logged, and counts as no."""
-    try:
-        return entry.leaves_history(request, call)
-    except Exception:
-        # A pass or a token counter of the app's own.
-        logger.exception("pass %s could not say whether it leaves history out", entry.name)
-        return False
+    for entry in passes:
+        try:
+            if entry.leaves_history(request, call):
+                return True
+        except Exception:
+            # A pass or a token counter of the app's own.
+            logger.exception("pass %s could not say whether it leaves history out", entry.name)
+    return False
 
 
 def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, float, str | None]:

@@ -180,4 +180,4 @@ async def test_a_failure_never_reaches_the_run(caplog):
     with caplog.at_level(logging.ERROR, "adk_context_pack"):
         alone, beside, _ = await both(lambda: told([["table", "say"]]), "Go", plugin=plugin)
     assert_untouched(alone, beside)
-    assert "could not be looked at in shadow mode" in caplog.text
+    assert "pass broken failed and was skipped" in caplog.text

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from adk_context_pack import CapRows, ContextPackPlugin
 from adk_context_pack.conversation import memos
 from adk_context_pack.reports import prefix as prefix_memory
-from adk_context_pack.reports import report_log
+from adk_context_pack.reports import report_log, result_sizes
 from adk_context_pack.reports.outlets import EventReport
 from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.stores.opening import load_payload
@@ -36,6 +36,7 @@ def load(monkeypatch):
     """An app whose plugin keeps back most of each result; what it remembers has bounds that a few turns reach."""
     monkeypatch.setattr(report_log, "_MAX_WAITING", 50)
     monkeypatch.setattr(prefix_memory, "_MAX_AGENTS", 20)
+    monkeypatch.setattr(result_sizes.SIZES, "_max_results", 50)
     # On some releases ADK tries to import what is not installed at each turn, and compiles it each time.
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     # Two hundred sessions are millions of objects; going through them again and again takes twice the time of the test.

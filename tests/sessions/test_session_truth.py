@@ -30,7 +30,9 @@ from tests.support.scripted_model import ScriptedModel, call
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
-MESSAGES = [f"question {number}: how do sales in Bogotá and 東京 stand? \u2028" for number in range(2)]
+QUESTIONS = [f"question {number}: how do sales in Bogotá and 東京 stand? \u2028" for number in range(2)]
+PICTURE = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png" * 700))
+MESSAGES = [[types.Part(text=QUESTIONS[0]), PICTURE], QUESTIONS[1]]
 PASSES = {
     "strip": [StripForContext(keep_said=False)],
     "cast": [CastNarrative()],
