@@ -174,7 +174,7 @@ def test_a_note_names_what_was_in_its_result_and_zero_turns_it_off():
         agent_said("a", "I looked."),
         user_said("And now?"),
     ]
-    clear = ClearToolResults(keep_results=0)
+    clear = ClearToolResults(keep_results=0, max_ledger_tokens=80)
     first = clear.apply(request_for("a", events), call_for("a", events))
     said = text_of(first)
     assert "an older result of list_orders" in said
