@@ -45,7 +45,7 @@ class GrowingCache(Generic[Item]):
             with cache.growing("lengths", list, texts) as (lengths, new):
                 lengths.extend(map(len, new))
 
-        Where the body raises, the value is forgotten, since it may have taken in a part of the new items.
+        If the body raises, the cache forgets the value, since it may have taken in a part of the new items.
 
         Args:
             name: the same name always goes with the same `make` and the same body.

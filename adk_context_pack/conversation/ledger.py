@@ -30,7 +30,7 @@ _NAMES = re.compile(
 )
 _WHOLE = re.compile(r"\S{3,}")
 _TELLING = re.compile(r"\d|[@./_]")
-"""What plain words do not have. A result may hold many of those, such as a status for each row."""
+"""Characters that identifiers have and plain words do not. A result may repeat a plain word in each row."""
 _LEAST_NUMBER = 100
 
 
@@ -86,7 +86,7 @@ def ledger_text(
     ordered = sorted(left)[-_ASKED:]
     for place, index in enumerate(ordered):
         whole = place >= len(ordered) - _RECENT
-        # A content that is no longer among the newest is searched in part, under a key of its own.
+        # An older content is searched only in part, so that its names have another key.
         key = index if whole else -index - 1
         if key not in cache:
             cache[key] = tuple(islice(_names_in(contents[index], whole=whole), _MAX_OF_CONTENT))

@@ -134,7 +134,7 @@ _APPROVALS = frozenset({"adk_request_credential", "adk_request_confirmation", "a
 def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:
     """Returns the places of calls that nothing may be taken from: unanswered ones, and those that wait for somebody.
 
-    Where ADK has removed the ids, the newest calls of a name count as the waiting ones.
+    If ADK has removed the ids, the newest calls of a name count as waiting.
     """
     found = set(pairing.unanswered)
     found.update(place for place, made in pairing.calls.items() if made.name in _APPROVALS)

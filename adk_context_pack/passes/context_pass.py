@@ -88,7 +88,7 @@ class ContextPass(ABC):
 
     @property
     def prepares(self) -> bool:
-        """Whether the pass has to be prepared before it runs."""
+        """True if the pass has to be prepared before it runs."""
         return type(self).prepare is not ContextPass.prepare
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:

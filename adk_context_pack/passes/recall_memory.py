@@ -65,7 +65,7 @@ class RecallMemory(ContextPass):
         SettingError: a setting that cannot work.
 
     Cost to the prompt cache: none while the process runs. A block stays before its message, and new ones come behind
-    what was already sent. A process that starts anew no longer shows the blocks of earlier turns.
+    what was already sent. A restarted process no longer shows the blocks of earlier turns.
     """
 
     max_tokens: int = 1000
