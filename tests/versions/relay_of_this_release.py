@@ -28,8 +28,8 @@ from adk_context_pack import CastNarrative, ContextPackPlugin, StripForContext  
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_END  # noqa: E402
 
 FORMATS = {PLAIN_PREAMBLE: "plain", FENCED_PREAMBLE: "fenced"}
-# Long enough to be worth retelling on releases without a fence, too.
-BODY = "a secret of the tool. " * 40
+# A short result is quoted whole, which saves nothing on releases without a fence: this one is long.
+BODY = "a secret of the tool. " * 200
 WORDS = "I looked it up: Oslo is in Norway."
 
 
