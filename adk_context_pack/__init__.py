@@ -1,5 +1,6 @@
 """Keeps the prompts of multi-agent systems on Google ADK small, exact and cacheable."""
 
+from adk_context_pack.agents.a2a_context import a2a_context
 from adk_context_pack.agents.compact_state_step import CompactStateStep
 from adk_context_pack.agents.data_summarizer import DataSummarizer
 from adk_context_pack.agents.history_summarizer import HistorySummarizer
@@ -102,6 +103,7 @@ __all__ = [
     "TableFacts",
     "ToolCall",
     "UnknownRelayFormatWarning",
+    "a2a_context",
     "cap_rows",
     "default_passes",
     "default_result_passes",
