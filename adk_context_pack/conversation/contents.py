@@ -26,8 +26,10 @@ def texts_of(content: types.Content) -> Texts:
 def spoken(content: types.Content) -> int:
     """Returns a hash of what is said in a content, the same before and after old media make way for references."""
     texts = texts_of(content)
-    if any(text is not None and text.startswith(MEDIA_REMOVED) for text in texts):
-        texts = tuple([None if text is not None and text.startswith(MEDIA_REMOVED) else text for text in texts])
+    # A plain loop, since this runs for each content of a session and a generator would take most of the time.
+    for text in texts:
+        if text is not None and text.startswith(MEDIA_REMOVED):
+            return hash(tuple([None if text is None or text.startswith(MEDIA_REMOVED) else text for text in texts]))
     return hash(texts)
 
 

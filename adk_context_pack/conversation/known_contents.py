@@ -109,6 +109,14 @@ def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownCon
     if before is None or len(before.contents) != len(before.hashes):
         return known.of(contents)
     # A pass made these of the list before, and left most of them as they were.
+    if len(contents) == len(before.contents):
+        hashes = list(before.hashes)
+        other = [
+            index for index, (one, old) in enumerate(zip(contents, before.contents, strict=True)) if one is not old
+        ]
+        for index, found in zip(other, known.of([contents[index] for index in other]), strict=True):
+            hashes[index] = found
+        return hashes
     hashed = dict(zip(map(id, before.contents), before.hashes, strict=True))
     new = [one for one in contents if id(one) not in hashed]
     hashed.update(zip(map(id, new), known.of(new), strict=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -32,6 +31,7 @@ _WHOLE = re.compile(r"\S{3,}")
 _TELLING = re.compile(r"\d|[@./_]")
 """Characters that identifiers have and plain words do not. A result may repeat a plain word in each row."""
 _LEAST_NUMBER = 100
+_LISTS = (list, tuple)
 
 
 # Older results are not searched, since the walk would cost more than all the rest of a session's first call.
@@ -109,17 +109,31 @@ def result_names(response: Any, *, max_tokens: int, said: str) -> str:
     """
     if max_tokens <= 0:
         return ""
-    telling: dict[str, None] = {}
+    return _within(((name, "") for name in _ranked(response, said)), max_tokens)
+
+
+def _ranked(response: Any, said: str) -> Iterator[str]:
+    """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
+    telling: set[str] = set()
     plain: dict[str, None] = {}
+    seen: set[str] = set()
     characters = 0
-    for leaf in islice(dict.fromkeys(_leaves(response, most=_MAX_OF_CONTENT)), _MAX_OF_RESULT):
+    for leaf in _leaves(islice(scalars(response), _MAX_OF_CONTENT)):
+        if leaf in seen:
+            continue
+        seen.add(leaf)
         for name in _in_leaf(leaf):
-            if name not in said:
-                (telling if _TELLING.search(name) else plain)[name] = None
+            if name in telling or name in said:
+                continue
+            if _TELLING.search(name):
+                telling.add(name)
+                yield name
+            else:
+                plain[name] = None
         characters += len(leaf)
-        if characters > _MAX_CHARACTERS:
+        if len(seen) == _MAX_OF_RESULT or characters > _MAX_CHARACTERS:
             break
-    return _within(((name, "") for name in (*telling, *plain)), max_tokens)
+    yield from plain
 
 
 def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
@@ -153,23 +167,21 @@ def _source(name: str | None) -> str:
     return re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH]
 
 
-def scalars(value: Any, *, most: int = sys.maxsize) -> list[Any]:
-    """Returns the texts, numbers, booleans and nulls within a JSON-like value in their order, or the first `most`."""
-    found: list[Any] = []
+def scalars(value: Any) -> Iterator[Any]:
+    """Yields the texts, numbers, booleans and nulls within a JSON-like value in their order."""
     waiting = [value]
-    while waiting and len(found) < most:
+    while waiting:
         item = waiting.pop()
         if isinstance(item, dict):
             waiting += reversed(item.values())
-        elif isinstance(item, list | tuple):
+        elif isinstance(item, _LISTS):
             waiting += reversed(item)
         else:
-            found.append(item)
-    return found
+            yield item
 
 
 def _in_value(value: Any) -> Iterator[str]:
-    for leaf in _leaves(value):
+    for leaf in _leaves(scalars(value)):
         yield from _in_leaf(leaf)
 
 
@@ -179,12 +191,12 @@ def _in_leaf(leaf: str) -> Iterator[str]:
     return iter((leaf,)) if whole else _in_text(leaf)
 
 
-def _leaves(value: Any, *, most: int = sys.maxsize) -> list[str]:
-    return [
-        item if isinstance(item, str) else str(item)
-        for item in scalars(value, most=most)
-        if isinstance(item, str) or (is_number(item) and abs(item) >= _LEAST_NUMBER)
-    ]
+def _leaves(values: Iterable[Any]) -> Iterator[str]:
+    for item in values:
+        if isinstance(item, str):
+            yield item
+        elif is_number(item) and abs(item) >= _LEAST_NUMBER:
+            yield str(item)
 
 
 def _in_text(text: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from google.genai import types
 
-from adk_context_pack.conversation.contents import spoken
 from adk_context_pack.conversation.growing_cache import bytes_of
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
@@ -97,7 +96,7 @@ class Outline:
         self.turns: list[int] = []
         self.steps: list[tuple[int, int, int]] = []
         self._results = self._before_turn = 0
-        self._session = voices
+        self._users_said, self._summaries = voices.user, voices.summaries
         self._compared = len(voices.user or ())
         self._users: set[int] = set()
         self._others: set[int] = set()
@@ -112,24 +111,24 @@ class Outline:
 
     def fits(self, voices: Voices) -> bool:
         """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""
-        before = self._session
-        if voices.summaries != before.summaries or (voices.user is None) != (before.user is None):
+        before = self._users_said
+        if voices.summaries != self._summaries or (voices.user is None) != (before is None):
             return False
-        if voices.user is not None and before.user is not None:
+        if voices.user is not None and before is not None:
             # As a rule it is the same mapping with more in it.
-            same = voices.user is before.user
+            same = voices.user is before
             added = islice(voices.user, self._compared if same else 0, None)
             if not self._others.isdisjoint(added) or not (same or self._users <= voices.user.keys()):
                 return False
             self._compared = len(voices.user)
-        self._session = voices
+        self._users_said = voices.user
         return True
 
-    def grow(self, contents: Sequence[types.Content]) -> Outline:
+    def grow(self, contents: Sequence[types.Content], voices: Voices) -> Outline:
         """Takes in the contents that follow those it knows, and returns itself."""
         start = len(self.voices)
         self.pairing.grow(contents)
-        answering, has_summaries = self.pairing.answering, bool(self._session.summaries)
+        answering, has_summaries = self.pairing.answering, bool(voices.summaries)
         for index, content in enumerate(contents, start):
             # Three contents of four need not be read for that.
             if content.role == "model" and not has_summaries:
@@ -137,8 +136,8 @@ class Outline:
             elif content.role == "user" and index in answering:
                 voice = "fixed"
             else:
-                voice = self._session.voice(content)
-                (self._users if voice == "user" else self._others).add(spoken(content))
+                voice, said = voices.heard(content)
+                (self._users if voice == "user" else self._others).add(said)
             self.voices.append(voice)
             if voice == "model":
                 self.calls.append(index)
@@ -171,5 +170,5 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
         # Sums by category depend on the speakers as well.
         known.forget()
     with known.growing("outline", lambda: Outline(voices)) as (found, new):
-        found.grow(new)
+        found.grow(new, voices)
     return found

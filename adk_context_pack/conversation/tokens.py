@@ -147,7 +147,9 @@ class TokenMeter:
     def sizes(self, contents: Sequence[types.Content]) -> Sequence[int]:
         """Returns the tokens of each of a request's contents. Do not change the list."""
         with self.growing(contents, "tokens", list[int]) as (sizes, new):
-            sizes.extend(map(self.content, new))
+            # Most contents of a list that a pass has made were counted in the list before.
+            seen = self._seen.get
+            sizes.extend([known[1] if (known := seen(id(one))) else self.content(one) for one in new])
         return sizes
 
     def growing(

@@ -7,7 +7,6 @@ the user's role. The session's events tell.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from google.adk.events.event import Event
@@ -29,21 +28,30 @@ _INSTRUCTION = "<<<BEGIN_SYSTEM_INSTRUCTION>>>"
 """ADK's mark before its dynamic instruction, from 2.9.0 on."""
 
 
-@dataclass(frozen=True, slots=True)
 class Voices:
-    """Describes what a session says about its speakers.
+    """Describes what a session says about its speakers, for one model call.
 
-    Attributes:
+    Args:
         user: the hashes of the texts of each user message, in order and only ever more; None without events to ask.
         summaries: the texts of ADK's compaction summaries.
     """
 
-    user: Mapping[int, None] | None
-    summaries: tuple[str, ...]
+    def __init__(self, user: Mapping[int, None] | None, summaries: tuple[str, ...]) -> None:
+        self.user = user
+        self.summaries = summaries
+        # By identity. The lists of contents that a call's passes work on have most of their contents in common.
+        self._heard: dict[int, tuple[types.Content, Voice, int]] = {}
 
     @classmethod
     def of(cls, call: ModelCall) -> Voices:
         """Returns the speakers of the session behind `call`."""
+        known: tuple[Voices, int] | None = call.memo.get(cls)
+        if known is None or known[1] != len(call.events):
+            call.memo[cls] = known = cls._read(call), len(call.events)
+        return known[0]
+
+    @classmethod
+    def _read(cls, call: ModelCall) -> Voices:
         with reading_events(call, "voices", _Said) as (said, events):
             said.take(events)
         user: Mapping[int, None] = said.user
@@ -53,6 +61,26 @@ class Voices:
 
     def voice(self, content: types.Content) -> Voice:
         """Returns who speaks in a content that holds no function response."""
+        if content.role == "model" and not self.summaries:
+            return "model"
+        return self.heard(content)[0]
+
+    def is_relay(self, content: types.Content) -> bool:
+        """Tells whether a content that holds no function response relays what another agent did."""
+        # Few begin like a relay, and only those have to be compared with what users said.
+        parts = content.parts
+        text = parts[0].text if parts else None
+        return text is not None and text.startswith(_RELAYS) and self.voice(content) == "relay"
+
+    def heard(self, content: types.Content) -> tuple[Voice, int]:
+        """Returns who speaks in a content that holds no function response, and the hash of what is said."""
+        known = self._heard.get(id(content))
+        if known is None:
+            said = spoken(content)
+            self._heard[id(content)] = known = content, self._voice(content, said), said
+        return known[1:]
+
+    def _voice(self, content: types.Content, said: int) -> Voice:
         texts = texts_of(content)
         if self.summaries and self._is_summary(texts):
             return "fixed"
@@ -60,7 +88,7 @@ class Voices:
             return "model"
         if content.role != "user":
             return "fixed"
-        if self.user is not None and spoken(content) in self.user:
+        if self.user is not None and said in self.user:
             return "user"
         first = (texts[0] if texts else None) or ""
         if first.startswith(_RELAYS):

@@ -81,15 +81,17 @@ class CastNarrative(ContextPass):
 
     def _casts(self, request: LlmRequest, call: ModelCall, *, findable: bool) -> list[_Cast]:
         # The plugin asks `leaves_history` right before it runs the pass over the same contents.
-        slot = f"casts {self!r} {findable}"
+        slot = "casts", id(self), findable
         known: tuple[list[types.Content], list[_Cast]] | None = call.memo.get(slot)
         if known is None or known[0] is not request.contents:
-            texts: ResultTexts = call.run_memo.setdefault("result texts", ResultTexts())
-            empty = Narrative(self._limits, texts, findable)
             blocks = find_relayed(request.contents, call)
-            casts = [cast for run in _runs(blocks) for cast in _casts(run, empty)]
-            call.memo[slot] = known = (request.contents, casts)
+            call.memo[slot] = known = request.contents, self._retold(blocks, call, findable=findable) if blocks else []
         return known[1]
+
+    def _retold(self, blocks: Sequence[RelayedBlock], call: ModelCall, *, findable: bool) -> list[_Cast]:
+        texts: ResultTexts = call.run_memo.setdefault("result texts", ResultTexts())
+        empty = Narrative(self._limits, texts, findable)
+        return [cast for run in _runs(blocks) for cast in _casts(run, empty)]
 
     @property
     def _limits(self) -> Limits:

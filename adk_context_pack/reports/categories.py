@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -51,14 +51,12 @@ class Categories:
         found["system_instruction"] = self._meter.system(request)
         found["tool_declarations"] = self._meter.tools(request)
         contents = request.contents or ()
-        voices = Voices.of(self._call)
         # It forgets the sums where the session says something else about the speakers.
         outline_of(self._call, contents)
         name = f"categories, dynamic instruction {self._dynamic}"
         with self._meter.growing(contents, name, dict[str, int]) as (sums, new):
-            for content in new:
-                for category, tokens in self._sorted(content, voices):
-                    sums[category] = sums.get(category, 0) + tokens
+            if new:
+                self._add(sums, new, self._meter.sizes(contents)[-len(new) :])
         return found | {category: found[category] + tokens for category, tokens in sums.items()}
 
     def with_views(self, found: dict[str, int], before: Mapping[str, int]) -> dict[str, int]:
@@ -69,12 +67,18 @@ class Categories:
         views = min(max(views, 0), found["system_instruction"])
         return {**found, "system_instruction": found["system_instruction"] - views, "state_views": views}
 
-    def _sorted(self, content: types.Content, voices: Voices) -> Iterator[tuple[str, int]]:
-        total = self._meter.content(content)
-        parts = content.parts
-        if parts and len(parts) == 1:
-            yield _kind(parts[0]) or self._speaker(content, voices), total
-            return
+    def _add(self, sums: dict[str, int], contents: Sequence[types.Content], sizes: Sequence[int]) -> None:
+        voices = Voices.of(self._call)
+        for content, total in zip(contents, sizes, strict=True):
+            parts = content.parts
+            if parts and len(parts) == 1:
+                category = _kind(parts[0]) or self._speaker(content, voices)
+                sums[category] = sums.get(category, 0) + total
+            else:
+                for category, tokens in self._apart(content, total, voices):
+                    sums[category] = sums.get(category, 0) + tokens
+
+    def _apart(self, content: types.Content, total: int, voices: Voices) -> Iterator[tuple[str, int]]:
         kinds = [_kind(part) for part in content.parts or ()]
         main = kinds[0] if kinds and kinds[0] and len(set(kinds)) == 1 else self._speaker(content, voices)
         for kind, part in zip(kinds, content.parts or (), strict=True):

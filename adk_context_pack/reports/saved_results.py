@@ -66,7 +66,7 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
                     body = response.response or {}
                     found = SIZES.of_response(call.session_id, response.name or "", body, stored)
                     saved.add(found, as_text=False)
-            if voices is not None and content.role == "user" and voices.voice(content) == "relay":
+            if voices is not None and voices.is_relay(content):
                 _add_relayed(saved, call.session_id, content, stored)
     return saved
 

@@ -177,7 +177,7 @@ class _Exchange:
         return changed[::-1]
 
     def _content(self, content: types.Content, voices: Voices) -> types.Content:
-        relayed = content.role == "user" and voices.voice(content) == "relay"
+        relayed = voices.is_relay(content)
         change = self._relayed if relayed else self._own
         parts = [change(part) for part in reversed(content.parts or ())][::-1]
         same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))

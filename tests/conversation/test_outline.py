@@ -42,17 +42,18 @@ def test_growing_is_the_same_as_seeing_all_at_once(conversation: Conversation, d
     contents, voices = conversation.contents(), Voices.of(conversation.call())
     grown, start = Outline(voices), 0
     for stop in sorted(data.draw(st.lists(st.integers(0, len(contents)), max_size=4))):
-        grown.grow(contents[start:stop])
+        grown.grow(contents[start:stop], voices)
         assert grown.groups is not None
         start = stop
-    assert facts(grown.grow(contents[start:])) == facts(Outline(voices).grow(contents))
+    assert facts(grown.grow(contents[start:], voices)) == facts(Outline(voices).grow(contents, voices))
 
 
 @pytest.mark.slow
 @given(conversations(max_turns=4))
 def test_steps_count_results(conversation: Conversation) -> None:
     """Before each model call stand as many results as a plain count finds, and as many before its turn."""
-    outline = Outline(Voices.of(conversation.call())).grow(conversation.contents())
+    voices = Voices.of(conversation.call())
+    outline = Outline(voices).grow(conversation.contents(), voices)
     places = [place.content for place in outline.pairing.results]
     for now, there, before_turn in (*outline.steps, outline.next_step):
         turn = max((start for start in outline.turns if start < now), default=0)
@@ -72,7 +73,8 @@ def test_overlapping_exchanges_are_one_group() -> None:
     contents = [called("a"), called("b"), returned("a"), called("c"), returned("b"), called("d"), returned("c")]
     contents += [returned("d"), said("model", "Done."), called("e"), returned("e"), called("f"), called("g")]
     contents += [returned("g"), said("model", "Waiting.")]
-    groups = Outline(Voices({}, ())).grow(contents).groups
+    voices = Voices({}, ())
+    groups = Outline(voices).grow(contents, voices).groups
     kinds = [(group.start, group.stop, group.kind, group.open) for group in groups]
     assert kinds == [
         (0, 8, "exchange", False),
@@ -94,7 +96,7 @@ def test_an_exchange_within_another_stays_in_it() -> None:
         types.Content(role="user", parts=[result_part("look", {}, "a")]),
     ]
     voices = Voices({hash(texts_of(contents[3])): None}, ())
-    groups = Outline(voices).grow(contents).groups
+    groups = Outline(voices).grow(contents, voices).groups
     assert [(group.start, group.stop, group.kind) for group in groups] == [(0, 5, "user")]
 
 
@@ -102,7 +104,8 @@ def test_what_is_heard_later_changes_what_was_heard() -> None:
     """A text that nobody had said is found out anew once a user says it, and so is one that no longer is a user's."""
     contents = [said("user", "Hello"), said("user", "For context, see below."), said("model", "Hi")]
     hello, other = (hash(texts_of(content)) for content in contents[:2])
-    outline = Outline(Voices({hello: None}, ())).grow(contents)
+    voices = Voices({hello: None}, ())
+    outline = Outline(voices).grow(contents, voices)
     assert outline.voices == ["user", "relay", "model"]
     assert outline.fits(Voices({hello: None, 7: None}, ()))
     assert not outline.fits(Voices({hello: None, other: None}, ()))
