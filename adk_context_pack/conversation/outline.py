@@ -166,9 +166,12 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
     voices = Voices.of(call)
     known = known_contents(call, contents)
     outline: Outline | None = known.peek("outline")
-    if outline is not None and not outline.fits(voices):
-        # Sums by category depend on the speakers as well.
-        known.forget()
+    if outline is not None:
+        if not outline.fits(voices):
+            # Sums by category depend on the speakers as well.
+            known.forget()
+        elif len(outline.voices) == len(contents):
+            return outline
     with known.growing("outline", lambda: Outline(voices)) as (found, new):
         found.grow(new, voices)
     return found

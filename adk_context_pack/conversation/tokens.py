@@ -83,6 +83,7 @@ class TokenMeter:
         self._counter = counter
         self._texts: dict[str, int] = {} if call is None else call.run_memo.setdefault(("texts", self.name), {})
         self._seen: dict[int, tuple[object, int]] = {}
+        self._last: tuple[Sequence[types.Content], list[int]] = ((), [])
 
     def text(self, text: str) -> int:
         """Returns the tokens of a text."""
@@ -146,10 +147,15 @@ class TokenMeter:
 
     def sizes(self, contents: Sequence[types.Content]) -> Sequence[int]:
         """Returns the tokens of each of a request's contents. Do not change the list."""
+        last, sizes = self._last
+        # The passes of a call and its report ask for the same list again and again.
+        if last is contents and len(sizes) == len(contents):
+            return sizes
         with self.growing(contents, "tokens", list[int]) as (sizes, new):
             # Most contents of a list that a pass has made were counted in the list before.
             seen = self._seen.get
             sizes.extend([known[1] if (known := seen(id(one))) else self.content(one) for one in new])
+        self._last = contents, sizes
         return sizes
 
     def growing(
