@@ -143,12 +143,9 @@ def settled(value: Any) -> Any:
     return _object(value)
 
 
-_NUMBERS = (int, float)
-
-
 def is_number(value: Any) -> bool:
     """Returns whether a value is a number, which a boolean is to Python and not to JSON."""
-    return isinstance(value, _NUMBERS) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _object(value: Any) -> Any:

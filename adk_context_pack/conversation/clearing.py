@@ -192,28 +192,20 @@ class ClearingEditor:
         if note is None:
             result = self.result(place)
             words = result_note(result.name, result.response, size, findable=self.findable)
-            self._notes[place] = note = self._with_names(words, place, size)
+            note = _Note(words, self.meter.payload(words))
+            names = self._names.get(place)
+            if names is None:
+                # Never so many that the result would have to stay because of them.
+                room = min(self.max_ledger_tokens, size // _PART_OF_BODY, (size - note.tokens) // 2)
+                names = result_names(result.response, max_tokens=room, said=" ".join(words.values()))
+                self._names[place] = names
+            if names:
+                named = words | {NAMED: names}
+                tokens = self.meter.payload(named)
+                if tokens < size and _is_shorter_than(named, result.response, size):
+                    note = _Note(named, tokens)
+            self._notes[place] = note
         return note
-
-    def _with_names(self, words: dict[str, str], place: Place, size: int) -> _Note:
-        response = self.result(place).response
-        names = self._names.get(place)
-        if names is None:
-            self._names[place] = names = result_names(
-                response, max_tokens=self._room(words, size), said=" ".join(words.values())
-            )
-        if names:
-            named = words | {NAMED: names}
-            tokens = self.meter.payload(named)
-            if tokens < size and _is_shorter_than(named, response, size):
-                return _Note(named, tokens)
-        return _Note(words, self.meter.payload(words))
-
-    def _room(self, words: dict[str, str], size: int) -> int:
-        """Returns the tokens for names. They are never so many that the result would have to stay because of them."""
-        room = min(self.max_ledger_tokens, size // _PART_OF_BODY)
-        # Most results are so large that their note need not be measured for that.
-        return room if size >= _LARGEST_NOTE + 2 * room else min(room, (size - self.meter.payload(words)) // 2)
 
     def _replace(self, place: Place, name: str, value: object) -> None:
         parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))

@@ -32,7 +32,10 @@ class KnownContents:
     Attributes:
         contents: the contents.
         hashes: a hash of each.
+        before: the list that a pass of the same call made these of.
     """
+
+    before: KnownContents | None = None
 
     def __init__(self, contents: Sequence[types.Content], hashes: list[int], cache: _Cache, run_cache: _Cache) -> None:
         self.contents = contents
@@ -96,8 +99,10 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     for memo in (call.session_memo, call.run_memo):
         if slot not in memo:
             memo[slot] = GrowingCache()
-    hashes = _hashes(call, contents, lists[-1] if lists else None)
+    before = lists[-1] if lists else None
+    hashes = _hashes(call, contents, before)
     lists.append(KnownContents(contents, hashes, call.session_memo[slot], call.run_memo[slot]))
+    lists[-1].before = before
     return lists[-1]
 
 

@@ -31,7 +31,6 @@ _WHOLE = re.compile(r"\S{3,}")
 _TELLING = re.compile(r"\d|[@./_]")
 """Characters that identifiers have and plain words do not. A result may repeat a plain word in each row."""
 _LEAST_NUMBER = 100
-_LISTS = (list, tuple)
 
 
 # Older results are not searched, since the walk would cost more than all the rest of a session's first call.
@@ -174,7 +173,7 @@ def scalars(value: Any) -> Iterator[Any]:
         item = waiting.pop()
         if isinstance(item, dict):
             waiting += reversed(item.values())
-        elif isinstance(item, _LISTS):
+        elif isinstance(item, (list, tuple)):
             waiting += reversed(item)
         else:
             yield item

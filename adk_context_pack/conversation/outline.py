@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import islice
 from typing import Literal, NamedTuple
 
 from google.genai import types
 
 from adk_context_pack.conversation.growing_cache import bytes_of
-from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing
 from adk_context_pack.conversation.voices import Voice, Voices
@@ -149,6 +150,15 @@ class Outline:
                 self._results += answering[index]
         return self
 
+    def copied(self) -> Outline:
+        """Returns an outline that says the same, and grows by itself."""
+        other = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, (list, set)):
+                setattr(other, name, value.copy())
+        other.pairing = self.pairing.copied()
+        return other
+
     @property
     def next_step(self) -> tuple[int, int, int]:
         """The same as one of `steps`, for the call that is about to be made."""
@@ -172,6 +182,25 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
             known.forget()
         elif len(outline.voices) == len(contents):
             return outline
-    with known.growing("outline", lambda: Outline(voices)) as (found, new):
-        found.grow(new, voices)
+    with known.growing("outline", lambda: _of_list_before(known) or Outline(voices)) as (found, _):
+        found.grow(contents[len(found.voices) :], voices)
     return found
+
+
+def _of_list_before(known: KnownContents) -> Outline | None:
+    """Returns a copy of the outline of the list before, where a pass changed nothing but payloads."""
+    before = known.before
+    outline: Outline | None = before.peek("outline") if before is not None else None
+    if before is None or outline is None or not len(outline.voices) == len(before.contents) == len(known.contents):
+        return None
+    pairs = zip(before.contents, known.contents, strict=True)
+    return outline.copied() if all(one is other or _is_outlined_alike(one, other) for one, other in pairs) else None
+
+
+def _is_outlined_alike(one: types.Content, other: types.Content) -> bool:
+    return one.role == other.role and list(map(_outlined, one.parts or ())) == list(map(_outlined, other.parts or ()))
+
+
+def _outlined(part: types.Part) -> tuple[object, ...]:
+    call, result = part.function_call, part.function_response
+    return part.text, call and (call.id, call.name), result and (result.id, result.name)

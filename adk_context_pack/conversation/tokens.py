@@ -152,9 +152,10 @@ class TokenMeter:
         if last is contents and len(sizes) == len(contents):
             return sizes
         with self.growing(contents, "tokens", list[int]) as (sizes, new):
-            # Most contents of a list that a pass has made were counted in the list before.
-            seen = self._seen.get
-            sizes.extend([known[1] if (known := seen(id(one))) else self.content(one) for one in new])
+            for one in new:
+                # Most contents of a list that a pass has made were counted in the list before.
+                known = self._seen.get(id(one))
+                sizes.append(known[1] if known else self.content(one))
         self._last = contents, sizes
         return sizes
 

@@ -45,9 +45,9 @@ class Voices:
     @classmethod
     def of(cls, call: ModelCall) -> Voices:
         """Returns the speakers of the session behind `call`."""
-        known: tuple[Voices, int] | None = call.memo.get(cls)
+        known: tuple[Voices, int] | None = call.memo.get("speakers")
         if known is None or known[1] != len(call.events):
-            call.memo[cls] = known = cls._read(call), len(call.events)
+            call.memo["speakers"] = known = cls._read(call), len(call.events)
         return known[0]
 
     @classmethod

@@ -81,7 +81,7 @@ class CastNarrative(ContextPass):
 
     def _casts(self, request: LlmRequest, call: ModelCall, *, findable: bool) -> list[_Cast]:
         # The plugin asks `leaves_history` right before it runs the pass over the same contents.
-        slot = "casts", id(self), findable
+        slot = f"casts {id(self)} {findable}"
         known: tuple[list[types.Content], list[_Cast]] | None = call.memo.get(slot)
         if known is None or known[0] is not request.contents:
             blocks = find_relayed(request.contents, call)

@@ -80,16 +80,16 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
         text = instruction if isinstance(instruction, str) else repr(instruction)
         chain.add_text(text, "system", meter.system(request))
     with meter.growing(request.contents or (), "chain", Chain) as (contents, new):
-        for content in new:
-            _add_content(contents, content, meter)
+        if new:
+            for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
+                _add_content(contents, content, meter, tokens)
     chain.extend(contents)
     return chain
 
 
-def _add_content(chain: Chain, content: types.Content, meter: TokenMeter) -> None:
+def _add_content(chain: Chain, content: types.Content, meter: TokenMeter, left: int) -> None:
     parts = content.parts or ()
     role = content.role
-    left = meter.content(content)
     last = len(parts) - 1
     for number, part in enumerate(parts):
         tokens = left if number == last else min(meter.part(part), left)
