@@ -1,12 +1,8 @@
 """Telemetry: span events and metrics, as a real in-memory exporter receives them."""
 
 import pytest
-from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.pipeline import ContextPipeline
@@ -14,19 +10,13 @@ from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.reports.telemetry import Telemetry
 from tests.reports.test_call_report import FailOnPurpose
 from tests.support.reported import SECRET, reported_run
+from tests.support.spans import exported_spans
 
 
 @pytest.fixture(scope="module")
 def spans():
-    # The global provider, since ADK's own spans, the current ones in a callback, come from it; it can be set only once.
-    provider = trace.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):
-        provider = TracerProvider()
-        trace.set_tracer_provider(provider)
-    exporter = InMemorySpanExporter()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    yield exporter
-    exporter.shutdown()
+    with exported_spans() as exporter:
+        yield exporter
 
 
 async def measured(*passes):

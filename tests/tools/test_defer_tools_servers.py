@@ -15,15 +15,12 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.openapi_tool.auth.auth_helpers import token_to_scheme_credential
 from google.adk.tools.openapi_tool.openapi_spec_parser.openapi_toolset import OpenAPIToolset
 from google.genai import types
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from adk_context_pack import cap_rows, defer_tools, resolve_results
 from tests.support.references import ROWS, handle_in
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
+from tests.support.spans import exported_spans
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 KEY = "secret-key"
@@ -193,15 +190,8 @@ async def test_a_refused_confirmation_does_not_run_the_tool(hotel):
 
 @pytest.fixture
 def spans():
-    # ADK's spans come from the global provider, which can be set only once.
-    provider = trace.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):
-        provider = TracerProvider()
-        trace.set_tracer_provider(provider)
-    exporter = InMemorySpanExporter()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    yield exporter
-    exporter.shutdown()
+    with exported_spans() as exporter:
+        yield exporter
 
 
 @pytest.mark.parametrize("outer", ["plain", "capped"])
