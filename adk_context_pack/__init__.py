@@ -5,6 +5,7 @@ from adk_context_pack.agents.compact_state_step import CompactStateStep
 from adk_context_pack.agents.data_summarizer import DataSummarizer
 from adk_context_pack.agents.history_summarizer import HistorySummarizer
 from adk_context_pack.agents.ingest_memory import IngestMemory
+from adk_context_pack.agents.scoped import scoped
 from adk_context_pack.agents.summarized_results import get_summarized_results, summarized_results_tool
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_tokens
@@ -115,6 +116,7 @@ __all__ = [
     "query_rows",
     "read_payload",
     "resolve_results",
+    "scoped",
     "search_history",
     "summarized_results_tool",
     "table_facts",

@@ -22,6 +22,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.pack_settings import Environment, PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.leading_pass import handed_over
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.html_page import keep_page
@@ -215,7 +216,9 @@ class ContextPackPlugin(BasePlugin):
         if settings.read_back:
             history = leave_history(passes, request, call)
             always = settings.read_back == "always"
-            call.memo[PACK_TOOLS] = offer_read_back(request, call.state, history=history, always=always)
+            call.memo[PACK_TOOLS] = offer_read_back(
+                request, call.state, history=history, always=always, handed=handed_over(call)
+            )
 
     def _reducer(self, settings: PackSettings) -> ResultReducer:
         offered = READ_BACK if settings.read_back else frozenset()

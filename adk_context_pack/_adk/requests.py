@@ -39,7 +39,12 @@ def contents_for(event: Event, before: Sequence[Event]) -> list[types.Content]:
 
 
 def contents_of(
-    events: Sequence[Event], agent_name: str, *, branch: str | None = None, keep_ids: bool = False
+    events: Sequence[Event],
+    agent_name: str,
+    *,
+    branch: str | None = None,
+    keep_ids: bool = False,
+    isolation_scope: str | None = None,
 ) -> list[types.Content]:
     """Builds the contents for an agent from a session's events, with ADK's own code.
 
@@ -48,11 +53,13 @@ def contents_of(
         agent_name: the name of the agent.
         branch: the agent's branch, within a `ParallelAgent`.
         keep_ids: whether ADK's own call ids stay. Releases without the setting take them out.
+        isolation_scope: the isolated task (2.x) whose events the agent sees.
 
     Raises:
         ValueError: ADK refuses these events. Older releases do so where a result has no call.
     """
-    more: dict[str, Any] = {"preserve_function_call_ids": keep_ids} if "preserve_function_call_ids" in _SETTINGS else {}
+    given: dict[str, Any] = {"preserve_function_call_ids": keep_ids, "isolation_scope": isolation_scope}
+    more = {name: value for name, value in given.items() if name in _SETTINGS}
     return _build(branch, list(events), agent_name, **more)
 
 

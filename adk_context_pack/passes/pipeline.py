@@ -17,6 +17,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.errors import at_least, instances, refuse_class, warn_once
 from adk_context_pack.passes.context_pass import ContextPass, adopt, logger
+from adk_context_pack.passes.leading_pass import leading_passes, note_led
 from adk_context_pack.passes.unfilled_slots import warn_of_unfilled_slots
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
@@ -52,6 +53,8 @@ class ContextPipeline:
     Raises:
         SettingError: an entry of `passes` is not a pass, or a limit is not a number of at least 1.
     """
+
+    runs_leading_passes = True
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         """Refuses the class itself in a list of callbacks, since ADK then calls the class with a request."""
@@ -130,9 +133,11 @@ class ContextPipeline:
         Args:
             request: the request before the passes.
             call: whose request it is.
-            passes: the passes to run in place of the pipeline's own.
+            passes: the passes to run in place of the pipeline's own. Those that the agent itself leads with run before.
         """
-        passes = self.passes if passes is None else passes
+        leading = leading_passes(call.context)
+        passes = (*leading, *(self.passes if passes is None else passes))
+        note_led(request, leading)
         warn_of_unfilled_slots(call.context, passes)
         reporter = CallReporter(request, call, meter_of(call, self._counter))
         for entry in passes:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
+from google.genai import types
 
 from adk_context_pack._adk.offered_tools import takes_tools
 from adk_context_pack._json import json_text
@@ -23,7 +24,12 @@ READ_BACK = frozenset(tool.name for tool in _TOOLS.values())
 
 
 def offer_read_back(
-    request: LlmRequest, state: Mapping[str, Any], *, history: bool, always: bool = False
+    request: LlmRequest,
+    state: Mapping[str, Any],
+    *,
+    history: bool,
+    always: bool = False,
+    handed: Sequence[types.Content] = (),
 ) -> frozenset[str]:
     """Adds to `request` the read-back tools that its agent needs and does not have.
 
@@ -35,6 +41,7 @@ def offer_read_back(
         request: the request as ADK built it.
         state: the session's state, whose keys tell which tools' results are kept.
         history: whether history has left, or will leave, the request.
+        handed: what will join the request's contents before it is sent.
         always: offers all of them whatever the request shows, so that an agent's declarations never change.
 
     Returns:
@@ -42,27 +49,29 @@ def offer_read_back(
     """
     if not takes_tools(request):
         return frozenset()
-    wanted = [*_TOOLS.values(), _HISTORY] if always else [*_for_handles(request, state), *([_HISTORY] * history)]
+    wanted = (
+        [*_TOOLS.values(), _HISTORY] if always else [*_for_handles(request, state, handed), *([_HISTORY] * history)]
+    )
     if missing := [tool for tool in wanted if tool.name not in request.tools_dict]:
         request.append_tools(missing)
     return frozenset(tool.name for tool in missing)
 
 
-def _for_handles(request: LlmRequest, state: Mapping[str, Any]) -> list[BaseTool]:
+def _for_handles(request: LlmRequest, state: Mapping[str, Any], handed: Sequence[types.Content]) -> list[BaseTool]:
     results = stored_results(state)
     offered = request.tools_dict
     kinds = {result.kind for result in results if result.tool_name in offered}
     # Texts are searched for the kinds alone of which the agent made no result of its own.
     others = [result for result in results if result.kind not in kinds and _TOOLS[result.kind].name not in offered]
     if others:
-        kinds |= _shown(request, others)
+        kinds |= _shown([*_texts(request), *_texts_in(handed)], others)
     return [tool for kind, tool in _TOOLS.items() if kind in kinds]
 
 
-def _shown(request: LlmRequest, results: Sequence[StoredResult]) -> set[str]:
-    """Returns the kinds of those results whose handles a request shows."""
+def _shown(texts: Iterable[str], results: Sequence[StoredResult]) -> set[str]:
+    """Returns the kinds of those results whose handles `texts` show."""
     shown: set[str] = set()
-    for text in _texts(request):
+    for text in texts:
         shown |= {result.kind for result in results if result.kind not in shown and result.handle in text}
     return shown
 
@@ -71,7 +80,11 @@ def _texts(request: LlmRequest) -> Iterator[str]:
     instruction = request.config.system_instruction if request.config else None
     if isinstance(instruction, str):
         yield instruction
-    for content in request.contents or ():
+    yield from _texts_in(request.contents or ())
+
+
+def _texts_in(contents: Sequence[types.Content]) -> Iterator[str]:
+    for content in contents:
         for part in content.parts or ():
             if part.text:
                 yield part.text

@@ -1,0 +1,60 @@
+"""Finds the agent that called the running one, and what it saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.events.event import Event
+from google.adk.sessions.session import Session
+from google.genai import types
+
+from adk_context_pack._adk.releases import invocation_of, isolation_scope_of, scope_of_event
+from adk_context_pack._adk.requests import contents_of
+
+
+class Caller(NamedTuple):
+    """What an agent had before it when it called another one.
+
+    Attributes:
+        events: the events of its session before the call, oldest first.
+        contents: what it saw, as ADK relays it to the agent that it called.
+        state: the state of its session.
+    """
+
+    events: Sequence[Event]
+    contents: list[types.Content]
+    state: Mapping[str, Any]
+
+
+def caller_of(context: CallbackContext | None) -> Caller | None:
+    """Returns the caller of an `AgentTool` child or a delegate (2.x), whose requests hold nothing of the caller.
+
+    An agent that was reached by transfer shares the session of its caller, and so has none here. The events end before
+    the call, so that what is returned does not change while the called agent runs.
+    """
+    invocation = invocation_of(context)
+    agent = getattr(invocation, "agent", None)
+    # ADK's ForwardingArtifactService leads from a child to the call that started it.
+    parent = getattr(getattr(invocation, "artifact_service", None), "tool_context", None)
+    if parent is not None and getattr(agent, "parent_agent", None) is None:
+        return _caller(invocation_of(parent).session, parent.function_call_id, agent)
+    call_id = isolation_scope_of(invocation) or _call_in(getattr(invocation, "branch", None), agent)
+    return None if call_id is None else _caller(invocation.session, call_id, agent)
+
+
+def _call_in(branch: str | None, agent: Any) -> str | None:
+    """Returns the id of the call that a single-turn agent (2.x) answers, which ends its branch, or None."""
+    name, _, call_id = (branch or "").rpartition(".")[2].partition("@")
+    return call_id if call_id and name == getattr(agent, "name", None) else None
+
+
+def _caller(session: Session, call_id: str | None, agent: Any) -> Caller | None:
+    for place, event in enumerate(session.events):
+        if call_id and any(call.id == call_id for call in event.get_function_calls()):
+            before = session.events[:place]
+            scope = scope_of_event(event)
+            contents = contents_of(before, agent.name, branch=event.branch, isolation_scope=scope)
+            return Caller(before, contents, session.state)
+    return None
