@@ -1,137 +1,192 @@
-"""Mutation testing of the request and result flows with mutmut, in a copy of the tree and its own environment.
+"""Mutation testing: one change at a time to the package, in a copy, and the tests of the same folder over it.
 
-    python -m tests.mutation.run                      # every mutant: hours
-    python -m tests.mutation.run --sample 150         # as many, drawn at random by --seed
-    python -m tests.mutation.run --sample 150 --rooms relays sql    # as many of these folders
+    python -m tests.mutation.run                                       # 150 mutants, drawn by --seed
+    python -m tests.mutation.run --sample 300 --rooms relays tables    # more, of these folders
+    python -m tests.mutation.run --at adk_context_pack/relays/proof.py:27    # all of one line
 
-It needs `uv`. A mutant that no test notices "survived". The score is the share of the others. What is drawn, and the
-survivors, are printed; `mutmut show NAME` in the folder named shows one.
+A mutant that no test notices "survived". The score is the share of the others. Survivors are printed with their line.
+Each mutant first meets the test files that name its module, then the other quick ones of the folders in `HOMES`. Each
+run is a fork of this process, which has ADK imported already. It therefore needs Linux or macOS.
 """
 
-# ruff: noqa: S603, S607, T201 - a command that starts others and prints
+# ruff: noqa: T201 - a command that prints
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-from collections import Counter
+import time
+from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from tests.mutation.mutants import Mutant, mutants, source_of
+
 ROOT = Path(__file__).parents[2]
-PACKAGES = (
-    "mutmut==3.8.1",
-    "pytest",
-    "pytest-asyncio",
-    "hypothesis",
-    "aiosqlite",
-    "greenlet",
-    "sqlalchemy",
-    "litellm",
-    "tiktoken",
-)
-COPIED = ("adk_context_pack", "samples", "tests", "pyproject.toml", "README.md", "LICENSE")
-SETTINGS = """\
-[mutmut]
-source_paths=adk_context_pack
-only_mutate={rooms}
-also_copy=samples
-  README.md
-pytest_add_cli_args=-p
-  no:cacheprovider
-  -W
-  ignore
-{deselected}pytest_add_cli_args_test_selection=tests/passes
-  tests/relays
-  tests/conversation
-  tests/tools
-  tests/tables
-  tests/sql
-  tests/faults/test_refused_delta.py
-  tests/test_plugin.py
-track_dependencies=false
-"""
-ROOMS = ("passes", "relays", "conversation", "tools", "tables", "sql")
-SMALLEST = "adk_context_pack.stores.handles*"
-LOST = ("survived", "no tests", "suspicious")
+COPIED = ("adk_context_pack", "samples", "tests", "pyproject.toml", "README.md")
+HOMES = {
+    "relays": ("relays", "passes"),
+    "conversation": ("conversation", "passes"),
+    "passes": ("passes",),
+    "tables": ("tables",),
+    "tools": ("tools",),
+    "stores": ("stores", "tools"),
+    "sql": ("sql", "tools"),
+}
+"""Folders of tests that run over a mutant of each folder of the package."""
+
+DEFAULT = ("relays", "conversation", "passes", "tables")
+# What the tests import, so that a fork has it. Nothing of the package is among these.
+HEAVY = ("google.adk.runners", "google.adk.agents", "google.adk.apps", "hypothesis", "sqlalchemy", "litellm", "pandas")
+OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore", "-m", "quick")
+_NO_TESTS = pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+@dataclass
+class Trial:
+    """A mutant under test in one of the copies."""
+
+    mutant: Mutant
+    tree: Path
+    rounds: deque[list[str]]
+    until: float = 0.0
 
 
 def main() -> None:
-    """Makes the environment and the copy, runs the mutants, and prints the score."""
+    """Draws mutants, tries them, and prints the survivors and the score."""
     wanted = _arguments()
-    folder = Path(wanted.folder)
-    bin_folder = _environment(folder / "env", wanted.adk)
-    tree = _copied_tree(folder / "tree", wanted.deselect)
-    mutmut = [str(bin_folder / "mutmut")]
-    # Makes the mutants and learns which test runs which function, whatever is asked for.
-    subprocess.run([*mutmut, "run", "--max-children", "1", SMALLEST], cwd=tree, check=False)
-    names = [name for name, _ in _results(mutmut, tree) if name.split(".")[1] in wanted.rooms]
-    drawn = random.Random(wanted.seed).sample(names, min(wanted.sample or len(names), len(names)))
-    try:
-        command = [*mutmut, "run", "--max-children", str(wanted.children), *(drawn if wanted.sample else ())]
-        subprocess.run(command, cwd=tree, check=False, timeout=60 * wanted.minutes or None)
-    except subprocess.TimeoutExpired:
-        print(f"stopped after {wanted.minutes} minutes")
-    _print_score(dict(_results(mutmut, tree)), drawn, wanted)
+    for name in HEAVY:
+        _import(name)
+    found = [mutant for path in _modules(wanted) for mutant in mutants(ROOT, path)]
+    if wanted.at:
+        drawn = [mutant for mutant in found if f"{mutant.path}:{mutant.line}" in wanted.at]
+    else:
+        drawn = random.Random(wanted.seed).sample(found, min(wanted.sample or len(found), len(found)))
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        trees = [_copied_tree(Path(folder, str(number))) for number in range(wanted.children)]
+        survivors = _survivors(drawn, trees, wanted.seconds)
+    noticed = len(drawn) - len(survivors)
+    share = f"{100 * noticed / len(drawn):.0f} %" if drawn else "none"
+    print(f"seed {wanted.seed}: {len(found)} mutants, {len(drawn)} tried, {noticed} noticed ({share})")
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample", type=int, default=0, help="how many mutants; 0 for all")
-    parser.add_argument("--seed", type=int, default=20250601)
-    parser.add_argument("--rooms", nargs="+", default=ROOMS, help="folders of the package to draw from")
-    parser.add_argument("--minutes", type=float, default=0, help="stop after so many; 0 for never")
+    parser.add_argument("--sample", type=int, default=150, help="how many mutants; 0 for all")
+    parser.add_argument("--seed", type=int, default=20261122)
+    parser.add_argument("--rooms", nargs="+", default=DEFAULT, choices=HOMES, help="folders of the package")
+    parser.add_argument("--at", nargs="+", default=(), help="only the mutants of these places, as path:line")
     parser.add_argument("--children", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--deselect", action="append", default=[], help="a test to leave out; may be repeated")
-    parser.add_argument("--adk", default="google-adk", help="the requirement, such as google-adk==2.13.0")
-    parser.add_argument("--folder", default=Path(tempfile.gettempdir(), "adk_context_pack_mutation"))
+    parser.add_argument("--seconds", type=float, default=240, help="when a run of tests counts as endless: noticed")
     return parser.parse_args()
 
 
-def _environment(folder: Path, adk: str) -> Path:
-    python = folder / "bin" / "python"
-    if not python.exists():
-        subprocess.run(["uv", "venv", "-q", "-p", sys.executable, str(folder)], check=True)
-        subprocess.run(["uv", "pip", "install", "-q", "--python", str(python), adk, "regex", *PACKAGES], check=True)
-    return python.parent
+def _modules(wanted: argparse.Namespace) -> list[Path]:
+    if wanted.at:
+        return sorted({Path(place.rpartition(":")[0]) for place in wanted.at})
+    rooms = (ROOT / "adk_context_pack" / room for room in sorted(wanted.rooms))
+    return [path.relative_to(ROOT) for room in rooms for path in sorted(room.glob("*.py"))]
 
 
-def _copied_tree(tree: Path, deselected: list[str]) -> Path:
-    # The mutants of a former run may belong to a tree that has changed since.
-    shutil.rmtree(tree, ignore_errors=True)
-    tree.mkdir(parents=True)
+def _import(name: str) -> None:
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        print(f"without {name}")
+
+
+def _copied_tree(tree: Path) -> Path:
+    tree.mkdir()
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif source.exists():
-            shutil.copy(source, tree / name)
-    lines = "".join(f"  --deselect={test}\n" for test in deselected)
-    rooms = "\n  ".join(f"adk_context_pack/{room}/*" for room in ROOMS)
-    (tree / "setup.cfg").write_text(SETTINGS.format(deselected=lines, rooms=rooms))
+            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        else:
+            shutil.copy2(source, tree / name)
     return tree
 
 
-def _results(mutmut: list[str], tree: Path) -> list[tuple[str, str]]:
-    done = subprocess.run([*mutmut, "results", "--all", "true"], cwd=tree, check=True, capture_output=True, text=True)
-    pairs = (line.strip().rpartition(": ") for line in done.stdout.splitlines())
-    return [(name, status) for name, _, status in pairs if name.startswith("adk_context_pack.")]
+def _survivors(drawn: list[Mutant], trees: list[Path], seconds: float) -> list[Mutant]:
+    """Tries all mutants, one in each copy at a time, and returns those that every test let pass."""
+    waiting, free, running, survivors = deque(drawn), list(trees), {}, []
+    while waiting or running:
+        while waiting and free:
+            trial = _begin(waiting.popleft(), free.pop())
+            running[_fork(trial, seconds)] = trial
+        process, passed = _ended(running)
+        trial = running.pop(process)
+        if passed and trial.rounds:
+            running[_fork(trial, seconds)] = trial
+            continue
+        if passed:
+            survivors.append(trial.mutant)
+            print(trial.mutant, flush=True)
+        _write(trial, (ROOT / trial.mutant.path).read_text())
+        free.append(trial.tree)
+    return survivors
 
 
-def _print_score(results: dict[str, str], drawn: list[str], wanted: argparse.Namespace) -> None:
-    statuses = Counter(results[name] for name in drawn)
-    tried = sum(count for status, count in statuses.items() if status != "not checked")
-    lost = sum(statuses[status] for status in LOST)
-    for name in drawn:
-        if results[name] in LOST:
-            print(results[name], name)
-    share = f"{100 * (tried - lost) / tried:.0f} %" if tried else "none"
-    print(
-        f"seed {wanted.seed}: {len(results)} mutants, {tried} tried, {tried - lost} noticed ({share}); {dict(statuses)}"
-    )
+def _begin(mutant: Mutant, tree: Path) -> Trial:
+    folders = [ROOT / "tests" / home for home in HOMES[mutant.path.parts[1]]]
+    files = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
+    module = ".".join(mutant.path.with_suffix("").parts)
+    near = [path for path in files if mutant.path.stem in path.stem or f"{module} import" in path.read_text()]
+    rounds = ([str(path.relative_to(ROOT)) for path in group] for group in (near, [p for p in files if p not in near]))
+    trial = Trial(mutant, tree, deque(names for names in rounds if names))
+    _write(trial, source_of(ROOT, mutant))
+    return trial
+
+
+def _write(trial: Trial, source: str) -> None:
+    path = trial.tree / trial.mutant.path
+    path.write_text(source)
+    # Python compares a module with its compiled form by size and by whole seconds.
+    shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
+
+
+def _fork(trial: Trial, seconds: float) -> int:
+    trial.until = time.monotonic() + seconds
+    names = trial.rounds.popleft()
+    process = os.fork()
+    if process:
+        return process
+    status = 1
+    try:
+        status = _run_tests(trial.tree, names)
+    finally:
+        os._exit(status)
+
+
+def _run_tests(tree: Path, names: list[str]) -> int:
+    os.setsid()
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(quiet, stream)
+    os.chdir(tree)
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"tests", "adk_context_pack"}]:
+        del sys.modules[name]
+    sys.path[:] = [str(tree), *(entry for entry in sys.path if entry not in {"", str(ROOT)})]
+    return int(pytest.main([*OPTIONS, *names]))
+
+
+def _ended(running: dict[int, Trial]) -> tuple[int, bool]:
+    """Waits for a process and returns it, and True where all tests passed."""
+    while True:
+        for process, trial in running.items():
+            if time.monotonic() > trial.until:
+                os.killpg(process, signal.SIGKILL)
+            done, status = os.waitpid(process, os.WNOHANG)
+            if done:
+                return process, os.waitstatus_to_exitcode(status) in (0, _NO_TESTS)
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":
