@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import marshal
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 from adk_context_pack._json import json_text
@@ -16,6 +18,7 @@ _OTHERS_A_TOKEN = 1.4
 _HIGH_BYTES_A_TOKEN = 3.0
 _LETTERS = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1)) + b" \0"
 _HIGH = bytes(range(128, 256))
+_FEW, _AT_ONCE, _CHARACTERS_AT_ONCE = 32, 1_000, 1_000_000
 _SAMPLED, _PIECES, _PIECE = 12_288, 12, 256
 
 
@@ -27,11 +30,15 @@ def estimate_tokens(text: str) -> int:
     Args:
         text: any text. Lone surrogates are counted, not refused.
     """
+    if len(text) > _CHARACTERS_AT_ONCE:
+        return sum(map(estimate_tokens, _runs(text)))
     return tokens_of_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 def estimate_payload(value: Any) -> int:
     """Returns an estimate of the tokens in call arguments or a tool's response (any JSON-like value)."""
+    if _is_long(value) or _holds_long(value):
+        return sum(tokens_of_bytes(payload_bytes(piece)) for piece in _pieces_of(value))
     return tokens_of_bytes(payload_bytes(value))
 
 
@@ -44,6 +51,32 @@ def payload_bytes(value: Any) -> bytes:
         return marshal.dumps(value, 1)
     except ValueError:
         return json_text(value).encode("utf-8", "surrogatepass")
+
+
+def _pieces_of(value: Any) -> Iterable[Any]:
+    # One call of C holds the interpreter's lock until it returns, and with it every other thread.
+    if _is_long(value):
+        return _runs(value)
+    return chain(value, *(_runs(item) if _is_long(item) else (item,) for item in value.values()))
+
+
+def _holds_long(value: Any) -> bool:
+    return type(value) is dict and len(value) <= _FEW and any(map(_is_long, value.values()))
+
+
+def _is_long(value: Any) -> bool:
+    return (type(value) in (dict, list) and len(value) > _AT_ONCE) or (
+        type(value) is str and len(value) > _CHARACTERS_AT_ONCE
+    )
+
+
+def _runs(value: Any) -> Iterator[Any]:
+    if type(value) is str:
+        yield from (value[at : at + _CHARACTERS_AT_ONCE] for at in range(0, len(value), _CHARACTERS_AT_ONCE))
+        return
+    items = iter(value.items() if type(value) is dict else value)
+    while run := list(islice(items, _AT_ONCE)):
+        yield run
 
 
 def tokens_of_bytes(data: bytes) -> int:

@@ -13,7 +13,7 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.token_estimate import payload_bytes, tokens_of_bytes
+from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
 from adk_context_pack.errors import SettingError
 
 Value = TypeVar("Value")
@@ -89,10 +89,7 @@ class TokenMeter:
         """Returns the tokens of a text."""
         known = self._texts.get(text)
         if known is None:
-            if self._counter is not None:
-                known = self._counter(text)
-            else:
-                known = tokens_of_bytes(text.encode("utf-8", "surrogatepass"))
+            known = self._counter(text) if self._counter is not None else estimate_tokens(text)
             self._texts[text] = known
         return known
 
@@ -103,10 +100,7 @@ class TokenMeter:
         # By identity: ADK's copies of a content share the payload with the session's event.
         seen = self._seen.get(id(value))
         if seen is None:
-            if self._counter is not None:
-                count = self._counter(json_text(value))
-            else:
-                count = tokens_of_bytes(payload_bytes(value))
+            count = self._counter(json_text(value)) if self._counter is not None else estimate_payload(value)
             self._seen[id(value)] = seen = value, count
         return seen[1]
 

@@ -6,19 +6,15 @@ import base64
 import binascii
 import json
 import zlib
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.errors import StoreError
-from adk_context_pack.stores.json_parts import loads
+from adk_context_pack.stores.json_parts import dumps, loads
 
 _ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
-# One call of the C encoder holds the interpreter's lock until it returns.
-_ROWS_AT_ONCE = 1_000
-_CHARACTERS_AT_ONCE = 1_000_000
 _BYTES_A_MEMBER = 64
 _LEVEL = 6
 
@@ -43,7 +39,7 @@ def encode(value: Any) -> Encoded:
     """
     odd: list[type] = []
     try:
-        text = _in_pieces(value, lambda found: odd.append(type(found)))
+        text = dumps(value, lambda part: exact_json(part, on_odd=lambda found: odd.append(type(found))))
     except Exception as error:
         # A model or a sequence of the user's own may fail in any way, and its message may quote the result.
         raise StoreError(f"the result has no JSON form ({type(error).__name__})") from error
@@ -122,22 +118,6 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     except PydanticSerializationError:
         return False
     return True
-
-
-def _in_pieces(value: Any, on_odd: Callable[[Any], None]) -> str:
-    if type(value) is str and len(value) > _CHARACTERS_AT_ONCE:
-        steps = range(0, len(value), _CHARACTERS_AT_ONCE)
-        return f'"{"".join(exact_json(value[at : at + _CHARACTERS_AT_ONCE])[1:-1] for at in steps)}"'
-    if type(value) is list and len(value) > _ROWS_AT_ONCE:
-        steps = range(0, len(value), _ROWS_AT_ONCE)
-        return f"[{','.join(exact_json(value[at : at + _ROWS_AT_ONCE], on_odd=on_odd)[1:-1] for at in steps)}]"
-    if type(value) is dict and all(type(key) is str for key in value) and any(map(_is_long, value.values())):
-        return f"{{{','.join(f'{exact_json(key)}:{_in_pieces(item, on_odd)}' for key, item in value.items())}}}"
-    return exact_json(value, on_odd=on_odd)
-
-
-def _is_long(value: Any) -> bool:
-    return type(value) in (str, list, dict) and len(value) > _ROWS_AT_ONCE
 
 
 def _has_plain_numbers(data: bytes) -> bool:

@@ -1,13 +1,18 @@
-"""Reads JSON of many megabytes part by part, so that other threads get their turn in between."""
+"""Reads and writes JSON of many megabytes part by part, so that other threads get their turn in between."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
-# One call of the C parser holds the interpreter's lock until it returns.
+# One call of the C parser or encoder holds the interpreter's lock until it returns.
 _PART = 500_000
+_ITEMS_AT_ONCE = 1_000
+_CHARACTERS_AT_ONCE = 1_000_000
+_MAX_DEPTH = 8
 # The longest escape is a pair of surrogates such as `\ud83d\ude00`.
 _ESCAPE = 12
 _MAX_TRIES = 20
@@ -32,6 +37,41 @@ def loads(text: str) -> Any:
             if end == len(text):
                 return value
     return json.loads(text)
+
+
+def dumps(value: Any, write: Callable[[Any], str], depth: int = _MAX_DEPTH) -> str:
+    """Returns what `write` returns, and lets other threads run while it writes a long text, list or object.
+
+    Args:
+        value: what is written. It is read and never changed.
+        write: gives the compact JSON of a value.
+        depth: how many objects within objects are looked into.
+    """
+    if type(value) is str and len(value) > _CHARACTERS_AT_ONCE:
+        steps = range(0, len(value), _CHARACTERS_AT_ONCE)
+        return f'"{"".join(write(value[at : at + _CHARACTERS_AT_ONCE])[1:-1] for at in steps)}"'
+    if type(value) is list and len(value) > _ITEMS_AT_ONCE:
+        steps = range(0, len(value), _ITEMS_AT_ONCE)
+        return f"[{','.join(write(value[at : at + _ITEMS_AT_ONCE])[1:-1] for at in steps)}]"
+    if type(value) is dict and depth and _has_long_parts(value):
+        return f"{{{','.join(f'{write(key)}:{dumps(item, write, depth - 1)}' for key, item in value.items())}}}"
+    if type(value) is dict and len(value) > _ITEMS_AT_ONCE and _has_text_keys(value):
+        items = iter(value.items())
+        runs = iter(lambda: dict(islice(items, _ITEMS_AT_ONCE)), {})
+        return f"{{{','.join(write(run)[1:-1] for run in runs)}}}"
+    return write(value)
+
+
+def _has_long_parts(value: dict[Any, Any]) -> bool:
+    return any(map(_is_long, value.values())) and _has_text_keys(value)
+
+
+def _has_text_keys(value: dict[Any, Any]) -> bool:
+    return all(type(key) is str for key in value)
+
+
+def _is_long(value: Any) -> bool:
+    return type(value) in (str, list, dict) and len(value) > _ITEMS_AT_ONCE
 
 
 def _string(text: str) -> str:

@@ -42,6 +42,7 @@ _BESIDE_ENDED = frozenset(
 _GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "complete", "done", "passed", "pass"})
 # Values of an error field that say that there is none.
 _NONE = frozenset({"", "0", "none", "null", "nil", "nan", "n/a", "na", "ok", "false", "no error", "no errors", "-"})
+_LONGEST_NONE = max(map(len, _NONE))
 _CODES = frozenset({"code", "status", "errno", "error_code", "errorCode"})
 _HTTP_ERRORS = range(400, 600)
 _MAX_START = 400
@@ -140,7 +141,7 @@ def _field_error(result: Mapping[Any, Any]) -> str | None:
 
 def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> bool:
     if isinstance(value, str):
-        return value.strip().lower() not in _NONE
+        return value.strip()[: _LONGEST_NONE + 1].lower() not in _NONE
     if isinstance(value, Mapping | list | tuple):
         # Figures are counts or measures. A check that went well may list what it found.
         return not _are_figures(value) and not (several and _is_good(result))

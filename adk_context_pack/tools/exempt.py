@@ -29,7 +29,7 @@ _MAX_FAILURE_TOKENS = 2000
 _WAITING_FOR = ("requested_auth_configs", "requested_tool_confirmations")
 
 
-def stays_whole(result: Any, call: ToolCall) -> bool:
+async def stays_whole(result: Any, call: ToolCall) -> bool:
     """Returns whether a result passes as it is.
 
     So do results of ADK's control tools and of tools that read stored results back, answers to the user
@@ -42,15 +42,7 @@ def stays_whole(result: Any, call: ToolCall) -> bool:
         call: the call behind it.
     """
     try:
-        return (
-            call.tool_name in _CONTROL_TOOLS
-            or result is None
-            or isinstance(result, types.Part | types.FunctionResponse)
-            or _is_waiting(call)
-            or getattr(call.actions, "skip_summarization", None) is True
-            or is_stub(result, call)
-            or _is_short_failure(result)
-        )
+        return _is_exempt(result, call) or await call.off_loop(result, _is_short_failure, result)
     except Exception as exception:
         # A result may be an object of any class, and looking at it may fail. The type only: a message may quote it.
         logger.warning("a result of %s could not be looked at: %s", call.tool_name, type(exception).__name__)
@@ -68,6 +60,17 @@ def is_stub(result: Any, call: ToolCall) -> bool:
     kept = [str(key) for key in delta if is_result_key(key)] + [f":{entry.handle}" for entry in call.kept]
     handle = result.get(HANDLE)
     return any(handle is None or key.endswith(f":{handle}") for key in kept)
+
+
+def _is_exempt(result: Any, call: ToolCall) -> bool:
+    return (
+        call.tool_name in _CONTROL_TOOLS
+        or result is None
+        or isinstance(result, types.Part | types.FunctionResponse)
+        or _is_waiting(call)
+        or getattr(call.actions, "skip_summarization", None) is True
+        or is_stub(result, call)
+    )
 
 
 def _is_waiting(call: ToolCall) -> bool:

@@ -14,6 +14,7 @@ from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_coun
 from adk_context_pack.errors import SettingError, positive
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tables.failure import MESSAGE_KEYS
@@ -99,7 +100,7 @@ class OffloadPayload(ResultPass):
 
         A data frame becomes rows in any case, since ADK has no JSON for it.
         """
-        result = without_frames(result)
+        result = await call.off_loop(result, without_frames, result)
         if not is_stub(result, call):
             return await self._reduced(result, call)
         # A capped result may hold long texts beside its tables.
@@ -116,7 +117,8 @@ class OffloadPayload(ResultPass):
         for branch, shown in gains:
             handle = await call.keep(branch.value, store=self.store)
             # The payload itself may hold the same zeros.
-            smaller = _with_preview(smaller, branch, shown.replace(_NO_HANDLE, handle, how.count(_NO_HANDLE)))
+            preview = shown.replace(_NO_HANDLE, handle, how.count(_NO_HANDLE))
+            smaller = await call.off_loop(result, _with_preview, smaller, branch, preview)
         return smaller if gains else result
 
     def _planned(self, result: Any, meter: TokenMeter) -> tuple[Any, list[Branch]]:
@@ -136,7 +138,7 @@ class OffloadPayload(ResultPass):
         return [(branch, text) for branch, text in shown if text]
 
     def _stub(self, branch: Branch, meter: TokenMeter, how: str) -> str | None:
-        text = branch.value if isinstance(branch.value, str) else json_text(branch.value)
+        text = branch.value if isinstance(branch.value, str) else dumps(branch.value, json_text)
         kind = "text" if isinstance(branch.value, str) else "JSON"
         mark = f"[{kind} of {len(text)} characters, shown in part. The whole is kept{how}]"
         stub = f"{mark}\n{text_preview(text, max_tokens=self._preview_size, counter=self.counter)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from heapq import merge
@@ -12,6 +11,7 @@ from typing import Any
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.stores.json_parts import loads
 
 # By how bad they are: within the budget the first kinds come first. Plain words as logs write them, since searching
 # 50 MB for a word takes 50 ms and for a pattern two seconds.
@@ -85,7 +85,7 @@ def _parsed(text: str) -> Any:
     if len(text) > _MAX_PARSED or text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        return json.loads(text)
+        return loads(text)
     except (ValueError, RecursionError):
         # Broken JSON, or JSON nested deeper than Python reads: a text like any other.
         return None

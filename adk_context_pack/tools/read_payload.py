@@ -19,6 +19,7 @@ from adk_context_pack.sql.worker_pool import Job, shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.stores.byte_cache import ByteCache
 from adk_context_pack.stores.handles import find_result
+from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tools.payload_text import matches_reply, page_of, place_of
 
@@ -105,7 +106,7 @@ class ReadPayload(FunctionTool):
             return known
         value = await load_payload(context, result.handle)
         # Writing JSON of many megabytes takes seconds, in which the event loop would do nothing else.
-        text = value if isinstance(value, str) else await self._in_pool(context, lambda _: json_text(value))
+        text = value if isinstance(value, str) else await self._in_pool(context, lambda _: dumps(value, json_text))
         return _TEXTS.get_or_make(key, lambda: (text, _BYTES_A_CHARACTER * len(text)))
 
     async def _in_pool(self, context: ToolContext, job: Job) -> Any:

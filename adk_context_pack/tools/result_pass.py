@@ -125,7 +125,7 @@ async def reduce_result(passes: Iterable[ResultPass], result: Any, call: ToolCal
     Returns:
         The new result, or `result` itself where no pass changed it.
     """
-    if stays_whole(result, call):
+    if await stays_whole(result, call):
         return result
     full, entries = result, [own for entry in passes if (own := entry.settings_for(call.tool_name)) is not None]
     counters = (call.counter, *(getattr(own, "counter", None) for own in entries))
@@ -134,7 +134,8 @@ async def reduce_result(passes: Iterable[ResultPass], result: Any, call: ToolCal
         result = await _run_pass(own, result, call, weigher)
     if result is not full and call.context is not None:
         handles = [kept.handle for kept in call.kept]
-        remember_result(call.session_id, call.tool_name, (full, result), handles, weigher)
+        names = call.session_id, call.tool_name
+        await call.off_loop(full, remember_result, *names, (full, result), handles, weigher)
     return result
 
 
@@ -150,7 +151,9 @@ async def _run_pass(entry: ResultPass, result: Any, call: ToolCall, weigher: Res
         logger.warning("a result of %s stays whole: %s", call.tool_name, error)
     record = _record(entry, call)
     if reduced is not result:
-        record = replace(record, tokens_before=weigher.of(result), tokens_after=weigher.of(reduced))
+        before = await call.off_loop(result, weigher.of, result)
+        after = await call.off_loop(reduced, weigher.of, reduced)
+        record = replace(record, tokens_before=before, tokens_after=after)
     reports = _reports(record, call, first, error)
     give = _giver(entry, call)
     for report in reports:

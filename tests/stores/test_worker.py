@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack._json import exact_json
-from adk_context_pack.stores import codec
+from adk_context_pack.stores import json_parts
 from adk_context_pack.stores.codec import compress, decompress, encode
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 
@@ -37,12 +37,12 @@ ROWS = st.lists(st.dictionaries(st.text(max_size=3), st.none() | st.integers() |
 @given(st.dictionaries(st.text(max_size=3), ROWS | st.text()) | ROWS | st.text())
 def test_pieces_make_the_same_text_as_the_whole(value):
     """A result that is written in pieces is the same JSON as one that is written at once."""
-    rows, characters = codec._ROWS_AT_ONCE, codec._CHARACTERS_AT_ONCE
+    items, characters = json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE
     try:
-        codec._ROWS_AT_ONCE, codec._CHARACTERS_AT_ONCE = 2, 3
-        in_pieces = codec._in_pieces(value, lambda _: None)
+        json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE = 2, 3
+        in_pieces = json_parts.dumps(value, exact_json)
     finally:
-        codec._ROWS_AT_ONCE, codec._CHARACTERS_AT_ONCE = rows, characters
+        json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE = items, characters
     assert in_pieces == exact_json(value)
 
 

@@ -1,5 +1,7 @@
 """What is never made smaller."""
 
+import asyncio
+
 import pytest
 from google.adk.events.event_actions import EventActions
 from google.genai import types
@@ -9,7 +11,7 @@ from adk_context_pack.tools.tool_call import ToolCall
 
 
 def exempt(tool, result, actions, call_id):
-    return stays_whole(result, ToolCall(tool_name=tool, actions=actions, call_id=call_id))
+    return asyncio.run(stays_whole(result, ToolCall(tool_name=tool, actions=actions, call_id=call_id)))
 
 
 @pytest.mark.parametrize(
