@@ -14,14 +14,18 @@ import pytest
 
 from adk_context_pack import ContextPackPlugin, QueryRows, ReadPayload
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql import ask_worker, worker_pool
+from adk_context_pack.sql import ask_worker
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.tools.query_rows import load_tables
 from tests.attacks.hostile import OddTool, own_run
+from tests.support.beside import Beside
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 ROWS = [{"id": number, "note": f"row {number}"} for number in range(2000)]
+# Long enough for a second user's whole run on a busy machine.
+SECONDS = 3
+TOOK_ITS_TIME = re.compile("took longer than|took too long")
 LONG = [{"id": number, "text": "a" * 2_000_000} for number in range(2)]
 NUMBERS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)"
 
@@ -32,21 +36,34 @@ def handle_of(results):
 
 
 async def ask(sql, rows=ROWS):
-    """What the model is told of a query, and of a plain one after it; one second for each."""
-    tools = [OddTool("work", {"rows": rows}), QueryRows(max_seconds=1, max_megabytes=64)]
+    """The answer to a query; a plain one after it has to be answered as well."""
+    tools = [OddTool("work", {"rows": rows}), QueryRows(max_seconds=SECONDS, max_megabytes=64)]
+    return await attacked(tools, "query_rows", {"sql": sql}, {"sql": "SELECT COUNT(*), MIN(id) FROM rows"}, rows)
+
+
+async def attacked(tools, name, attack, plain, rows=None):
+    """The answer to an attack, beside which a second user's query and a heart on the loop went on."""
+    beside = Beside()
     results, run = await asyncio.wait_for(
-        own_run(
-            [ContextPackPlugin()],
-            tools,
-            ("work", {}),
-            ("query_rows", {"handle": handle_of, "sql": sql}),
-            ("query_rows", {"handle": handle_of, "sql": "SELECT COUNT(*), MIN(id) FROM rows"}),
+        beside.watch(
+            own_run(
+                [ContextPackPlugin()],
+                tools,
+                ("work", {}),
+                (name, {"handle": beside.begins(handle_of), **attack}),
+                (name, {"handle": beside.ends(handle_of), **plain}),
+                user_id="mallory",
+            )
         ),
-        timeout=60,
+        timeout=120,
     )
-    assert results[2]["rows"] == [[len(rows), 0]], "the rows are as they were"
+    if rows is not None:
+        assert results[2]["rows"] == [[len(rows), 0]], "the rows are as they were"
     assert run.answer == "done"
-    return results[1]
+    # What is refused at once leaves no time for another user's question.
+    if TOOK_ITS_TIME.search(results[1].get("error", "")):
+        beside.check_all_went_on()
+    return results[1] if rows is not None else results
 
 
 WRITES = [
@@ -67,7 +84,7 @@ ESCAPES = [
     "CREATE VIRTUAL TABLE x USING fts5(a)", "SELECT zeroblob(1000000000)",
     "SELECT hex(randomblob(1000000))", "SELECT 'a' REGEXP 'a'", "SELECT 'a' MATCH 'a'",
 ]  # fmt: skip
-TIME = "took longer than 1 s"
+TIME = f"took longer than {SECONDS} s"
 MEMORY = "needed too much memory"
 LENGTH = "text, row or pattern became too long"
 COUNTED_UP = "cut"
@@ -161,36 +178,25 @@ async def test_long_cells_do_not_stretch_a_query(sql, why):
 async def test_others_do_not_wait_for_six_attacks():
     """While one user's six queries compute, another user's query and a host-name lookup end before them."""
     sql = many(f"instr({GENERATED}, printf('%.*c', 400000, 'a') || 'b')")
-    attacker = [OddTool("work", {"rows": ROWS}), QueryRows(max_seconds=3)]
-    calls = [("query_rows", {"handle": handle_of, "sql": sql})]
-    attacks = [
-        asyncio.create_task(own_run([ContextPackPlugin()], attacker, ("work", {}), *calls, user_id="mallory"))
-        for _ in range(6)
-    ]
-    while not worker_pool.shared_pool()._running:  # noqa: ASYNC110 - no event tells that a thread has begun
-        await asyncio.sleep(0.01)
-    beats = []
-    beating = asyncio.create_task(heart(beats))
-    tools = [OddTool("work", {"rows": ROWS}), QueryRows()]
-    query = ("query_rows", {"handle": handle_of, "sql": "SELECT count(*) FROM rows"})
-    results, _ = await own_run([ContextPackPlugin()], tools, ("work", {}), query, user_id="bob")
-    await asyncio.get_running_loop().getaddrinfo("localhost", 80)
-    assert results[1]["rows"] == [[len(ROWS)]]
-    assert not any(attack.done() for attack in attacks)
-    assert [thread.name for thread in threading.enumerate()].count("context-pack-query") == 1
-    done, waiting = await asyncio.wait(attacks, return_when=asyncio.FIRST_COMPLETED, timeout=60)
-    ((first, _),) = (attack.result() for attack in done)
-    assert "took longer than 3 s" in first[1]["error"]
-    for task in [beating, *waiting]:
-        task.cancel()
-    await asyncio.gather(beating, *waiting, return_exceptions=True)
-    assert len(beats) > 50
+    tools = [OddTool("work", {"rows": ROWS}), QueryRows(max_seconds=SECONDS)]
+    beside = Beside()
+    query = ("query_rows", {"handle": beside.begins(handle_of), "sql": sql})
 
+    async def six():
+        runs = [own_run([ContextPackPlugin()], tools, ("work", {}), query, user_id="mallory") for _ in range(6)]
+        attacks = [asyncio.create_task(run) for run in runs]
+        done, waiting = await asyncio.wait(attacks, return_when=asyncio.FIRST_COMPLETED, timeout=120)
+        # Five queries wait at this moment, and none of them in a thread.
+        assert [thread.name for thread in threading.enumerate()].count("context-pack-query") <= 2
+        beside.end()
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return [attack.result()[0] for attack in done]
 
-async def heart(beats):
-    while True:
-        beats.append(1)
-        await asyncio.sleep(0.01)
+    ((_, reply),) = await beside.watch(six())
+    assert re.search(TIME, reply["error"])
+    beside.check_all_went_on()
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is bounded on Linux")
@@ -275,21 +281,11 @@ PATTERNS = [
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: ascii(pattern)[:30])
 async def test_a_search_ends(pattern, text):
     """Every pattern ends in time with an answer or a clear refusal, and the text can still be read."""
-    tools = [OddTool("work", text), ReadPayload(max_seconds=1)]
-    results, run = await asyncio.wait_for(
-        own_run(
-            [ContextPackPlugin()],
-            tools,
-            ("work", {}),
-            ("read_payload", {"handle": handle_of, "search": pattern}),
-            ("read_payload", {"handle": handle_of, "length": 10}),
-        ),
-        timeout=60,
-    )
+    tools = [OddTool("work", text), ReadPayload(max_seconds=SECONDS)]
+    results = await attacked(tools, "read_payload", {"search": pattern}, {"length": 10})
     assert set(results[1]) & {"matches", "error", "text"}
     assert "could not be read" not in results[1].get("error", "")
     assert results[2]["text"] == text[:10]
-    assert run.answer == "done"
 
 
 def test_no_pattern_is_kept():
