@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from heapq import nlargest
 from itertools import islice
 from typing import Any
 
 from adk_context_pack.tables.column_kind import Reading, read_column
 from adk_context_pack.tables.columns import Column, Kind
 from adk_context_pack.tables.numbers import Number, exact_mean, exact_sum, plain, short_text
-from adk_context_pack.tables.outliers import RARE_RULE, Fences, fences, may_have_outliers, rare_values, sample_positions
+from adk_context_pack.tables.outliers import (
+    RARE_RULE,
+    Outlier,
+    fences,
+    find_outliers,
+    may_have_outliers,
+    rare_values,
+    sample_positions,
+)
 
 _MAX_COMMON = 8
 _PERCENT = "%"
 _WITHOUT_NAN = frozenset({str, int, bool, type(None)})
-
-
-@dataclass(frozen=True, slots=True)
-class Outlier:
-    """Points to a cell that stands apart: its row's index, its column, its value, and how far it stands apart."""
-
-    row: int
-    column: str
-    value: Any
-    distance: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,8 +117,14 @@ def column_facts(column: Column, *, max_outliers: int) -> ColumnFacts:
     return counted_facts(column.name, reading, counts, column.values, max_outliers=max_outliers)
 
 
-def counted_facts(
-    name: str, reading: Reading, counts: Counter[Any], values: Iterable[Any], *, max_outliers: int
+def counted_facts(  # noqa: PLR0913 - what is known of the column
+    name: str,
+    reading: Reading,
+    counts: Counter[Any],
+    values: Iterable[Any],
+    *,
+    max_outliers: int,
+    types: Collection[type] | None = None,
 ) -> ColumnFacts:
     """Returns the facts of a column that is not added up, from how often each value occurs.
 
@@ -131,17 +134,18 @@ def counted_facts(
         counts: all of its values, in order of appearance; those that are missing are taken out.
         values: all values again, looked at only where a rare one has to be found.
         max_outliers: how many rare values are listed.
+        types: the types of the values, where they are known.
     """
     rows = counts.total()
-    _take_out_missing(counts, reading)
-    present = counts.total()
+    missing = _take_out_missing(counts, reading, types or set(map(type, counts)))
+    present = rows - missing
     rare = rare_values(counts, rows) if reading.kind in {"text", "boolean"} else []
     texts = reading.texts
     apart = f"amounts in {' and '.join(texts.currencies)}, not added up" if texts.currencies else ""
     return ColumnFacts(
         name=name,
         kind=reading.kind,
-        missing=rows - present,
+        missing=missing,
         minimum=reading.earliest,
         maximum=reading.latest,
         note=texts.note if texts.names else apart,
@@ -153,25 +157,14 @@ def counted_facts(
     )
 
 
-def _take_out_missing(counts: Counter[Any], reading: Reading) -> None:
-    if set(map(type, counts)) <= _WITHOUT_NAN:
+def _take_out_missing(counts: Counter[Any], reading: Reading, types: Collection[type]) -> int:
+    """Takes the values that are missing out of `counts`, and returns how many cells they were."""
+    if _WITHOUT_NAN.issuperset(types):
         # Asking each of a hundred thousand identifiers would take longer than counting them.
-        for value in (None, "", *(reading.texts.missing if reading.kind != "text" else ())):
-            counts.pop(value, None)
-        return
-    for value in list(filter(reading.is_empty, counts)):
-        del counts[value]
-
-
-def find_outliers(
-    name: str, fence: Fences, cells: Iterable[tuple[int, Number | None]], most: int
-) -> tuple[tuple[Outlier, ...], int, str]:
-    """Returns the cells outside of the fences: the `most` farthest of them, how many there are, and by which rule."""
-    low, high = fence.low, fence.high
-    found = [(row, cell) for row, cell in cells if cell is not None and not low <= cell <= high]
-    farthest = nlargest(most, ((fence.distance(cell), -row, cell) for row, cell in found))
-    listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)
-    return listed, len(found), fence.rule if found else ""
+        empty = [None, "", *(reading.texts.missing if reading.kind != "text" else ())]
+    else:
+        empty = list(filter(reading.is_empty, counts))
+    return sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
 
 
 def _number_facts(column: Column, reading: Reading, max_outliers: int) -> ColumnFacts:
@@ -206,7 +199,7 @@ def _number_outliers(
     picked = list(map(numbers.__getitem__, sample_positions(len(numbers))))
     if not may_have_outliers(picked, *extremes):
         return (), 0, ""
-    fence = fences(numbers)
+    fence = fences(numbers, extremes)
     if fence is None or (extremes[0] >= fence.low and extremes[1] <= fence.high):
         return (), 0, ""
     return find_outliers(name, fence, enumerate(cells), most)

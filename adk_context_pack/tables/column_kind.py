@@ -102,13 +102,13 @@ def read_column(column: Column) -> Reading:
     return _of_any(column, types)
 
 
-def read_counted(name: str, counts: Counter[Any], values: Collection[Any]) -> Reading:
+def read_counted(name: str, counts: Counter[Any], values: Sequence[Any]) -> Reading:
     """Returns what a column of texts holds, from how often each text occurs.
 
     Args:
         name: the column.
         counts: its cells, all of them texts or None.
-        values: the cells again, or some random ones.
+        values: the cells again, some of which are looked at.
     """
     nothing = counts[None] + counts[""]
     present = counts.total() - nothing
@@ -118,8 +118,8 @@ def read_counted(name: str, counts: Counter[Any], values: Collection[Any]) -> Re
     if None in counts:
         texts = counts.copy()
         del texts[None]
-    sample = values if len(values) <= _SAMPLE else _sampled(values)
-    found = read_texts(name, texts) if any(map(_is_like_number, sample)) or len(texts) <= _SAMPLE else _NO_TEXTS
+    are_few = len(texts) <= _SAMPLE or any(map(_is_like_number, _sampled(values)))
+    found = read_texts(name, texts) if are_few else _NO_TEXTS
     if found.numbers or found.names:
         reading = _of_found(name, found, texts, nothing=nothing, present=present)
         if reading is not None:
@@ -236,8 +236,8 @@ def _is_like_number(cell: Any) -> bool:
     return isinstance(cell, str) and (cell[:1] == "0" or read_number(cell) is not None)
 
 
-def _sampled(values: Collection[Any]) -> list[Any]:
-    cells = values if isinstance(values, Sequence) else list(values)
-    picked = random.Random(len(cells)).choices(range(len(cells)), k=_SAMPLE)  # noqa: S311  statistics, not secrets
+def _sampled(values: Sequence[Any]) -> list[Any]:
+    count = len(values)
+    picked = random.Random(count).choices(range(count), k=_SAMPLE)  # noqa: S311  statistics, not secrets
     # The first cells are what a reader sees, so that a column of few numbers is told as one of few numbers.
-    return [*cells[:_DATE_SAMPLE], *(cells[place] for place in picked)]
+    return [values[place] for place in (*range(min(count, _DATE_SAMPLE)), *picked)]

@@ -8,10 +8,10 @@ from typing import Any
 
 from adk_context_pack.errors import at_least
 from adk_context_pack.tables.block_facts import block_facts
-from adk_context_pack.tables.column_facts import ColumnFacts, Outlier, column_facts
+from adk_context_pack.tables.column_facts import ColumnFacts, column_facts
 from adk_context_pack.tables.columns import as_records, expand, free_name, iter_keys
 from adk_context_pack.tables.numbers import plain
-from adk_context_pack.tables.outliers import MAX_DISTINCT_FOR_RARE
+from adk_context_pack.tables.outliers import MAX_DISTINCT_FOR_RARE, Outlier
 from adk_context_pack.tables.row_forms import read_rows
 
 

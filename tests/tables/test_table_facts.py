@@ -259,6 +259,19 @@ def test_wrong_setting_is_named():
         table_facts([], max_outliers=-1)
 
 
+@pytest.mark.parametrize("stray", [True, False, 1.0, Decimal(1), "1", None, math.nan])
+@pytest.mark.parametrize("base", [-3, 0, 1, 2, 500])
+def test_a_stray_cell_in_a_late_block(stray, base):
+    """A truth value, float, Decimal or text far down among integers is told the same in both ways."""
+    rows = [{"amount": base + place % 7} for place in range(3_000)]
+    rows[2_500]["amount"] = stray
+    fast, thorough = (table_facts(found).column("amount") for found in (rows, [*rows, {}]))
+    assert fast.missing + 1 == thorough.missing
+    for name in ("kind", "total", "minimum", "maximum", "not_numbers", "example", "min_row", "max_row"):
+        assert getattr(fast, name) == getattr(thorough, name)
+    assert type(fast.total) is type(thorough.total)
+
+
 def test_many_blocks():
     """Extremes and holes are found in whichever block of a long table they are."""
     rng = random.Random(3)
