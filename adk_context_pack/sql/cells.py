@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from adk_context_pack._json import json_text
-from adk_context_pack.sql.exact_sum import written_type
+from adk_context_pack.sql.collations import collation_of, date_type, written_type
 from adk_context_pack.sql.number_columns import NUMBERS
 from adk_context_pack.sql.number_places import TextColumn
 from adk_context_pack.sql.sql_names import unique_name
 from adk_context_pack.tables.column_kind import Reading, read_column
 from adk_context_pack.tables.columns import Column, as_record, is_record
+from adk_context_pack.tables.date_text import day_first_in, sorts_as_text
 from adk_context_pack.tables.numbers import Number, plain, short_text
 
 EXACT = "TEXT COLLATE exact_number"
@@ -25,8 +25,6 @@ _INT64 = range(-(2**63), 2**63)
 _FLOAT_EXACT = 2**53
 _FLOAT_DIGITS = 15
 _NONE = frozenset((type(None),))
-# The beginning of dates that sort as texts.
-_SORTS = re.compile(r"[0-9]{4}(?:-[0-9]{2}|[0-9]{4}$|$)").match
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class Cells:
     @property
     def is_text(self) -> bool:
         """Whether SQLite would add up the digits in front of its texts."""
-        if self.numbers is not None or self.declared not in {"", "TEXT"}:
+        if self.numbers is not None or self.declared == EXACT or self.declared[:4] not in {"", "TEXT"}:
             return self.numbers is not None
         return any(type(value) is str and not value.isdecimal() for value in self.values)
 
@@ -83,7 +81,8 @@ def text_columns(names: Sequence[str], cells: Sequence[Cells]) -> list[TextColum
     for place, (name, cell) in enumerate(zip(names, cells, strict=True)):
         if cell.is_text:
             numbers = names[place + 1] if cell.numbers is not None else ""
-            found.append(TextColumn(name=name, numbers=numbers, reason=cell.reason))
+            collation = collation_of(cell.declared)
+            found.append(TextColumn(name=name, numbers=numbers, reason=cell.reason, collation=collation))
     return found
 
 
@@ -118,12 +117,14 @@ def cells_of(column: Column, name: str, numbers: str) -> Cells:
     values: Sequence[Any] = column.values
     if reading.kind == "date":
         values = [None if reading.is_empty(value) else value for value in values]
-    # With TEXT, `id = 123` finds the text '123'.
-    cells = _texts(values, "TEXT")
     said = reading.texts.note if reading.texts.names else ""
-    if reading.kind == "date" and not all(map(_SORTS, filter(None, values))):
-        said = f"dates as texts, which do not sort by time, from {reading.earliest} to {reading.latest}"
-    return replace(cells, note=f"{name}: {said}") if said else cells
+    declared = "TEXT"
+    texts = [value for value in values if value]
+    if reading.kind == "date" and not sorts_as_text(texts) and not all(map(str.isdecimal, texts)):
+        declared = date_type(day_first=day_first_in(texts))
+        said = f"dates as texts, sorted by time here, from {reading.earliest} to {reading.latest}"
+    # With TEXT, `id = 123` finds the text '123'.
+    return replace(_texts(values, declared), note=f"{name}: {said}" if said else "")
 
 
 def _read_numbers(column: Column, reading: Reading, name: str, second: str) -> Cells:

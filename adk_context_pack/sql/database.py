@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.collations import install_collations, without_collations
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
 from adk_context_pack.sql.number_checks import NumberChecks
@@ -65,6 +66,7 @@ class RowDatabase:
         self._names = [name for image in images.values() for name in names_in(image.names)]
         self._texts = dict(_texts(images))
         self._checks = NumberChecks(self._connection, *_numeric(images, self._texts))
+        install_collations(self._connection)
         if any(image.names.exact for image in images.values()):
             install_exact_numbers(self._connection)
         for handle, image in images.items():
@@ -92,7 +94,7 @@ class RowDatabase:
         self._guard.start(max_seconds)
         try:
             cursor = self._run(sql)
-            headers = (self._checks.as_written(item[0]) for item in cursor.description or ())
+            headers = (without_collations(self._checks.as_written(item[0])) for item in cursor.description or ())
             columns = [_shown(header[:_MAX_HEADER]) for header in headers]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")

@@ -2,70 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
-from contextlib import suppress
 from decimal import Context, Decimal
-from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 from adk_context_pack.tables.column_kind import number_in
-from adk_context_pack.tables.number_text import Style, read_number
 from adk_context_pack.tables.numbers import Number, number_of
 
 _INT64 = range(-(2**63), 2**63)
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
 _FLOAT_DIGITS = 15
+_CENTS_EXACT = 10**12
 
 
 def install_exact_numbers(connection: sqlite3.Connection) -> None:
-    """Gives a connection collations for texts that are numbers, and aggregates that are exact for decimals."""
-    connection.create_collation("exact_number", compare_numbers)
-    styles: tuple[Style, ...] = ("point", "comma")
-    for style, scaled in itertools.product(styles, (False, True)):
-        connection.create_collation(_collation(style, scaled=scaled), partial(_compare_written, style, scaled=scaled))
+    """Gives a connection aggregates that are exact for decimals."""
     for name, aggregate in (("sum", ExactSum), ("avg", ExactAverage), ("total", ExactTotal)):
         connection.create_window_function(name, 1, aggregate)
-
-
-def written_type(style: Style, *, scaled: bool) -> str:
-    """Returns the type of a column of formatted numbers, such as `$1,250.00`: texts that are compared as numbers."""
-    return f"TEXT COLLATE {_collation(style, scaled=scaled)}"
-
-
-def _collation(style: Style, *, scaled: bool) -> str:
-    return f"written_{style}_scaled" if scaled else f"written_{style}"
-
-
-def compare_numbers(left: str, right: str) -> int:
-    """Returns the order of two texts by the numbers that they are; texts that are none come after all numbers."""
-    one, other = _sort_key(left), _sort_key(right)
-    return (one > other) - (one < other)
-
-
-@lru_cache(maxsize=8192)
-def _sort_key(text: str) -> tuple[int, Any]:
-    number = as_number(text)
-    return (1, text) if number is None else (0, number)
-
-
-def _compare_written(style: Style, left: str, right: str, *, scaled: bool) -> int:
-    if style == "point" and len(left) <= _FLOAT_DIGITS and len(right) <= _FLOAT_DIGITS:
-        # Most are plain digits, which floats compare fast, and exactly up to so many digits.
-        with suppress(ValueError):
-            first, second = float(left), float(right)
-            if first < second or first >= second:
-                return (first > second) - (first < second)
-    one, other = _written_key(style, left, scaled=scaled), _written_key(style, right, scaled=scaled)
-    return (one > other) - (one < other)
-
-
-@lru_cache(maxsize=8192)
-def _written_key(style: Style, text: str, *, scaled: bool) -> tuple[int, Any]:
-    written = read_number(text)
-    number = written.value(style, scaled=scaled) if written else None
-    return (1, text) if number is None else (0, number)
 
 
 class ExactSum:
@@ -78,6 +32,7 @@ class ExactSum:
 
     def __init__(self) -> None:
         self._total: Any = Decimal(0)
+        self._cents = 0
         self._count = 0
         self._has_floats = False
 
@@ -95,16 +50,29 @@ class ExactSum:
 
     def value(self) -> Any:
         """What the aggregate is now."""
-        return _as_cell(self._total, as_float=self._has_floats) if self._count else self.empty
+        return _as_cell(self._exact(), as_float=self._has_floats) if self._count else self.empty
 
     def finalize(self) -> Any:
         """What the aggregate is in the end."""
         return self.value()
 
+    def _exact(self) -> Decimal:
+        return _ADDING.add(self._total, Decimal(self._cents).scaleb(-2, _ADDING)) if self._cents else self._total
+
     def _add(self, value: Any, sign: int) -> None:
         if value is None:
             return
         self._count += sign
+        if type(value) is float:
+            self._has_floats = True
+            cents = round(value * 100) if -_CENTS_EXACT < value < _CENTS_EXACT else 0
+            # A float of so few digits that is this many hundredths is also written as that.
+            if cents / 100 == value:
+                self._cents += sign * cents
+                return
+        elif type(value) is int:
+            self._cents += sign * value * 100
+            return
         number = as_number(value)
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
@@ -127,7 +95,7 @@ class ExactAverage(ExactSum):
 
     def value(self) -> Any:
         """The mean of the cells that are not NULL."""
-        return float(self._total / self._count) if self._count else None
+        return float(self._exact() / self._count) if self._count else None
 
 
 def _as_cell(total: Decimal, *, as_float: bool) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from adk_context_pack.sql.cells import EXACT, Cells, named_cells, text_columns
-from adk_context_pack.sql.exact_sum import install_exact_numbers
+from adk_context_pack.sql.collations import install_collations
 from adk_context_pack.sql.sql_names import quote, unique_name
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
 from adk_context_pack.tables.columns import Column
@@ -26,6 +26,7 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
         main: the table that is called `rows`, while its own name works as well; by default the only one.
     """
     connection = sqlite3.connect(":memory:", isolation_level=None)
+    install_collations(connection)
     try:
         names = _Loader(connection).load(tables, main)
         return TableImage(next(_numbers), connection.serialize(), names)
@@ -81,7 +82,6 @@ class _Loader:
         exact = [name for name, cell in zip(names, cells, strict=True) if cell.declared == EXACT]
         if any(cell.needs_exact for cell in cells):
             described.exact = True
-            install_exact_numbers(self._connection)
         if exact:
             described.notes.append(f"numbers kept exactly, as text, in: {', '.join(map(one_line, exact))}")
         described.notes += [one_line(cell.note, 400) for cell in cells if cell.note]

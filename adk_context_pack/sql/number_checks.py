@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.collations import without_collations
 from adk_context_pack.sql.operands import Operands
 from adk_context_pack.sql.sql_names import Token, tokens_of
 from adk_context_pack.tables.numbers import number_of, short_text
@@ -87,7 +88,8 @@ def _number(text: str) -> int | float | None:
 
 
 def _literal(tokens: Sequence[Token]) -> str:
-    text = " ".join("".join(token.text for token in tokens).replace("`", '"').split())
+    written = without_collations("".join(token.text for token in tokens))
+    text = " ".join(written.replace("`", '"').split())
     return f"'{_MARK}" + short_text(text).replace("'", "''") + "'"
 
 

@@ -32,6 +32,7 @@ def use_numbers(sql: str, tables: Mapping[str, Sequence[TextColumn]], handles: C
         return sql
     query = NumberPlaces(_items(tokens, columns))
     places = {item.first: item for item in query.as_numbers()}
+    collated = {item.first: (item, end, within) for item, end, within in query.collated() if item.first not in places}
     written: list[str] = []
     place = 0
     while place < len(tokens):
@@ -39,6 +40,12 @@ def use_numbers(sql: str, tables: Mapping[str, Sequence[TextColumn]], handles: C
             prefix = "".join(token.text for token in tokens[place : item.last + 1])
             written.append(_numbers_of(item, prefix))
             place = item.last + 1
+            continue
+        if place in collated:
+            item, end, is_within = collated[place]
+            written += [token.text for token in tokens[place : item.last + 1]]
+            written.append(f" COLLATE {item.column.collation}" if item.column and is_within else "")
+            place = end + 1
             continue
         written.append(tokens[place].text)
         place += 1
@@ -74,7 +81,8 @@ def _items(tokens: Sequence[Token], columns: Mapping[str, TextColumn]) -> list[I
             place += 1
             continue
         end, column = _column_at(tokens, place, columns, longest)
-        items.append(Item(token.text, token.word, token.kind, place, end, column))
+        name = (tokens[end].name or "").lower()
+        items.append(Item(token.text, token.word, token.kind, place, end, column, name))
         place = end + 1
     return items
 

@@ -22,16 +22,18 @@ class TextColumn:
         name: the column.
         numbers: the column with its numbers; empty where it has none.
         reason: why a sum of it would not be what a reader takes it for; empty where it would be.
+        collation: the order of its texts as numbers or dates; empty where they have none.
     """
 
     name: str
     numbers: str = ""
     reason: str = ""
+    collation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A token that is not blank, or the dotted name of a column of texts."""
+    """A token that is not blank, or a dotted name, whose last part is `name`."""
 
     text: str
     word: str
@@ -39,6 +41,7 @@ class Item:
     first: int
     last: int
     column: TextColumn | None = None
+    name: str = ""
 
 
 class NumberPlaces:
@@ -70,14 +73,32 @@ class NumberPlaces:
                 kept[alias] = item.column
         self._refuse_aliases(kept)
 
+    def collated(self) -> Iterator[tuple[Item, int, bool]]:
+        """Yields the columns within an expression of texts, where each ends, and whether it is to be given its order.
+
+        SQLite sorts the result of `lower(price)` by its letters, unless an operand says by what else. A COLLATE that
+        the statement has itself would sort such a column by its letters too, and is left out.
+        """
+        for index, item in enumerate(self._items):
+            if item.column is None or not item.column.collation or self._word(index + 1) == "(":
+                continue
+            has_own = self._word(index + 1) == "COLLATE"
+            end = index + 2 if has_own else index
+            function = self._word(self._opener[index] - 1)
+            is_argument = self._kind(self._opener[index] - 1) == "name" and function not in KEYWORDS | _EXTREMES
+            beside = {self._word(index - 1), self._word(end + 1)}
+            is_within = bool(beside & {"THEN", "ELSE", "|"}) or (is_argument and beside <= {"(", ",", ")", "DISTINCT"})
+            if has_own or is_within:
+                yield item, self._items[min(end, len(self._items) - 1)].last, is_within
+
     def _refuse_aliases(self, kept: Mapping[str, TextColumn]) -> None:
         for index, item in enumerate(self._items):
-            column = kept.get(item.text.strip('"`[]').lower())
+            column = kept.get(item.name)
             if column is None or item.column is not None or self._word(index - 1) in {"AS", ")"}:
                 continue
             if column.numbers and self._is_number(index, column):
                 raise QueryError(
-                    f"{item.text} is text here: write {_shown(column.numbers)} AS {item.text} for its numbers."
+                    f"{item.name} is text here: write {_shown(column.numbers)} AS {item.name} for its numbers."
                 )
 
     def _alias(self, index: int) -> str:
@@ -139,6 +160,8 @@ class NumberPlaces:
 
     def _beside(self, first: int, last: int) -> str:
         """Says whether the signs beside an expression calculate with it, compare it with a number, or take its text."""
+        while self._word(last + 1) == "COLLATE":
+            last += 2
         sides = ((last + 1, self._after(last + 1)), (first - 1, self._before(first - 1)))
         for place, other in sides:
             if (sign := self._item(place)) is None:
@@ -149,7 +172,7 @@ class NumberPlaces:
                 return "number"
             if (sign.text in _COMPARING or sign.word == "BETWEEN") and other is not None:
                 return "compared" if self._compares_numbers(other) else "text"
-            if sign.word in {"LIKE", "GLOB", "IN", "IS", "COLLATE"} or sign.text == "|":
+            if sign.word in {"LIKE", "GLOB", "IN", "IS"} or sign.text == "|":
                 return "text"
         return ""
 

@@ -189,7 +189,7 @@ class Operands:
             return None if self._word(opener - 1) in {"IN", "EXISTS", "AS"} else opener - named
         if token.word in KEYWORDS - {"NULL"}:
             return None
-        if self._word(index - 1) == "OVER":
+        if self._word(index - 1) in {"OVER", "COLLATE"}:
             return self._start(index - 2)
         while self._word(index - 1) == "." and self._token(index - 2) is not None:
             index -= 2
@@ -204,7 +204,7 @@ class Operands:
         # `data -> '$.a' ->> 'b'`
         while end is not None and self._word(end + 1) == "-" and self._word(end + 2) == ">":
             end = self._end_of_one(end + 3 + (self._word(end + 3) == ">"))
-        return end
+        return end + 2 if end is not None and self._word(end + 1) == "COLLATE" else end
 
     def _end_of_one(self, index: int) -> int | None:
         token = self._token(index)

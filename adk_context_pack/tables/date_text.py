@@ -36,6 +36,9 @@ _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
     r"(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 ).fullmatch
+_SORTS = re.compile(
+    r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2}(?:[T ][0-9:.]+(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?|-?[QW][0-9]+|[0-9]{4})?"
+).fullmatch
 _ISO_DAY = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _MONTHS_A_YEAR, _HOURS_A_HALF = 12, 12
 
@@ -65,7 +68,17 @@ def date_range(values: Iterable[Any]) -> tuple[Any, Any] | None:
 
 def is_date_text(text: str) -> bool:
     """Tells whether a text alone looks like a date; only its column can tell which one it is."""
-    return len(text) <= _MAX_LENGTH and (_SLASHES(text) is not None or _moment(text, day_first=True) is not None)
+    return len(text) <= _MAX_LENGTH and (_SLASHES(text) is not None or moment_of(text, day_first=True) is not None)
+
+
+def sorts_as_text(texts: Iterable[str]) -> bool:
+    """Tells whether dates are in the order of time where they are sorted as texts: ISO dates of one zone."""
+    zones: set[str] = set()
+    for text in texts:
+        if (found := _SORTS(text)) is None:
+            return False
+        zones.add(found["zone"] or "")
+    return len(zones - {""}) < 2 and not (zones - {"", "Z"} and "" in zones)  # noqa: PLR2004
 
 
 def _sort_as_texts(texts: Sequence[str]) -> bool:
@@ -83,15 +96,15 @@ def _moments(values: Sequence[Any]) -> list[Any]:
         return list(values)
     if all(isinstance(value, str) and value.isdecimal() for value in values):
         return [int(value) for value in values]
-    day_first = _day_first([value for value in values if isinstance(value, str)])
+    day_first = day_first_in([value for value in values if isinstance(value, str)])
     return [
-        _of_object(v) if isinstance(v, date) else _moment(v, day_first=day_first) if isinstance(v, str) else None
+        _of_object(v) if isinstance(v, date) else moment_of(v, day_first=day_first) if isinstance(v, str) else None
         for v in values
     ]
 
 
-def _day_first(texts: Iterable[str]) -> bool | None:
-    """Whether the day stands before the month in `03/04/2026`; None where nothing shows it, or both are shown."""
+def day_first_in(texts: Iterable[str]) -> bool | None:
+    """Tells whether the day is before the month in `03/04/2026`; None where nothing shows it, or both are shown."""
     ones, twos = False, False
     for text in texts:
         if len(text) <= _MAX_LENGTH and (found := _SLASHES(text)):
@@ -100,7 +113,8 @@ def _day_first(texts: Iterable[str]) -> bool | None:
     return ones if ones != twos else None
 
 
-def _moment(text: str, *, day_first: bool | None) -> Moment | None:
+def moment_of(text: str, *, day_first: bool | None) -> Moment | None:
+    """Returns the moment that a text is, where the day is first in `03/04/2026` or not; None for any other text."""
     if len(text) > _MAX_LENGTH:
         return None
     for notation in _NOTATIONS:

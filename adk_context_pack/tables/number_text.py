@@ -35,6 +35,10 @@ _SHAPE = re.compile(
     rf"\s*{_MAGNITUDE}?\s*(?P<unit>{_CURRENCY}|{_UNIT})?(?P<after>[-\u2212)\s]*)"
 ).fullmatch
 _IS_CURRENCY = re.compile(_CURRENCY).fullmatch
+# The codes that a sign may have beside it. `US$` and `C$` name theirs by letters.
+_DOLLARS = "USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP BRL"
+_CODES_OF = {"$": _DOLLARS, "€": "EUR", "£": "GBP EGP", "¥": "JPY CNY", "₹": "INR", "₩": "KRW", "₺": "TRY", "₽": "RUB"}
+_LETTERS = {"R": "BRL", "NT": "TWD", "": ""}
 # Times of day and ordinals look like a number with a unit.
 _NO_UNITS = frozenset({"am", "pm", "st", "nd", "rd", "th", "e"})
 _MISSING = frozenset(
@@ -152,8 +156,10 @@ def read_number(text: str) -> Written | None:
         return None
     if magnitude and unit and _IS_CURRENCY(unit) is None:
         return None
-    unit = currency or unit or magnitude or ""
-    if unit.lower() in _NO_UNITS or (currency and found["unit"]):
+    if currency and unit and not _agree(currency, unit):
+        return None
+    unit = unit or currency or magnitude or ""
+    if unit.lower() in _NO_UNITS:
         return None
     point, comma = _readings(body)
     if (point is None and comma is None) or ("+" in marks and len(body) >= _PHONE_DIGITS and body.isdecimal()):
@@ -173,6 +179,13 @@ def read_number(text: str) -> Written | None:
         power=_POWERS[magnitude.rstrip(".").lower()] if magnitude else 0,
         is_weak=("e" in body or "E" in body) and not {".", "-", "+"} & set(body),
     )
+
+
+def _agree(sign: str, code: str) -> bool:
+    """Tells whether a sign in front and a code behind mean one currency, as in `$1,000.00 USD`."""
+    letters = sign[:-1]
+    is_named = code.startswith(_LETTERS.get(letters, letters))
+    return is_named and code in _CODES_OF.get(sign[-1], "").split()
 
 
 def _long_number(text: str) -> Written | None:

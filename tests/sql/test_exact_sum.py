@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.sql.exact_sum import compare_numbers, install_exact_numbers
+from adk_context_pack.sql.collations import compare_numbers, install_collations
+from adk_context_pack.sql.exact_sum import install_exact_numbers
 
 
 def connection(values):
     made = sqlite3.connect(":memory:")
+    install_collations(made)
     install_exact_numbers(made)
     made.execute("CREATE TABLE rows (x TEXT COLLATE exact_number)")
     made.executemany("INSERT INTO rows VALUES (?)", [(value,) for value in values])
@@ -101,3 +103,28 @@ def test_infinity_does_not_end_the_query():
     assert made.execute("SELECT sum(x) FROM f").fetchone() == ("Infinity",)
     made.execute("INSERT INTO f VALUES (?)", (float("-inf"),))
     assert made.execute("SELECT sum(x) FROM f").fetchone() == ("NaN",)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(-(10**18), 10**18),
+            st.integers(-(10**12), 10**12).map(lambda cents: cents / 100),
+            st.floats(allow_nan=False, allow_infinity=False, width=32),
+            st.floats(-1e15, 1e15),
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+    st.sampled_from(["sum", "avg", "total"]),
+)
+def test_floats_count_as_they_are_written(values, aggregate):
+    """Integers, floats of two decimals and all other floats add up to the sum of the decimals that they are written as."""
+    made = sqlite3.connect(":memory:")
+    install_exact_numbers(made)
+    made.execute("CREATE TABLE rows (x)")
+    made.executemany("INSERT INTO rows VALUES (?)", [(value,) for value in values])
+    found = made.execute(f"SELECT {aggregate}(x) FROM rows").fetchone()[0]
+    exact = sum((Fraction(repr(value)) for value in values), Fraction(0))
+    exact = exact / len(values) if aggregate == "avg" else exact
+    assert float(found) == pytest.approx(float(exact), rel=1e-15, abs=1e-300)

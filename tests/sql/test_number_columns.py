@@ -196,9 +196,103 @@ def test_dates_that_do_not_sort_as_texts():
     """A note says so, with the true first and last date, and dates that sort need none."""
     texts = ["Jan 3, 2026", "Feb 1, 2026", "Mar 5, 2025"]
     notes = image_of({"rows": iter_columns([{"d": text} for text in texts])}).names.notes
-    assert notes == ["d: dates as texts, which do not sort by time, from Mar 5, 2025 to Feb 1, 2026"]
+    assert notes == ["d: dates as texts, sorted by time here, from Mar 5, 2025 to Feb 1, 2026"]
     for sorted_texts in (["2026-01-03", "2025-02-01T10:00:00"], ["20260103", "20250201"]):
         assert image_of({"rows": iter_columns([{"d": text} for text in sorted_texts])}).names.notes == []
+
+
+DATED = [
+    {"c": name, "price": price, "day": day, "slash": slash, "zone": zone}
+    for name, price, day, slash, zone in zip(
+        "abcdef",
+        PRICES,
+        ["Jan 3, 2026", "Dec 5, 2025", "Feb 1, 2024", "Mar 9, 2025", "Apr 2, 2026", None],
+        ["03/01/2026", "25/12/2025", "01/02/2024", "09/03/2025", "02/04/2026", "05/05/2020"],
+        [f"2026-01-01T0{hour}:00:00{zone}" for hour, zone in zip("123456", ["Z", "-08:00", "+02:00", "Z", "+05:00", "+09:00"], strict=True)],
+        strict=True,
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "order"),
+    [
+        ("ORDER BY lower(price)", "fcbade"),
+        ("ORDER BY upper(trim(price)) DESC", "edabcf"),
+        ("ORDER BY price || ''", "fcbade"),
+        ("ORDER BY coalesce(price, '') DESC", "fedabc"),
+        ("ORDER BY replace(price, '$', '')", "fcbade"),
+        ("ORDER BY substr(price, 2)", "fcbade"),
+        ("ORDER BY CASE WHEN c > 'a' THEN price END DESC", "edbcaf"),
+        ("ORDER BY price COLLATE NOCASE", "fcbade"),
+        ("ORDER BY price COLLATE BINARY DESC", "edabcf"),
+        ("ORDER BY lower(price COLLATE NOCASE)", "fcbade"),
+        ("ORDER BY price * 1", "fcbade"),
+        ("WHERE price COLLATE NOCASE > 900 ORDER BY c", "ade"),
+        ("WHERE 900 < price COLLATE NOCASE ORDER BY c", "ade"),
+        ("WHERE price COLLATE NOCASE = 950", "a"),
+        ("WHERE price COLLATE NOCASE BETWEEN 800 AND 1000 ORDER BY c", "ab"),
+        ("WHERE price COLLATE NOCASE + 1 > 900 ORDER BY c", "ade"),
+        ("ORDER BY day", "fcdbae"),
+        ("ORDER BY slash DESC", "eabdcf"),
+        ("WHERE day >= '2026-01-01' ORDER BY c", "ae"),
+        ("WHERE slash < '2025-01-01' ORDER BY c", "cf"),
+        ("WHERE day = 'Jan 3, 2026'", "a"),
+        ("ORDER BY zone", "feacdb"),
+    ],
+)
+def test_order_by_what_texts_mean(asked, order):
+    """Formatted numbers and dates are sorted and compared by what they mean, also through functions of texts."""
+    assert "".join(row[0] for row in ask(f"SELECT c FROM rows {asked}", DATED)) == order
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("SELECT max(lower(price)) FROM rows", "$12,480"),
+        ("SELECT min(trim(price)) FROM rows", "$640"),
+        ("SELECT max(price COLLATE NOCASE) FROM rows", "$12,480"),
+        ("SELECT max(p) FROM (SELECT lower(price) AS p FROM rows)", "$12,480"),
+        ("WITH t AS (SELECT trim(price) AS p FROM rows) SELECT p FROM t ORDER BY p DESC", "$12,480"),
+        ("SELECT price FROM rows ORDER BY row_number() OVER (ORDER BY trim(price) DESC)", "$12,480"),
+        ("SELECT upper(price) AS p FROM rows ORDER BY p DESC", "$12,480"),
+        ("SELECT max(day) FROM rows", "Apr 2, 2026"),
+        ("SELECT min(day) FROM rows", "Feb 1, 2024"),
+        ("SELECT max(slash) FROM rows", "02/04/2026"),
+        ("SELECT min(slash) FROM rows", "05/05/2020"),
+        ("SELECT max(d) FROM (SELECT day AS d FROM rows)", "Apr 2, 2026"),
+        ("SELECT max(zone) FROM rows", "2026-01-01T02:00:00-08:00"),
+        ("SELECT length(price) FROM rows WHERE c = 'e'", 7),
+        ("SELECT count(DISTINCT lower(price)) FROM rows", 5),
+        ("SELECT count(*) FROM rows WHERE substr(price, 1, 1) = '$'", 5),
+    ],
+)
+def test_extremes_by_what_texts_mean(sql, value):
+    """The largest and the smallest text is that of the largest and smallest number or the last and first moment."""
+    assert ask(sql, DATED)[0][0] == value
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT c FROM rows r WHERE EXISTS (SELECT 1 FROM (SELECT price AS p FROM rows) q WHERE q.p > r.price)",
+        "SELECT (SELECT sum(q.p) FROM (SELECT price AS p, c AS d FROM rows) q WHERE q.d <= r.c) FROM rows r",
+        "SELECT c FROM rows r WHERE (SELECT q.p FROM (SELECT price AS p, c AS d FROM rows) q WHERE q.d = r.c) > 900",
+        "SELECT q.p * 2 FROM (SELECT price AS p FROM rows) AS q",
+    ],
+)
+def test_a_new_name_in_an_inner_query(sql):
+    """A column of texts that an inner query names otherwise is not compared or added up as a number outside."""
+    with pytest.raises(QueryError, match='p is text here: write "price#" AS p'):
+        ask(sql, DATED)
+
+
+def test_headers_stay_as_they_were_written():
+    """What is added to a statement for its order is not in the names of the result's columns."""
+    images = {"2abcdefghjk": image_of({"rows": iter_columns(DATED)})}
+    sql = "SELECT lower(price), trim(day), max(upper(slash)) FROM rows"
+    found = RowDatabase(images).query(sql, max_rows=1, max_seconds=5)
+    assert found.columns == ["lower(price)", "trim(day)", "max(upper(slash))"]
 
 
 FORMATS = [

@@ -87,3 +87,33 @@ def test_words_for_missing(text):
 def test_other_words_are_not_missing(text):
     """Anything else is a value."""
     assert not is_missing_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("$1,000.00 USD", "USD", Decimal("1000.00")),
+        ("$1,000.50 CAD", "CAD", Decimal("1000.50")),
+        ("US$12 USD", "USD", 12),
+        ("C$12 CAD", "CAD", 12),
+        ("A$7 AUD", "AUD", 7),
+        ("R$7 BRL", "BRL", 7),
+        ("€5.25 EUR", "EUR", Decimal("5.25")),
+        ("£5 GBP", "GBP", 5),
+        ("¥900 JPY", "JPY", 900),
+        ("¥900 CNY", "CNY", 900),
+        ("-$5 USD", "USD", -5),
+        ("($5.00) USD", None, None),
+        ("$5 EUR", None, None),
+        ("€5 USD", None, None),
+        ("C$5 USD", None, None),
+        ("US$5 CAD", None, None),
+        ("£5 JPY", None, None),
+        ("$5 km", None, None),
+        ("$5 %", None, None),
+    ],
+)
+def test_sign_and_code(text, unit, value):
+    """A sign in front and a code behind are read where they mean one currency, and never where they differ."""
+    found = read_number(text)
+    assert (found and (found.unit, found.value("point"))) == (None if unit is None else (unit, value))
