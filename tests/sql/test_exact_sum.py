@@ -119,7 +119,7 @@ def test_infinity_does_not_end_the_query():
     st.sampled_from(["sum", "avg", "total"]),
 )
 def test_floats_count_as_they_are_written(values, aggregate):
-    """Integers, floats of two decimals and all other floats add up to the sum of the decimals that they are written as."""
+    """Integers and floats add up to the sum of the decimals that they are written as."""
     made = sqlite3.connect(":memory:")
     install_exact_numbers(made)
     made.execute("CREATE TABLE rows (x)")
