@@ -90,4 +90,7 @@ def _compare_written(style: Style, left: str, right: str, *, scaled: bool) -> in
 def _written_key(style: Style, text: str, *, scaled: bool) -> tuple[int, Any]:
     written = read_number(text)
     number = written.value(style, scaled=scaled) if written else None
+    if written is not None and number is None:
+        # A number of SQLite's own, which has a point whatever the column has.
+        number = written.value("point", scaled=scaled)
     return (1, text) if number is None else (0, number)

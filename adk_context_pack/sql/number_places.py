@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.operands import ADDING, KEYWORDS, NUMBER_TYPES, NUMERIC
+from adk_context_pack.sql.operands import ADDING, COUNTING, KEYWORDS, NUMBER_TYPES, NUMERIC
 
 _EXTREMES = frozenset({"MAX", "MIN"})
 _CHOICES = frozenset({"COALESCE", "IFNULL", "IIF", "NULLIF"})
@@ -177,8 +177,27 @@ class NumberPlaces:
         return ""
 
     def _compares_numbers(self, other: Item) -> bool:
-        is_call = other.kind == "name" and self._word(self._items.index(other) + 1) == "("
-        return other.kind != "text" and other.text not in {"(", ")"} and not is_call
+        place = self._items.index(other)
+        if other.text == ")":
+            place = next((start for start, end in self._closer.items() if end == place), place)
+            place -= self._kind(place - 1) == "name" and self._word(place - 1) not in KEYWORDS
+        if self._word(place) == "(":
+            return self._gives_number(place)
+        if self._kind(place) == "name" and self._word(place + 1) == "(":
+            is_cast = self._word(place) == "CAST" and self._casts_to_number(place + 1)
+            return is_cast or self._word(place) in COUNTING
+        return other.kind != "text" and other.text != ")"
+
+    def _gives_number(self, opener: int) -> bool:
+        """Whether parentheses hold a number, or an inner query for a count, sum, mean or extreme."""
+        inner = opener + 1
+        is_query = self._word(inner) == "SELECT"
+        inner += is_query
+        item = self._item(inner)
+        has_numbers = item is not None and item.column is not None and bool(item.column.numbers)
+        if has_numbers or self._kind(inner) == "number" or self._word(inner) in {"-", "+"}:
+            return True
+        return self._word(inner + 1) == "(" and self._word(inner) in (COUNTING | _EXTREMES if is_query else COUNTING)
 
     def _is_star(self, sign: Item) -> bool:
         return sign.text == "*" and self._word(self._items.index(sign) - 1) in {"SELECT", ",", "(", "."}

@@ -16,10 +16,12 @@ NUMERIC = ADDING | {
 }
 """Functions that take numbers and give a number."""
 
-_COUNTING = NUMERIC | {
+COUNTING = NUMERIC | {
     *("COUNT", "LENGTH", "INSTR", "JULIANDAY", "UNIXEPOCH", "ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE", "CUME_DIST"),
     *("PERCENT_RANK", "RANDOM", "UNICODE", "JSON_ARRAY_LENGTH", "PI", "ATAN2"),
 }
+"""Functions that give a number."""
+
 _WORDS = """
     ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT ELSE END ESCAPE EXCEPT EXISTS FILTER FROM GLOB GROUP
     HAVING IN INNER INTERSECT IS ISNULL JOIN LEFT LIKE LIMIT NATURAL NOT NOTNULL NULL NULLS OFFSET ON OR ORDER OUTER
@@ -168,7 +170,7 @@ class Operands:
         if first == last and (token.kind in {"number", "text"} or token.word in {"NULL", "TRUE", "FALSE"}):
             return True
         if self._word(first + 1) == "(":
-            return token.word in _COUNTING
+            return token.word in COUNTING
         names = [(token.name or "").lower() for token in self._tokens[first : last + 1] if token.text != "."]
         # A table's alias may stand before the name, and the name may have dots itself.
         return any(".".join(names[start:]) in self._numeric for start in (0, 1))

@@ -287,6 +287,33 @@ def test_a_new_name_in_an_inner_query(sql):
         ask(sql, DATED)
 
 
+COMMAS = [
+    {"c": name, "fee": fee} for name, fee in zip("abcd", ["1.200,5 €", "300,25 €", "2.000,75 €", "99,5 €"], strict=True)
+]
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("fee > (SELECT avg(fee) FROM rows)", "ac"),
+        ("(SELECT avg(fee) FROM rows WHERE c > 'a') < fee", "ac"),
+        ("fee = (SELECT max(fee) FROM rows)", "c"),
+        ("fee <> (SELECT min(fee) FROM rows)", "abc"),
+        ("fee > CAST('300' AS INTEGER)", "abc"),
+        ("round(300.254, 3) < fee", "ac"),
+        ("fee > abs(-300.254)", "ac"),
+        ("fee > (300.254)", "ac"),
+        ("fee > (-5)", "abcd"),
+        ("fee > (SELECT count(*) * 100 FROM rows)", "ac"),
+        ("fee = (SELECT fee FROM rows WHERE c = 'b')", "b"),
+        ("fee > lower('300,25 €')", "ac"),
+    ],
+)
+def test_compared_with_what_is_computed(condition, found):
+    """Formatted numbers are compared as numbers with results of functions and inner queries, whatever their marks."""
+    assert "".join(row[0] for row in ask(f"SELECT c FROM rows WHERE {condition} ORDER BY c", COMMAS)) == found
+
+
 def test_headers_stay_as_they_were_written():
     """What is added to a statement for its order is not in the names of the result's columns."""
     images = {"2abcdefghjk": image_of({"rows": iter_columns(DATED)})}
