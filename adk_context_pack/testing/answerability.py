@@ -135,12 +135,13 @@ def answerability(conversations: Iterable[Conversation], strategies: Mapping[str
     """
     results = {name: Answerability(strategy=name) for name in strategies}
     for number, conversation in enumerate(conversations):
-        for moment, event in _calls(conversation):
+        for moment, event in recorded_calls(conversation):
             _replay(number, moment, event, strategies, results)
     return list(results.values())
 
 
-def _calls(conversation: Conversation) -> Iterator[tuple[Conversation, Event]]:
+def recorded_calls(conversation: Conversation) -> Iterator[tuple[Conversation, Event]]:
+    """Yields each event with tool calls of the conversation's agent, after the conversation as it was before it."""
     state = dict(conversation.state)
     for index, event in enumerate(conversation.events):
         if index and event.author == conversation.agent and event.get_function_calls():

@@ -21,7 +21,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.testing.picture import Picture, account_goes_on, account_lines, blocks_wait, picture
 from adk_context_pack.testing.read_backs import event_words, listed_events, names_search, shown_words, with_read_backs
-from adk_context_pack.testing.request_values import request_text
+from adk_context_pack.testing.request_values import request_text, told_text
 
 
 def unpaired(contents: Sequence[types.Content]) -> Iterator[str]:
@@ -163,7 +163,7 @@ def reachable(apply: Apply, conversation: Any) -> None:
     The tool must be offered, as the plugin does it for a pass whose `leaves_history` says that it is needed.
     """
     request, call = conversation.built()
-    shown = request_text(request)
+    shown = told_text(request)
     result = with_read_backs(apply, request, call)
     text = request_text(result)
     events = live_events(call.events)

@@ -12,7 +12,7 @@ from google.adk.models.llm_request import LlmRequest
 from adk_context_pack.conversation.account import entries
 from adk_context_pack.conversation.contents import texts_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.testing.request_values import part_lines, part_values
+from adk_context_pack.testing.request_values import part_lines, part_values, says
 from adk_context_pack.tools.read_back import offer_read_back
 from adk_context_pack.tools.search_history import NAME, SearchHistory
 
@@ -85,13 +85,13 @@ def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
     Args:
         event: the event.
         request: the request.
-        shown: the request as text.
+        shown: the request as text, without what ADK says itself.
     """
     if event.author == "user" and event.content and not event.get_function_responses():
         said = texts_of(event.content)
         if not any(texts_of(content) == said for content in request.contents or ()):
             return set()
-    return {word for value in _values(event) if value in shown for word in _WORD.findall(value)}
+    return {word for value in _values(event) if says(shown, value) for word in _WORD.findall(value)}
 
 
 def listed_events(call: ModelCall) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from google.genai import types
 
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.ledger import scalars
+from adk_context_pack.relays.proof import PREAMBLES
 
 _SHORTEST = 3
 
@@ -25,12 +27,17 @@ def leaves(value: Any) -> Iterator[str]:
 
 def request_text(request: LlmRequest) -> str:
     """Returns all that a request says: instruction, texts, and the values of arguments and results, one a line."""
-    instruction = request.config.system_instruction if request.config else None
-    lines = [instruction] if isinstance(instruction, str) else []
-    for content in request.contents or ():
-        for part in content.parts or ():
-            lines += part_lines(part)
-    return "\n".join(lines)
+    return "\n".join(_lines(request))
+
+
+def told_text(request: LlmRequest) -> str:
+    """Returns the same without the fixed words that ADK puts before what it relays."""
+    return "\n".join(line for line in _lines(request) if line not in PREAMBLES)
+
+
+def says(text: str, value: str) -> bool:
+    """Tells whether a text holds a value as words of their own, not as a part of a longer word."""
+    return value in text and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
 
 
 def part_lines(part: types.Part) -> list[str]:
@@ -50,6 +57,15 @@ def part_values(part: types.Part) -> list[str]:
         return [part.text]
     used = part.function_call.args if part.function_call else None
     return list(leaves(part.function_response.response if part.function_response else used))
+
+
+def _lines(request: LlmRequest) -> Iterator[str]:
+    instruction = request.config.system_instruction if request.config else None
+    if isinstance(instruction, str):
+        yield instruction
+    for content in request.contents or ():
+        for part in content.parts or ():
+            yield from part_lines(part)
 
 
 def _all(value: Any) -> Iterator[str]:

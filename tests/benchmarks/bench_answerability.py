@@ -1,10 +1,12 @@
 """Whether recorded agents could still make their next calls from smaller requests.
 
-    python -m tests.benchmarks.bench_answerability [--sessions N] [--lost]
+    python -m tests.benchmarks.bench_answerability [--sessions N] [--lost] [--peers FOLDER]
 
 For each strategy: the share of the values that the next calls need and that the whole request shows, which the smaller
 one shows (visible), shows or leads to within two read-backs (reachable), and shows in its last fifth; and the
-characters sent. The data are tau-bench and the long-context sessions of the Berkeley function-calling leaderboard.
+characters sent. The floors below are what the next calls could do with. The data are tau-bench and the long-context
+sessions of the Berkeley function-calling leaderboard. `--peers` names the folder in which
+`python -m tests.benchmarks.peers FOLDER` built the environments of other libraries.
 """
 
 from __future__ import annotations
@@ -14,35 +16,34 @@ import json
 import logging
 import warnings
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
-from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
 
-from adk_context_pack import CapRows, ClearToolResults, FitTokenBudget, ModelCall, OffloadPayload, default_passes
+from adk_context_pack import (
+    CapRows,
+    ClearToolResults,
+    ContextPass,
+    FitTokenBudget,
+    ModelCall,
+    OffloadPayload,
+    default_passes,
+)
 from adk_context_pack.replay.answering import packed
 from adk_context_pack.replay.tool_caps import REPLAYED, ToolCaps
 from adk_context_pack.testing.answerability import Answerability, Strategy, answerability
 from adk_context_pack.testing.conversation import Conversation
+from tests.benchmarks.adk_strategies import adk_strategies
+from tests.benchmarks.answerability_floor import floors
+from tests.benchmarks.peer_strategies import peer_strategies
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.shared_data import FOLDER
 from tests.support.tau_bench import conversations
 
 AGENT = "agent"
 BFCL = FOLDER / "bfcl" / "long_context.dev.jsonl"
-_FILTER = ContextFilterPlugin(num_invocations_to_keep=1)
-
-
-def adk_filter(request: LlmRequest, call: ModelCall) -> LlmRequest:
-    """ADK's own filter, which keeps the newest invocation."""
-    filtered = request.model_copy()
-    coroutine = _FILTER.before_model_callback(callback_context=call.context, llm_request=filtered)
-    try:
-        coroutine.send(None)
-    except StopIteration:
-        return filtered
-    raise RuntimeError("ADK's filter waits for something")
 
 
 def last_six(request: LlmRequest, _: ModelCall) -> LlmRequest:
@@ -50,17 +51,22 @@ def last_six(request: LlmRequest, _: ModelCall) -> LlmRequest:
     return request.model_copy(update={"contents": request.contents[-6:]})
 
 
-_CAPS = ToolCaps(
-    passes=(
-        CapRows(max_rows=20, max_tokens=1000, store=REPLAYED),
-        OffloadPayload(max_tokens=1000, preview_tokens=100, store=REPLAYED),
-    )
-)
+def _caps(tokens: int) -> ToolCaps:
+    rows = CapRows(max_rows=20, max_tokens=tokens, store=REPLAYED)
+    return ToolCaps(passes=(rows, OffloadPayload(max_tokens=tokens, preview_tokens=100, store=REPLAYED)))
+
+
+def _newest(max_tokens: int) -> tuple[ContextPass, ...]:
+    """The newest two results whole, and whatever else the budget has room for."""
+    clear = ClearToolResults(keep_results=2, keep_in_turn=2, min_tokens=50)
+    return clear, FitTokenBudget(max_tokens=max_tokens)
+
+
 _SMALLEST = (ClearToolResults(keep_results=0, keep_in_turn=2), FitTokenBudget(max_tokens=2000))
 
 STRATEGIES: Mapping[str, Strategy] = {
     "everything": [],
-    "ADK's ContextFilterPlugin(1)": adk_filter,
+    **adk_strategies(),
     "the last 6 contents": last_six,
     "ClearToolResults()": [ClearToolResults()],
     "default_passes(8000)": default_passes(max_tokens=8000),
@@ -68,8 +74,11 @@ STRATEGIES: Mapping[str, Strategy] = {
     "default_passes(2000)": default_passes(max_tokens=2000),
     "FitTokenBudget(4000)": [FitTokenBudget(max_tokens=4000)],
     "FitTokenBudget(2000)": [FitTokenBudget(max_tokens=2000)],
-    "caps of 1000, default_passes(2000)": packed(default_passes(max_tokens=2000), _CAPS),
-    "caps of 1000, results cleared": packed(_SMALLEST, _CAPS),
+    "caps of 1000, default_passes(2000)": packed(default_passes(max_tokens=2000), _caps(1000)),
+    "caps of 1000, results cleared": packed(_SMALLEST, _caps(1000)),
+    "caps of 2600, newest 2 results, 2000": packed(_newest(2000), _caps(2600)),
+    "caps of 2600, newest 2 results, 1000": packed(_newest(1000), _caps(2600)),
+    "caps of 1700, newest 2 results, 1000": packed(_newest(1000), _caps(1700)),
 }
 
 
@@ -109,16 +118,21 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--sessions", type=int, help="how many sessions of each set")
     parser.add_argument("--lost", action="store_true", help="name what was lost")
+    parser.add_argument("--peers", type=Path, help="the folder of the peers' environments")
     options = parser.parse_args()
+    strategies = {**STRATEGIES, **(peer_strategies(options.peers) if options.peers else {})}
     logging.disable(logging.ERROR)
     warnings.simplefilter("ignore")
     for name, sessions in {"tau-bench": tau_bench, "BFCL long context": bfcl}.items():
         head = f"{'calls':>7}{'values':>8}{'visible':>9}{'reachable':>11}{'last fifth':>12}{'sent':>8}"
         print(f"\n{name:36}{head}")
-        for result in answerability(list(sessions(options.sessions)), STRATEGIES):
+        recorded = list(sessions(options.sessions))
+        for result in answerability(recorded, strategies):
             print(line_of(result), flush=True)
             for lost in result.lost[:20] if options.lost else ():
                 print(f"    {lost.tool}: {lost.value[:60]!r}")
+        for floor, share in floors(recorded).items():
+            print(f"{f'floor: {floor}':36}{share:>55.1%}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 Reads {"messages": […], "calls": […]} from standard input and writes {strategy: {"requests": [[text, …], …],
 "milliseconds": …}} to standard output. A library that keeps what it has changed is given its own messages back.
+
+With --serve it reads {"strategy": name or null, "messages": […]} a line, and answers each in a line: with the messages
+that the strategy leaves, in the form in which they came, or with the names of all strategies.
 """
 
 # ruff: noqa: PLC0415 - each library is imported where it is installed, and nowhere else
@@ -30,6 +33,24 @@ def main(library):
     json.dump(found, sys.stdout)
 
 
+def serve(library):
+    strategies = LIBRARIES[library]()
+    read = READERS[library]
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked["strategy"] is None:
+            answer = list(strategies)
+        else:
+            build, run = strategies[asked["strategy"]]
+            _, sent = run([build(message) for message in asked["messages"]])
+            answer = [plain for message in sent for plain in read(message)]
+        print(json.dumps(answer), flush=True)
+
+
+def plain_of(role, text="", call_id=None, name=None, calls=()):
+    return {"role": role, "text": text, "id": call_id, "name": name, "calls": list(calls)}
+
+
 def show(message):
     for method in ("model_dump_json", "to_json"):
         if hasattr(message, method):
@@ -40,7 +61,7 @@ def show(message):
 def langchain():
     from langchain.agents.middleware.context_editing import ClearToolUsesEdit
     from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-    from langchain_core.messages.utils import count_tokens_approximately
+    from langchain_core.messages.utils import count_tokens_approximately, trim_messages
 
     def build(m):
         if m["role"] == "user":
@@ -58,7 +79,14 @@ def langchain():
 
         return build, run
 
+    def trimmed(budget):
+        def run(stored):
+            return stored, trim_messages(stored, max_tokens=budget, token_counter=count_tokens_approximately)
+
+        return build, run
+
     return {
+        "langchain trim_messages, 2000": trimmed(2000),
         "langchain ClearToolUsesEdit, defaults": runner(ClearToolUsesEdit()),
         "langchain ClearToolUsesEdit, trigger 1, keep 2": runner(ClearToolUsesEdit(trigger=1, keep=2)),
     }
@@ -151,7 +179,55 @@ def strands():
     return {"strands SlidingWindow, 40": runner(40), "strands SlidingWindow, 20": runner(20)}
 
 
+def read_langchain(message):
+    role = {"human": "user", "tool": "tool"}.get(message.type, "assistant")
+    calls = [{key: call[key] for key in ("id", "name", "args")} for call in getattr(message, "tool_calls", ())]
+    yield plain_of(role, message.text, getattr(message, "tool_call_id", None), message.name, calls)
+
+
+def read_openai_agents(item):
+    if item.get("type") == "function_call_output":
+        yield plain_of("tool", item["output"], item["call_id"])
+    elif item.get("type") == "function_call":
+        call = {"id": item["call_id"], "name": item["name"], "args": json.loads(item["arguments"])}
+        yield plain_of("assistant", calls=[call])
+    else:
+        yield plain_of(item["role"], item["content"])
+
+
+def read_harness(message):
+    for part in message.parts:
+        kind = type(part).__name__
+        if kind == "ToolReturnPart":
+            yield plain_of("tool", str(part.content), part.tool_call_id, part.tool_name)
+        elif kind == "ToolCallPart":
+            call = {"id": part.tool_call_id, "name": part.tool_name, "args": part.args_as_dict()}
+            yield plain_of("assistant", calls=[call])
+        else:
+            yield plain_of("assistant" if kind == "TextPart" else "user", str(part.content))
+
+
+def read_strands(message):
+    for block in message["content"]:
+        if "toolResult" in block:
+            result = block["toolResult"]
+            text = "".join(part.get("text", "") for part in result["content"])
+            yield plain_of("tool", text, result["toolUseId"])
+        elif "toolUse" in block:
+            call = block["toolUse"]
+            calls = [{"id": call["toolUseId"], "name": call["name"], "args": call["input"]}]
+            yield plain_of("assistant", calls=calls)
+        else:
+            yield plain_of(message["role"], block["text"])
+
+
+READERS = {
+    "langchain": read_langchain,
+    "openai_agents": read_openai_agents,
+    "harness": read_harness,
+    "strands": read_strands,
+}
 LIBRARIES = {"langchain": langchain, "openai_agents": openai_agents, "harness": harness, "strands": strands}
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    (serve if "--serve" in sys.argv else main)(sys.argv[1])

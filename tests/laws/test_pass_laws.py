@@ -8,14 +8,12 @@ and seed are printed at the end of the run.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from zlib import crc32
 
 import pytest
 from google.adk.events.event import Event
 from google.genai import types
 from hypothesis import given, seed
-from hypothesis import strategies as st
 
 import adk_context_pack
 from adk_context_pack.passes.context_pass import ContextPass
@@ -25,7 +23,7 @@ from tests.laws.passes import CASES, GROUPS, PAIRS, PASSES, Case
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 from tests.support.events import agent_called, agent_said, event, tool_returned, user_said
-from tests.support.laws_settings import LAWS_CASES, laws_settings, shares
+from tests.support.laws_settings import LAWS_CASES, laws_settings, shares, some_of
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]
 
@@ -36,14 +34,6 @@ def _quiet():
     logging.disable(logging.ERROR)
     yield
     logging.disable(logging.NOTSET)
-
-
-def some_of(cases: Sequence[Case]) -> st.SearchStrategy[list[Case]]:
-    """`LAWS_CASES` different cases, far from each other in the list."""
-    count = min(LAWS_CASES, len(cases))
-    return st.integers(0, len(cases) - 1).map(
-        lambda start: [cases[(start + number * len(cases) // count) % len(cases)] for number in range(count)]
-    )
 
 
 @pytest.mark.parametrize(("group", "number", "examples"), shares(GROUPS))

@@ -19,7 +19,7 @@ from google.adk.events.event_actions import EventActions
 from google.genai import types
 from hypothesis import strategies as st
 
-from adk_context_pack.testing.generate import Teller
+from adk_context_pack.testing.generate import SKILLS, Teller
 from tests.support import payloads, relay
 from tests.support.adk_contents import OWN_SUMMARY, RELAYED_SUMMARY
 from tests.support.conversation import Conversation
@@ -30,16 +30,17 @@ CONFIRMATION = "adk_request_confirmation"
 
 
 @st.composite
-def conversations(draw: st.DrawFn, *, max_turns: int = 3, orderly: bool = False) -> Conversation:
+def conversations(draw: st.DrawFn, *, max_turns: int = 3, orderly: bool = False, skills: bool = False) -> Conversation:
     """A session of several agents, in which one of them is about to call its model.
 
     Args:
         draw: Hypothesis' own.
         max_turns: how many user messages there are at most.
         orderly: without what is malformed (orphans, odd authors, empty contents, rewinds), as a healthy app makes it.
+        skills: with agents that load skills, one of which is active for the agent that calls its model.
     """
     agents = draw(st.lists(st.sampled_from(payloads.AGENTS), min_size=2, max_size=3, unique=True))
-    teller = _Teller(draw, agents, orderly=orderly)
+    teller = _Teller(draw, agents, orderly=orderly, skills=skills)
     # A run may be started by state alone; then nobody has said anything yet, and a request may be empty.
     silent = not orderly and draw(st.integers(0, 19)) == 19
     for turn in range(draw(st.integers(1, max_turns))):
@@ -47,13 +48,15 @@ def conversations(draw: st.DrawFn, *, max_turns: int = 3, orderly: bool = False)
             teller.user_turn()
         for _ in range(draw(st.integers(1, 5))):
             teller.step()
+    agent = draw(st.sampled_from(agents))
+    active = {f"_adk_activated_skill_{agent}": list(SKILLS[:1])} if skills else {}
     made = Conversation(
-        agent=draw(st.sampled_from(agents)),
+        agent=agent,
         events=tuple(teller.events),
         settings=draw(_SETTINGS),
         instruction=draw(st.sampled_from(_INSTRUCTIONS)),
         dynamic=draw(st.sampled_from((None, None, None, "Today is Monday.", "Queries: {compact:gaql_queries}"))),
-        state={"gaql_queries": [{"id": "q1", "status": "success", "rows": 3}], "empty": None},
+        state={"gaql_queries": [{"id": "q1", "status": "success", "rows": 3}], "empty": None} | active,
     )
     # No two sessions share an event, and what is known of an event may be kept for as long as the process lives.
     session = crc32(repr(made).encode(errors="surrogatepass"))
@@ -78,12 +81,13 @@ _SETTINGS = st.fixed_dictionaries(
 class _Teller(Teller):
     """The kit's teller with everything else that may happen, drawn by Hypothesis."""
 
-    def __init__(self, draw: st.DrawFn, agents: list[str], *, orderly: bool) -> None:
+    def __init__(self, draw: st.DrawFn, agents: list[str], *, orderly: bool, skills: bool) -> None:
         super().__init__(agents)
         self.draw, self.orderly = draw, orderly
         self.pending: list[tuple[str, str | None, str | None]] = []
         steps = [self.says, self.says, self.calls_tools, self.calls_tools, self.calls_tools, self.transfers]
         steps += [self.waits, self.posts_back, self.asks_for_approval, self.is_compacted, self.changes_state]
+        steps += [self.loads_a_skill] * 3 if skills else []
         odd = [self.leaves_a_call, self.returns_unasked, self.is_empty, self.is_odd, self.is_rewound, self.is_branched]
         self.steps = steps if orderly else steps + odd
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+
+T = TypeVar("T")
 
 _DEFAULT_EXAMPLES = 2500
 _DEFAULT_CASES = 3
@@ -39,16 +42,24 @@ def laws_settings(examples: int) -> settings:
     )
 
 
-def shares(groups: Collection[str]) -> list[Any]:
-    """`LAWS_EXAMPLES` dealt out as (group, seed, examples), a thousand at most in each share.
+def shares(groups: Collection[str], *, of: int = LAWS_EXAMPLES) -> list[Any]:
+    """Conversations dealt out as (group, seed, examples), a thousand at most in each share.
 
     Hypothesis keeps a tree of all that it has drawn, and slows down with it; small shares keep several processes busy
     as well.
     """
-    parts = -(-LAWS_EXAMPLES // (_AT_ONCE * len(groups)))
+    parts = -(-of // (_AT_ONCE * len(groups)))
     count = parts * len(groups)
     made = []
     for number, group in enumerate(list(groups) * parts):
-        examples = max(1, (LAWS_EXAMPLES + number) // count)
+        examples = max(1, (of + number) // count)
         made.append(pytest.param(group, LAWS_SEED + number, examples, id=f"{group}, share {number}"))
     return made
+
+
+def some_of(cases: Sequence[T]) -> st.SearchStrategy[list[T]]:
+    """`LAWS_CASES` different cases, far from each other in the list."""
+    count = min(LAWS_CASES, len(cases))
+    return st.integers(0, len(cases) - 1).map(
+        lambda start: [cases[(start + number * len(cases) // count) % len(cases)] for number in range(count)]
+    )

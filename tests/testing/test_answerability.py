@@ -6,7 +6,7 @@ import pytest
 
 from adk_context_pack import ClearToolResults, FitTokenBudget
 from adk_context_pack.testing import Answerability, Conversation, answerability
-from adk_context_pack.testing.request_values import leaves, request_text
+from adk_context_pack.testing.request_values import leaves, request_text, says, told_text
 from tests.benchmarks.bench_answerability import line_of, tau_bench
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
@@ -82,6 +82,22 @@ def test_every_part_of_a_request_counts():
     text = request_text(SESSION.request())
     for said in ("You are helpful.", "The one you have.", "get_user", "Mia", "credit_4421", "4210"):
         assert said in text
+
+
+def test_a_value_within_a_longer_word_is_not_said():
+    """Only words of their own count, whatever stands around them."""
+    assert says("a context", "context")
+    assert says("{'a': 'text'}", "text")
+    assert not says("a context", "text")
+    assert not says("HAT1360", "HAT136")
+
+
+def test_what_adk_says_around_a_relay_is_nobodys():
+    """The preamble of a block is left out, and what the other agent said stays."""
+    request = Conversation(agent="a", events=(user_said("Hi."), agent_said("b", "I looked."))).request()
+    assert "For context" in request_text(request)
+    assert "For context" not in told_text(request)
+    assert "I looked." in told_text(request)
 
 
 def test_on_real_conversations_the_whole_is_whole():
