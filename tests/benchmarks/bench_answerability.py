@@ -77,8 +77,7 @@ STRATEGIES: Mapping[str, Strategy] = {
     "caps of 1000, default_passes(2000)": packed(default_passes(max_tokens=2000), _caps(1000)),
     "caps of 1000, results cleared": packed(_SMALLEST, _caps(1000)),
     "caps of 2600, newest 2 results, 2000": packed(_newest(2000), _caps(2600)),
-    "caps of 2600, newest 2 results, 1000": packed(_newest(1000), _caps(2600)),
-    "caps of 1700, newest 2 results, 1000": packed(_newest(1000), _caps(1700)),
+    "caps of 2600, newest 2 results, 900": packed(_newest(900), _caps(2600)),
 }
 
 
@@ -110,7 +109,7 @@ def line_of(result: Answerability) -> str:
     """One strategy as a line of the table."""
     last = result.last_fifth_share
     shares = f"{result.visible_share:>9.1%}{result.reachable_share:>11.1%}{last:>12.1%}{result.characters_share:>8.1%}"
-    return f"{result.strategy:36}{result.calls:>7}{result.values:>8}{shares}"
+    return f"{result.strategy:48}{result.calls:>7}{result.values:>8}{shares}"
 
 
 def main() -> None:
@@ -125,14 +124,14 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name, sessions in {"tau-bench": tau_bench, "BFCL long context": bfcl}.items():
         head = f"{'calls':>7}{'values':>8}{'visible':>9}{'reachable':>11}{'last fifth':>12}{'sent':>8}"
-        print(f"\n{name:36}{head}")
+        print(f"\n{name:48}{head}")
         recorded = list(sessions(options.sessions))
         for result in answerability(recorded, strategies):
             print(line_of(result), flush=True)
             for lost in result.lost[:20] if options.lost else ():
                 print(f"    {lost.tool}: {lost.value[:60]!r}")
         for floor, share in floors(recorded).items():
-            print(f"{f'floor: {floor}':36}{share:>55.1%}")
+            print(f"{f'floor: {floor}':48}{share:>55.1%}")
 
 
 if __name__ == "__main__":
