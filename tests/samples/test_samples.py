@@ -23,7 +23,17 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 REPO = Path(__file__).parents[2]
 SAMPLES = REPO / "samples"
 PAGE = (SAMPLES / "integration-page.md").read_text(encoding="utf-8")
-SHORT = ("whole_app", "one_agent", "mcp_rows", "workflow_summary", "own_pass", "read_report", "many_tools", "pass_on")
+SHORT = (
+    "whole_app",
+    "one_agent",
+    "mcp_rows",
+    "workflow_summary",
+    "own_pass",
+    "read_report",
+    "many_tools",
+    "pass_on",
+    "handoffs",
+)
 
 
 def agent_module(name: str):
@@ -49,6 +59,7 @@ def agent_module(name: str):
         ("own_pass", "The log says: job 7 failed\nZeroDivisionError: division by zero"),
         ("many_tools", "Found: museums of rome."),
         ("pass_on", "7 invoices for 300 orders, 74850 cents: Orders of May."),
+        ("handoffs", "Report: The orders of c3 come to 71079 cents."),
         ("read_report", "Nothing happened on Monday, Tuesday, Wednesday."),
     ],
 )
@@ -160,3 +171,14 @@ def test_the_integration_page_has_the_catalogues_form_and_true_names():
     table = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
     assert len(table) == 13
     assert set(table) <= set(adk_context_pack.__all__)
+
+
+def test_the_handoffs_are_printed_before_and_after(capsys):
+    """Each of the four agents is printed with both views, and all together are shown less than half."""
+    importlib.import_module("samples.handoffs.__main__").main()
+    printed = capsys.readouterr().out
+    sizes = re.findall(r"=== (\w+): ([\d,]+) tokens before, ([\d,]+) after", printed)
+    assert [name for name, _, _ in sizes] == ["scout", "planner", "clerk", "writer"]
+    before, after = ([int(size[n].replace(",", "")) for size in sizes[1:]] for n in (1, 2))
+    assert sum(after) * 2 < sum(before)
+    assert printed.count("--- before\n") == printed.count("--- after\n") == 4

@@ -1,0 +1,1 @@
+"""Four agents in a row, each with a declared view of the work of the others."""
