@@ -56,3 +56,11 @@ def test_fewer_turns_than_are_kept_lose_nothing():
     raw = request_for("a", events)
     for keep_turns in (2, 3, 50):
         assert DropOldThoughts(keep_turns=keep_turns).apply(raw, call_for("a", events)) is raw
+
+
+@pytest.mark.parametrize("other", [{"function_call": types.FunctionCall(name="t")}, {"thought_signature": b"s"}])
+def test_a_thought_that_is_also_something_else_stays(other):
+    """A part with a thought's text and a call or a signature is not dropped."""
+    both = types.Part(text="So I call it.", thought=True, **other)
+    events = [user_said("Q1"), event("a", both, types.Part(text="A1")), user_said("Q2")]
+    assert thoughts(applied(DropOldThoughts(), "a", events)) == [[], ["So I call it."], []]

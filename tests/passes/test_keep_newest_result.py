@@ -82,3 +82,14 @@ def test_the_report_says_how_much_was_left_out():
     _, report = ContextPipeline([KeepNewestResult()]).run(request_for("a", events), call_for("a", events))
     (one,) = report.passes
     assert one.note == f"left out 2 repeated results, {one.tokens_saved} tokens"
+
+
+def test_small_results_in_between_end_nothing():
+    """A small result between identical large ones stays, and the older large one is still found."""
+    assert notes(session(SAME, ("read", {"path": "c"}, {"ok": True}), SAME)) == [True, False, False]
+
+
+def test_an_excluded_tool_in_between_ends_nothing():
+    """A result of an excluded tool stays, and older results of other tools are still compared."""
+    between = ("write", {"path": "a"}, {"rows": rows(1, 40)})
+    assert notes(session(SAME, between, SAME), KeepNewestResult(exclude_tools=["write"])) == [True, False, False]

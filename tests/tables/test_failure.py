@@ -150,3 +150,24 @@ def test_rows_beside_an_error_are_a_partial_result():
     assert has_failed({**rows, "status": "error"})
     assert has_failed({"error": "quota"})
     assert has_failed({"errors": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("result", "failed"),
+    [
+        ({"error": 503}, False),
+        ({"error": 503, "message": "try again"}, True),
+        ({"error": 7, "message": "seven found"}, False),
+        ({"error": True}, True),
+    ],
+)
+def test_a_number_is_an_error_only_as_a_code_with_a_message(result, failed):
+    """A number under `error` is a failure where it is an HTTP code and a message says what happened."""
+    assert has_failed(result) is failed
+
+
+@pytest.mark.parametrize("empty", ["  ", " None ", "NO ERRORS"])
+def test_an_empty_word_among_blanks_is_not_an_error(empty):
+    """Words for "no error" count with blanks around them and in any case, and not as the start of a longer text."""
+    assert not has_failed({"error": empty})
+    assert has_failed({"error": f"{empty} of the servers answered " * 100_000})

@@ -1,0 +1,33 @@
+"""find_html: cells that span columns or hold line breaks, and header cells in the body."""
+
+from datetime import date
+
+import pytest
+
+from adk_context_pack.tables.headers import is_typed
+from adk_context_pack.tables.html_text import find_html
+
+
+def table(*lines):
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+def test_a_line_break_in_a_cell_is_a_blank():
+    """Words on both sides of a `<br>` stay apart, and a `<br>` outside of a cell is nothing."""
+    found = find_html(table("<th>a</th><th>b</th>", "<td>one<br>two</td><br><td>3</td>"))
+    assert found.rows == [{"a": "one two", "b": "3"}]
+
+
+def test_a_cell_that_spans_columns_takes_their_places():
+    """What comes after a cell of two columns stands in the third."""
+    found = find_html(table("<th>a</th><th>b</th><th>c</th>", '<td colspan="2">1</td><td>2</td>'))
+    assert found.rows[0]["c"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("cell", "typed"),
+    [(None, True), (3, True), (2.5, True), (date(2026, 1, 2), True), ([], False), ("12", True), ("twelve", False)],
+)
+def test_numbers_dates_and_missing_values_are_typed(cell, typed):
+    """A cell counts as typed where it is, or is written as, a number, a date or a missing value."""
+    assert is_typed(cell) is typed
