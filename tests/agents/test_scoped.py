@@ -200,6 +200,7 @@ async def test_the_childs_own_work_stays():
     assert second[: len(first)] == first
     assert "Rome" in text_of(second)
     assert "Write it." in text_of([first[-1]])
+    assert text_of(first).count("Write it.") == 1
 
 
 @pytest.mark.parametrize("with_plugin", PLUGINS)
