@@ -31,6 +31,8 @@ EFFECTS = {
     "changed": "puts a note in place of a body",
 }
 FURTHER = {
+    "estimate_tokens": "weighs a long text in parts, so that other threads get their turn",
+    "estimate_payload": "weighs a large payload in parts, for the same reason",
     "_ledger": "takes the ledger of the last cut, where nothing else has left since",
     "_within": "adds names to the ledger of what was left out until it is full, weighing each",
 }
