@@ -50,6 +50,7 @@ from adk_context_pack.tools.offload_payload import OffloadPayload, offload_paylo
 from adk_context_pack.tools.presets import default_result_passes
 from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from adk_context_pack.tools.read_payload import ReadPayload, read_payload
+from adk_context_pack.tools.resolve_answer import ResolvedAnswer, resolve_answer
 from adk_context_pack.tools.resolve_results import resolve_results
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.search_history import SearchHistory, search_history
@@ -94,6 +95,7 @@ __all__ = [
     "RecordingError",
     "ReportLog",
     "ReportTotals",
+    "ResolvedAnswer",
     "ResultPass",
     "ResultStore",
     "SearchHistory",
@@ -115,6 +117,7 @@ __all__ = [
     "offload_payload",
     "query_rows",
     "read_payload",
+    "resolve_answer",
     "resolve_results",
     "scoped",
     "search_history",

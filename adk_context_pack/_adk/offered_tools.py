@@ -20,10 +20,16 @@ def offered_tools(context: Any) -> frozenset[str]:
     return frozenset(name for tool in (*declared, *resolved) if (name := _name(tool)))
 
 
-def takes_references(context: Any) -> bool:
-    """Returns whether a tool of the agent that `context` belongs to resolves references to stored results."""
+def takes_references(context: Any, *, in_answers: bool = False) -> bool:
+    """Returns whether a tool of the agent that `context` belongs to resolves references to stored results.
+
+    Args:
+        context: ADK's tool, callback or invocation context.
+        in_answers: asks whether the agent may write references in its answers, and not only in arguments.
+    """
     agent = getattr(getattr(context, "_invocation_context", context), "agent", None)
-    return any(getattr(tool, "takes_references", False) for tool in getattr(agent, "tools", None) or ())
+    asked = "takes_references_in_answers" if in_answers else "takes_references"
+    return any(getattr(tool, asked, False) for tool in getattr(agent, "tools", None) or ())
 
 
 def takes_tools(request: LlmRequest) -> bool:

@@ -19,7 +19,8 @@ def check_references(
     """Requires that nothing was resolved that the agent was not shown.
 
     Each call with a reference whose tool ran needs a request of the same agent that shows the handle: in the
-    instruction, in a result or in another agent's words, before the user's text or a call has it.
+    instruction, in a result or in another agent's words, before the user's text or a call has it. So does each handle
+    to which an answer may refer, as its event lists them for `resolve_answer`.
 
     Args:
         events: the session's events. A result with an `error` counts as that of a tool that did not run.
@@ -43,6 +44,9 @@ def check_references(
                 for handle in _REFERENCE.findall(json_text(call.args).lower()):
                     if not any(_shows(request, handle, typed) for request in led):
                         raise AssertionError(f"{call.name} was given {handle}, which {author} was not shown")
+            for handle in (event.custom_metadata or {}).get("context_pack_answer_references") or ():
+                if not any(_shows(request, handle, typed) for request in led):
+                    raise AssertionError(f"an answer may refer to {handle}, which {author} was not shown")
 
 
 def _is_answer(event: Event) -> bool:

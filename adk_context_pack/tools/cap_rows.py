@@ -142,7 +142,7 @@ class CapRows(ResultPass):
             encoding=self.encoding,
             counter=self.counter,
             can_query=call.offers("query_rows"),
-            can_refer=call.can_refer,
+            where_to_refer=call.where_to_refer,
         )
 
     async def _keep(self, result: Any, call: ToolCall, stub: RowStub) -> str:

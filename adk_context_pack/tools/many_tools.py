@@ -38,6 +38,11 @@ class ManyTools(BaseToolset):
         """Whether a tool in it resolves references."""
         return any(getattr(given, "takes_references", False) for given in self._given)
 
+    @property
+    def takes_references_in_answers(self) -> bool:
+        """Whether a toolset in it lets the agent write references in its answers."""
+        return any(getattr(given, "takes_references_in_answers", False) for given in self._given)
+
     async def inner_tools(self, context: ReadonlyContext | None) -> list[BaseTool]:
         """Returns all tools under their prefixed names, in order."""
         found: list[BaseTool] = []

@@ -163,7 +163,8 @@ def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool 
 def _how_to_open(call: ToolCall) -> str:
     can_read = call.offers("read_payload")
     how = f"; read_payload(handle='{_NO_HANDLE}') reads and searches it" if can_read else f" as {_NO_HANDLE}"
-    return how + (f"; {{{{result:{_NO_HANDLE}}}}} in an argument passes it on" if call.can_refer else "")
+    where = call.where_to_refer
+    return how + (f"; {{{{result:{_NO_HANDLE}}}}} in {where} passes it on" if where else "")
 
 
 def _with_preview(result: Any, branch: Branch, shown: str) -> Any:

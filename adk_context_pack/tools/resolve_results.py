@@ -18,9 +18,9 @@ from adk_context_pack.errors import ContextPackError, QueryError, positive
 from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tools.many_tools import ManyTools, attach
-from adk_context_pack.tools.references import as_text, parsed, references_in, replaced
+from adk_context_pack.tools.references import Reference, as_text, parsed, references_in, replaced
 from adk_context_pack.tools.result_path import value_at
-from adk_context_pack.tools.shown_handles import note_references, note_request, noted_call
+from adk_context_pack.tools.shown_handles import note_answer, note_references, note_request, noted_call
 from adk_context_pack.tools.wrap import copy_of
 
 logger = logging.getLogger("adk_context_pack")
@@ -31,15 +31,21 @@ _NOT_CALLED = "The tool was not called."
 class ResolvingTools(ManyTools):
     """The toolset that `resolve_results` returns. Its docstring explains the settings."""
 
-    def __init__(self, tools: Sequence[Any], *, max_bytes: int) -> None:
+    def __init__(self, tools: Sequence[Any], *, max_bytes: int, in_answers: bool) -> None:
         super().__init__("resolve_results", tools)
         self._max_bytes = positive("resolve_results", "max_bytes", max_bytes)
+        self._in_answers = in_answers
         self._copies: dict[int, tuple[BaseTool, BaseTool]] = {}
 
     @property
     def takes_references(self) -> bool:
         """True, for stubs that say so to the model."""
         return True
+
+    @property
+    def takes_references_in_answers(self) -> bool:
+        """Whether the agent's answers may hold references, for stubs that say so to the model."""
+        return self._in_answers or super().takes_references_in_answers
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns the tools, which resolve references before they run."""
@@ -53,9 +59,11 @@ class ResolvingTools(ManyTools):
         """Does what the inner toolsets do, and sees to it that requests and answers are looked at."""
         await super().process_llm_request(tool_context=tool_context, llm_request=llm_request)
         attach(tool_context, before=note_request, after=note_references)
+        if self._in_answers:
+            attach(tool_context, before=note_request, after=note_answer)
 
 
-def resolve_results(*tools: Any, max_bytes: int = 1_048_576) -> ResolvingTools:
+def resolve_results(*tools: Any, max_bytes: int = 1_048_576, in_answers: bool = False) -> ResolvingTools:
     """Returns a toolset of the same tools whose arguments may refer to stored results.
 
         LlmAgent(tools=[cap_rows(list_orders), resolve_results(make_invoice, send_mail)])
@@ -88,13 +96,15 @@ def resolve_results(*tools: Any, max_bytes: int = 1_048_576) -> ResolvingTools:
         tools: functions, tools and toolsets. Declarations stay as they are. A model that is held to a parameter's
             declared type can write a reference only where a text is allowed.
         max_bytes: how many bytes the values of all references in one call may have together, as JSON in UTF-8.
+        in_answers: whether results also say that the agent may write references in its answer. The app shows its user
+            what `resolve_answer` returns. Set it only for agents whose answers reach a user that way.
 
     Raises:
         SettingError: a setting that cannot work, or an entry of `tools` is not a tool.
 
     Cost to the prompt cache: none. A shortened result has about 30 tokens more.
     """
-    return ResolvingTools(tools, max_bytes=max_bytes)
+    return ResolvingTools(tools, max_bytes=max_bytes, in_answers=in_answers)
 
 
 def resolving(tool: BaseTool, max_bytes: int) -> BaseTool:
@@ -162,13 +172,27 @@ async def _values(wanted: Sequence[str], context: ToolContext) -> dict[str, Any]
         reference = parsed(text)
         if reference.handle not in shown:
             raise QueryError(f"You were not shown a result {reference.handle}. {_advice(shown, context)}")
-        if reference.handle not in results:
-            results[reference.handle] = await load_payload(context, reference.handle)
-        try:
-            values[text] = value_at(results[reference.handle], reference.steps)
-        except QueryError as error:
-            raise QueryError(f"{text}: {error}") from None
+        values[text] = await value_of(reference, context, results)
     return values
+
+
+async def value_of(reference: Reference, context: Any, results: dict[str, Any]) -> Any:
+    """Returns the value that a reference names. It belongs to the stored result: read it and never change it.
+
+    Args:
+        reference: the reference. Its handle was shown to the agent.
+        context: ADK's context of the session.
+        results: the results that are open already, by handle. A newly opened one joins them.
+
+    Raises:
+        ContextPackError: there is no such value, in words for a model.
+    """
+    if reference.handle not in results:
+        results[reference.handle] = await load_payload(context, reference.handle)
+    try:
+        return value_at(results[reference.handle], reference.steps)
+    except QueryError as error:
+        raise QueryError(f"{reference.text}: {error}") from None
 
 
 def _check_size(args: Any, values: dict[str, Any], max_bytes: int) -> None:

@@ -37,6 +37,16 @@ def value_at(result: Any, steps: Sequence[Step]) -> Any:
         return _walked(rows, steps, start)
 
 
+def opened(value: Any) -> Any:
+    """Returns what a JSON text holds, and any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
 def _in_table(result: Any, steps: Sequence[Step]) -> tuple[Any, int] | None:
     """Returns the rows of the table that a path begins with, and how many steps name the table."""
     tables = {table.key: table.rows for table in find_tables(result)}
@@ -50,7 +60,7 @@ def _in_table(result: Any, steps: Sequence[Step]) -> tuple[Any, int] | None:
 
 def _walked(value: Any, steps: Sequence[Step], start: int = 0) -> Any:
     for position in range(start, len(steps)):
-        value = _opened(value)
+        value = opened(value)
         if steps[position] == EACH:
             return [_walked(item, steps, position + 1) for item in _items(value, steps[:position])]
         value = _step(value, steps[position], steps[:position])
@@ -76,16 +86,6 @@ def _items(value: Any, before: Sequence[Step]) -> Sequence[Any]:
     if isinstance(value, list | tuple):
         return value
     raise QueryError(f"There is no list in {_where(before)}. {_listed(value)}")
-
-
-def _opened(value: Any) -> Any:
-    """Returns what a JSON text holds, and any other value as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def _listed(value: Any) -> str:

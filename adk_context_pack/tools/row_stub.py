@@ -31,7 +31,7 @@ _MIN_GAIN = 100
 _FEWEST_ROWS = 2
 # Fewer than this are too few to show what rows look like, so that long cells give way.
 _FEW_ROWS = 3
-_HOW_TO_REFER = " In arguments, {{result:HANDLE.LIST}} or {{result:HANDLE.LIST[0].COLUMN}} passes on the value."
+_HOW_TO_REFER = " In {}, {{{{result:HANDLE.LIST}}}} or {{{{result:HANDLE.LIST[0].COLUMN}}}} passes on the value."
 _CUT_CELLS = "long ones are cut, see the marks"
 
 
@@ -227,4 +227,4 @@ def _note(plan: StubPlan) -> str:
     if plan.facts:
         note += f" {FACTS} is exact over all rows (row indexes from 0)."
     note += f" query_rows answers from all rows by {HANDLE}." if plan.can_query else " All rows are stored."
-    return note + (_HOW_TO_REFER if plan.can_refer else "")
+    return note + (_HOW_TO_REFER.format(plan.where_to_refer) if plan.where_to_refer else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -18,11 +18,14 @@ from adk_context_pack._json import json_text
 from adk_context_pack.errors import QueryError
 from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.tools.references import parsed, references_in
+from adk_context_pack.tools.result_path import opened
 
 logger = logging.getLogger("adk_context_pack")
 
 NOTED = "context_pack_references"
 """The key in an event's `custom_metadata` that lists the handles which its calls may refer to."""
+NOTED_ANSWER = "context_pack_answer_references"
+"""The key in an event's `custom_metadata` that lists the handles which its text may refer to."""
 
 _MAX_NAMED = 10
 
@@ -41,14 +44,28 @@ def note_references(callback_context: CallbackContext, llm_response: LlmResponse
     The list is stored with the event, so that a call which is confirmed or resumed later, in any process, still counts
     as one of a model that was shown the result.
     """
-    try:
-        wanted = _wanted(llm_response)
-        if wanted:
-            request = _REQUESTS.get(_key(callback_context))
-            handles = [] if request is None else _may_use(wanted, request, callback_context)
-            llm_response.custom_metadata = {**(llm_response.custom_metadata or {}), NOTED: handles}
-    except Exception:
-        logger.exception("references of an answer count as unknown")
+    _note(callback_context, llm_response, NOTED, _arguments)
+
+
+def note_answer(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+    """ADK's `after_model_callback`: lists on the answer's event the handles to which its text may refer.
+
+    A partial answer may end within a reference, so that only whole answers count.
+    """
+    if not llm_response.partial:
+        _note(callback_context, llm_response, NOTED_ANSWER, lambda content: opened(text_of(content)))
+
+
+def text_of(content: types.Content | None) -> str:
+    """Returns what an agent says in a content, without its thoughts."""
+    parts = (content.parts if content else None) or ()
+    return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+def noted_answer(event: Event) -> list[str]:
+    """Returns the handles to which the text of an event may refer. A user's text may refer to nothing."""
+    listed = (event.custom_metadata or {}).get(NOTED_ANSWER) if event.author != "user" else None
+    return [str(handle) for handle in listed or ()]
 
 
 class NotedCall(NamedTuple):
@@ -90,7 +107,7 @@ def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
         typed: texts that the user sent, and results as JSON.
     """
     instruction = request.config.system_instruction if request.config else None
-    if handle in _text_of(instruction):
+    if handle in _instruction_text(instruction):
         return True
     for content in request.contents:
         for part in content.parts or ():
@@ -105,16 +122,32 @@ def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
     return False
 
 
-def _wanted(response: LlmResponse) -> set[str]:
-    parts = (response.content.parts if response.content else None) or ()
+def _note(
+    context: CallbackContext, response: LlmResponse, key: str, read: Callable[[types.Content | None], Any]
+) -> None:
+    try:
+        wanted = _wanted(read(response.content))
+        if wanted:
+            request = _REQUESTS.get(_key(context))
+            handles = [] if request is None else _may_use(wanted, request, context)
+            response.custom_metadata = {**(response.custom_metadata or {}), key: handles}
+    except Exception:
+        logger.exception("references of an answer count as unknown")
+
+
+def _arguments(content: types.Content | None) -> list[Any]:
+    parts = (content.parts if content else None) or ()
+    return [part.function_call.args for part in parts if part.function_call]
+
+
+def _wanted(value: Any) -> set[str]:
     wanted = set()
-    for part in parts:
-        for text in references_in(part.function_call.args) if part.function_call else ():
-            try:
-                wanted.add(parsed(text).handle)
-            except QueryError:
-                # The call is answered with what is wrong.
-                wanted.add("")
+    for text in references_in(value):
+        try:
+            wanted.add(parsed(text).handle)
+        except QueryError:
+            # Whoever resolves it says what is wrong.
+            wanted.add("")
     return wanted
 
 
@@ -140,7 +173,7 @@ def _typed(context: CallbackContext) -> Iterator[str]:
                 yield json_text(part.function_response.response)
 
 
-def _text_of(instruction: Any) -> str:
+def _instruction_text(instruction: Any) -> str:
     if isinstance(instruction, types.Content):
         return " ".join(part.text or "" for part in instruction.parts or ())
     return str(instruction or "")

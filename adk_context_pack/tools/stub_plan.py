@@ -26,7 +26,7 @@ class StubPlan:
     facts: bool
     encoding: Encoding
     can_query: bool
-    can_refer: bool = False
+    where_to_refer: str = ""
     counter: Counter | None = None
 
     def tokens(self, value: Any) -> int:

@@ -143,6 +143,13 @@ class ToolCall:
         """Whether the agent has a tool of `resolve_results`, so that a pass may say how to refer to what it keeps."""
         return self.context is not None and takes_references(self.context)
 
+    @property
+    def where_to_refer(self) -> str:
+        """The places in which the agent may refer to what a pass keeps, as words for the model. Empty if in none."""
+        if not self.can_refer:
+            return ""
+        return "arguments and your answer" if takes_references(self.context, in_answers=True) else "arguments"
+
     async def off_loop(self, value: Any, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Returns `work(*args, **kwargs)`, run in a thread where `value` is large, so that other runs go on meanwhile.
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from adk_context_pack import resolve_results
 from adk_context_pack.testing import check_references
-from tests.support.references import Taker, agent_of, handle_in
+from tests.support.references import ROWS, Taker, agent_of, handle_in
 from tests.support.run import run_agent
 from tests.support.scripted_model import call
 
@@ -30,3 +31,16 @@ async def test_tools_that_resolve_nothing_do_not_count():
     check_references(run.session.events, [], tools={"other"})
     with pytest.raises(AssertionError, match="take was given"):
         check_references(run.session.events, [], tools={"take"})
+
+
+async def test_the_law_holds_for_answers():
+    """A handle that an event lists for its answer needs a request that shows it."""
+
+    def answer(request):
+        return f"All of {{{{result:{handle_in(request)}.page.total}}}}."
+
+    tools = [resolve_results(ROWS, in_answers=True)]
+    run = await run_agent(agent_of(call("list_orders"), answer, taker=Taker(), tools=tools), "Go.")
+    check_references(run.session.events, run.requests)
+    with pytest.raises(AssertionError, match="an answer may refer to"):
+        check_references(run.session.events, run.requests[:1])
