@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
@@ -36,6 +37,22 @@ def spoken(content: types.Content) -> int:
 def same_texts(one: types.Content, other: types.Content) -> bool:
     """Tells whether two contents, of which one may be ADK's copy of the other, hold the same texts in order."""
     return one is other or (len(one.parts or ()) == len(other.parts or ()) and texts_of(one) == texts_of(other))
+
+
+def copies_of(contents: Sequence[types.Content], message: types.Content) -> Iterator[int]:
+    """Yields the indexes of copies of a user's message, newest first, and then of contents that share its texts alone.
+
+    A relay has the texts of a message that a user forged, and may differ from it in media alone.
+    """
+    alike = []
+    for index in range(len(contents) - 1, -1, -1):
+        content = contents[index]
+        if content.role != "model" and same_texts(content, message):
+            if content.parts == message.parts:
+                yield index
+            else:
+                alike.append(index)
+    yield from alike
 
 
 def text_length(content: types.Content) -> int:

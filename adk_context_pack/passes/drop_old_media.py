@@ -13,7 +13,7 @@ from google.genai import types
 
 from adk_context_pack._json import json_text
 from adk_context_pack._text import shorten
-from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, text_part
+from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of, text_part
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, outline_of
 from adk_context_pack.errors import at_least, names, positive
@@ -70,8 +70,10 @@ class DropOldMedia(ContextPass):
         if len(outline.turns) < self.keep_turns:
             return request
         saved, rebuilt = _Saved(call.events), list(contents)
+        message = next(copies_of(contents, call.user_content), None) if call.user_content is not None else None
         for index in holding:
-            if index < outline.turns[-self.keep_turns] and _may_change(contents[index], index, outline):
+            is_old = index < outline.turns[-self.keep_turns] and index != message
+            if is_old and _may_change(contents[index], index, outline):
                 known = saved.by_the_end(sum(start > index for start in outline.turns))
                 rebuilt[index] = self._without_media(contents[index], known, "load_artifacts" in request.tools_dict)
         gone = sum(new is not old for new, old in zip(rebuilt, contents, strict=True))

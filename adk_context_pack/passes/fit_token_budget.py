@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import attrgetter
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.budget_cut import BudgetCut, CutWalk
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, has_figures
-from adk_context_pack.conversation.contents import same_texts
+from adk_context_pack.conversation.contents import copies_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.ledger import Ledger, ledger_text
 from adk_context_pack.conversation.left_out import MAX_TOKENS, marker_text, without
@@ -204,12 +206,10 @@ class FitTokenBudget(ContextPass):
 def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:
     """Returns the group of the user's current message, which ADK may have moved out of the newest turns."""
     message = call.user_content
-    if message is None:
-        return set()
-    for index in range(len(groups) - 1, -1, -1):
-        start, stop, kind, _ = groups[index]
-        if kind == "user" and any(same_texts(content, message) for content in contents[start:stop]):
-            return {index}
+    for place in copies_of(contents, message) if message is not None else ():
+        found = bisect(groups, place, key=attrgetter("start")) - 1
+        if groups[found].kind == "user":
+            return {found}
     return set()
 
 
