@@ -7,6 +7,7 @@
 """
 
 from adk_context_pack.testing.answerability import Answerability, LostValue, Packed, answerability
+from adk_context_pack.testing.check_declared_tools import check_declared_tools
 from adk_context_pack.testing.check_pass import check_pass
 from adk_context_pack.testing.check_references import check_references
 from adk_context_pack.testing.check_result_pass import check_result_pass
@@ -33,6 +34,7 @@ __all__ = [
     "ScriptedModel",
     "answerability",
     "call",
+    "check_declared_tools",
     "check_pass",
     "check_references",
     "check_result_pass",
