@@ -47,7 +47,6 @@ _LAYOUTS: Final[Mapping[str, dict[str, Any]]] = {
 _IP = (ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network)
 _BY_TEXT = (decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath, dt.timedelta, *_IP)
 _BYTES = (bytes, bytearray, memoryview)
-_NUMBERS = (int, float)
 _MAX_DEPTH = 100
 _MAX_INTEGER_BITS = 10_000
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -15,17 +15,23 @@ from adk_context_pack._adk.requests import contents_of
 
 
 class Caller(NamedTuple):
-    """What an agent had before it when it called another one.
+    """Holds what an agent saw when it called another one.
 
     Attributes:
         events: the events of its session before the call, oldest first.
-        contents: what it saw, as ADK relays it to the agent that it called.
         state: the state of its session.
+        branch: the branch that it runs on, or None.
+        isolation_scope: the isolated task (2.x) that it works on, or None.
     """
 
     events: Sequence[Event]
-    contents: list[types.Content]
     state: Mapping[str, Any]
+    branch: str | None
+    isolation_scope: str | None
+
+    def contents(self, agent_name: str) -> list[types.Content]:
+        """Returns what it saw, as ADK relays it to the agent that it called."""
+        return contents_of(self.events, agent_name, branch=self.branch, isolation_scope=self.isolation_scope)
 
 
 def caller_of(context: CallbackContext | None) -> Caller | None:
@@ -39,9 +45,9 @@ def caller_of(context: CallbackContext | None) -> Caller | None:
     # ADK's ForwardingArtifactService leads from a child to the call that started it.
     parent = getattr(getattr(invocation, "artifact_service", None), "tool_context", None)
     if parent is not None and getattr(agent, "parent_agent", None) is None:
-        return _caller(invocation_of(parent).session, parent.function_call_id, agent)
+        return _caller(invocation_of(parent).session, parent.function_call_id)
     call_id = isolation_scope_of(invocation) or _call_in(invocation, agent)
-    return None if call_id is None else _caller(invocation.session, call_id, agent)
+    return None if call_id is None else _caller(invocation.session, call_id)
 
 
 def _call_in(invocation: Any, agent: Any) -> str | None:
@@ -56,11 +62,8 @@ def _call_in(invocation: Any, agent: Any) -> str | None:
     return next((call.id for call in reversed(calls) if call.name == name), None)
 
 
-def _caller(session: Session, call_id: str | None, agent: Any) -> Caller | None:
+def _caller(session: Session, call_id: str | None) -> Caller | None:
     for place, event in enumerate(session.events):
         if call_id and any(call.id == call_id for call in event.get_function_calls()):
-            before = session.events[:place]
-            scope = scope_of_event(event)
-            contents = contents_of(before, agent.name, branch=event.branch, isolation_scope=scope)
-            return Caller(before, contents, session.state)
+            return Caller(session.events[:place], session.state, event.branch, scope_of_event(event))
     return None

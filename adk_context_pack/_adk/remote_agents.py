@@ -32,7 +32,7 @@ _USER_INPUT = "is_user_input"
 
 
 class RemoteMessage(NamedTuple):
-    """What ADK would send to a remote agent.
+    """Holds the message that ADK would send to a remote agent.
 
     Attributes:
         contents: one content for each event, as a local agent would be shown it.

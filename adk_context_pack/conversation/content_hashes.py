@@ -60,9 +60,10 @@ class ContentHashes:
 
     def of(self, contents: Iterable[types.Content]) -> list[int]:
         """Returns the hash of each content."""
-        return [self._content(content) for content in contents]
+        return [self.of_one(content) for content in contents]
 
-    def _content(self, content: types.Content) -> int:
+    def of_one(self, content: types.Content) -> int:
+        """Returns the hash of one content."""
         parts = content.parts
         if not parts:
             return hash(content.role)

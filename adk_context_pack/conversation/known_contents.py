@@ -28,18 +28,25 @@ class KnownContents:
         hashes: a hash of each.
         cache: what earlier calls of the session made of such contents.
         run_cache: the same for values that hold texts or payloads, which must not outlive the run.
+        before: the list that a pass of the same call made these of, or None.
 
     Attributes:
         contents: the contents.
         hashes: a hash of each.
-        before: the list that a pass of the same call made these of.
+        before: the list before, or None.
     """
 
-    before: KnownContents | None = None
-
-    def __init__(self, contents: Sequence[types.Content], hashes: list[int], cache: _Cache, run_cache: _Cache) -> None:
+    def __init__(
+        self,
+        contents: Sequence[types.Content],
+        hashes: list[int],
+        cache: _Cache,
+        run_cache: _Cache,
+        before: KnownContents | None = None,
+    ) -> None:
         self.contents = contents
         self.hashes = hashes
+        self.before = before
         self._cache = cache
         self._run_cache = run_cache
         for each in (cache, run_cache):
@@ -101,8 +108,7 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
             memo[slot] = GrowingCache()
     before = lists[-1] if lists else None
     hashes = _hashes(call, contents, before)
-    lists.append(KnownContents(contents, hashes, call.session_memo[slot], call.run_memo[slot]))
-    lists[-1].before = before
+    lists.append(KnownContents(contents, hashes, call.session_memo[slot], call.run_memo[slot], before))
     return lists[-1]
 
 
@@ -114,15 +120,5 @@ def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownCon
     if before is None or len(before.contents) != len(before.hashes):
         return known.of(contents)
     # A pass made these of the list before, and left most of them as they were.
-    if len(contents) == len(before.contents):
-        hashes = list(before.hashes)
-        other = [
-            index for index, (one, old) in enumerate(zip(contents, before.contents, strict=True)) if one is not old
-        ]
-        for index, found in zip(other, known.of([contents[index] for index in other]), strict=True):
-            hashes[index] = found
-        return hashes
     hashed = dict(zip(map(id, before.contents), before.hashes, strict=True))
-    new = [one for one in contents if id(one) not in hashed]
-    hashed.update(zip(map(id, new), known.of(new), strict=True))
-    return [hashed[id(one)] for one in contents]
+    return [hashed[id(one)] if id(one) in hashed else known.of_one(one) for one in contents]

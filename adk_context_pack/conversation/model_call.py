@@ -45,7 +45,7 @@ class ModelCall:
     events: Sequence[Event] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     context: CallbackContext | None = None
-    memo: dict[Any, Any] = field(default_factory=dict)
+    memo: dict[str, Any] = field(default_factory=dict)
     run_memo: dict[Hashable, Any] = field(default_factory=dict)
     session_memo: dict[Hashable, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

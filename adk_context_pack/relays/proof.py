@@ -26,7 +26,7 @@ PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
 
 _Render = Callable[[str, str], str]
 _Mark = tuple[str, float]
-"""An event's id and time; ids alone repeat where a session service counts them anew in each session."""
+"""An event's id and time. Some session services count ids from one in each session."""
 
 _proved: set[tuple[_Mark, int]] = set()
 _MAX_PROVED = 50_000

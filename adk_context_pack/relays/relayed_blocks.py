@@ -149,7 +149,7 @@ def _tie(candidates: Sequence[tuple[int, types.Content]], session: _Session) -> 
 def _search(
     content: types.Content, foreign: Sequence[Event], cursor: int, used: set[int]
 ) -> tuple[int, list[RelayedPart]]:
-    """Returns the place of the event behind a content, and its parts, or no parts if there is no event."""
+    """Returns the place of the event behind a content, and its parts. They are empty if it finds none."""
     # Blocks stand in the order of their events, save where compaction sorted them by time: so the search starts
     # before the last event found, and wraps round once.
     for position in chain(range(cursor, -1, -1), range(len(foreign) - 1, cursor, -1)):

@@ -1,1 +1,1 @@
-"""What the pack would save on recorded sessions: `adk-context-pack replay SESSION…`."""
+"""Estimates what the pack would save on recorded sessions: `adk-context-pack replay SESSION…`."""

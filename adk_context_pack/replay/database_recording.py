@@ -199,4 +199,4 @@ def _check(select: _Select) -> None:
     tables = {row["name"] for row in select("SELECT name FROM sqlite_master WHERE type = 'table'", {})}
     missing = {"sessions", "events", "app_states", "user_states"} - tables
     if missing:
-        raise sqlite3.DatabaseError(f"this is no database of an ADK session service (no table {min(missing)})")
+        raise sqlite3.DatabaseError(f"not the database of an ADK session service: the table {min(missing)} is missing")

@@ -189,7 +189,7 @@ class NumberPlaces:
         return other.kind != "text" and other.text != ")"
 
     def _gives_number(self, opener: int) -> bool:
-        """Whether parentheses hold a number, or an inner query for a count, sum, mean or extreme."""
+        """Tells whether parentheses hold a number, or an inner query for a count, sum, mean or extreme."""
         inner = opener + 1
         is_query = self._word(inner) == "SELECT"
         inner += is_query

@@ -133,7 +133,7 @@ class BlockNumbers:
         self._highs.append(high)
 
     def facts(self, name: str, cells: BlockCells, max_outliers: int) -> ColumnFacts | None:
-        """The facts after the last block; None says that the column needs the thorough way."""
+        """Returns the facts after the last block, or None if the column needs the thorough way."""
         if self._type is None:
             return None
         low = min(value for value in self._lows if value is not None)

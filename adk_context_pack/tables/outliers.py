@@ -129,7 +129,7 @@ def middle_half(numbers: Sequence[Number]) -> tuple[Number, Number] | None:
 
 
 def _ranked(inside: list[Number], rank: int, count: int, *, from_end: bool) -> Number | None:
-    """The number at a rank among `count`, of which those that are not `inside` come before all that are."""
+    """Returns the number at a rank among `count`, of which those that are not `inside` come before all that are."""
     place = rank - (count - len(inside))
     inside.sort(reverse=from_end)
     return inside[place] if 0 <= place < len(inside) else None

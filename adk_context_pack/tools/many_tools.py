@@ -40,7 +40,7 @@ class ManyTools(BaseToolset):
 
     @property
     def takes_references_in_answers(self) -> bool:
-        """Whether a toolset in it lets the agent write references in its answers."""
+        """Tells whether a toolset in it lets the agent write references in its answers."""
         return any(getattr(given, "takes_references_in_answers", False) for given in self._given)
 
     async def inner_tools(self, context: ReadonlyContext | None) -> list[BaseTool]:

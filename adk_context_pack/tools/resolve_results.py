@@ -44,7 +44,7 @@ class ResolvingTools(ManyTools):
 
     @property
     def takes_references_in_answers(self) -> bool:
-        """Whether the agent's answers may hold references, for stubs that say so to the model."""
+        """Tells whether the agent's answers may hold references, for stubs that say so to the model."""
         return self._in_answers or super().takes_references_in_answers
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:

@@ -145,7 +145,7 @@ class ToolCall:
 
     @property
     def where_to_refer(self) -> str:
-        """The places in which the agent may refer to what a pass keeps, as words for the model. Empty if in none."""
+        """Names the places in which the agent may refer to what a pass keeps, for the model. May be empty."""
         if not self.can_refer:
             return ""
         return "arguments and your answer" if takes_references(self.context, in_answers=True) else "arguments"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from unittest.mock import Mock
 
 import pytest
 from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
@@ -17,6 +18,8 @@ from adk_context_pack import (
     query_rows,
     scoped,
 )
+from adk_context_pack._adk import callers
+from adk_context_pack._adk.requests import contents_of
 from adk_context_pack.agents.scoped import ScopeHandoff
 from adk_context_pack.testing import check_pass
 from tests.support.run import run_agent
@@ -52,7 +55,7 @@ def worked(request, then):
 
 def boss_with_tool(agent, **settings):
     def answer(request):
-        asked = sum(text in text_of(request) for text in QUESTIONS)
+        asked = sum(text_of(request).count(text) for text in QUESTIONS)
         done = len(results_in(request, "child"))
         return "boss done" if done >= asked else worked(request, call("child", request="Write it."))
 
@@ -245,6 +248,30 @@ async def test_siblings_of_a_parallel_agent_stay_apart():
     two = LlmAgent(name="other", model=ScriptedModel(answer=other), tools=[look_up])
     run = await run_agent(ParallelAgent(name="all", sub_agents=[two, one]), "Sell more.", "Again.")
     assert all("SIBLING" not in text_of(request) for request in run.requests_of("child"))
+
+
+async def test_the_last_message_is_shown_once():
+    """A message that the user sent twice is shown once where the last one is declared."""
+    agent = scoped(child(), sees=("last_message",))
+    run = await run_agent(boss_with_tool(agent), "Sell more.", "Sell more.")
+    assert [text_of(request).count("Sell more.") for request in run.requests_of("child")] == [1, 1]
+
+
+async def test_what_the_caller_saw_is_put_together_once_a_run(monkeypatch):
+    """A child with many model calls reads its caller's history at the first of them alone."""
+    build = Mock(side_effect=contents_of)
+    monkeypatch.setattr(callers, "contents_of", build)
+
+    def answer(request):
+        found = len(results_in(request, "look_up"))
+        return call("look_up", city=f"Oslo {found}") if found < 3 else "child done"
+
+    agent = scoped(child(answer, tools=[look_up]), sees=("last_message",), casts=("boss",))
+    run = await run_agent(boss_with_tool(agent), "Sell more.", plugins=[ContextPackPlugin()])
+    requests = run.requests_of("child")
+    assert len(requests) == 4
+    assert all("709000" in text_of(request) and "Sell more." in text_of(request) for request in requests)
+    assert build.call_count == 1
 
 
 @pytest.mark.skipif("mode" not in LlmAgent.model_fields, reason="this ADK has no agent modes")
