@@ -18,6 +18,7 @@ _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
     form: [frozenset(("stored", *names.split())) for names in fields]
     for form, fields in {
         "zlib1": ["zlib"],
+        "rows1": ["packed"],
         "text": ["text"],
         "artifact": ["artifact bytes sha256"],
         "store": ["store name kept bytes sha256", "store name bytes sha256"],
@@ -38,6 +39,11 @@ _MAX_TEXT = 1_000
 def zlib_entry(text: str) -> dict[str, Any]:
     """Returns the entry of a result that is kept here, as the text that `StateStore` made of it."""
     return {"stored": "zlib1", "zlib": text}
+
+
+def rows_entry(text: str) -> dict[str, Any]:
+    """Returns the entry of a result that is kept here, as the text that `pack_rows` made of it."""
+    return {"stored": "rows1", "packed": text}
 
 
 def text_entry(data: bytes) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from adk_context_pack.stores.artifact_store import ArtifactStore
 from adk_context_pack.stores.codec import decode
 from adk_context_pack.stores.entries import fingerprint, is_entry, is_intact, is_our_name, is_scoped
 from adk_context_pack.stores.handles import find_result, unknown_handle
+from adk_context_pack.stores.packed_rows import packed_bytes, unpack_rows
 from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
 from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, registered
 from adk_context_pack.stores.state_store import StateStore
@@ -80,6 +81,8 @@ async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOU
     if is_entry(value, "zlib1"):
         data = await StateStore().open(StoreScope.of(context), "", value["zlib"]) or b""
         return await off_loop(len(data), decode, data)
+    if is_entry(value, "rows1"):
+        return await off_loop(packed_bytes(value["packed"]), unpack_rows, value["packed"])
     if is_entry(value, "artifact"):
         return await _stored(ArtifactStore(), value["artifact"], value, context, timeout_s)
     if is_entry(value, "store"):

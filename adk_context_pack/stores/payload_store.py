@@ -20,6 +20,7 @@ from adk_context_pack.stores.entries import (
     is_entry,
     is_scoped,
     key_entry,
+    rows_entry,
     state_bytes,
     store_entry,
     text_entry,
@@ -33,6 +34,7 @@ from adk_context_pack.stores.handles import (
     state_key,
     stored_results,
 )
+from adk_context_pack.stores.packed_rows import pack_rows
 from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, register, registered
 from adk_context_pack.stores.retention import expired_entries
 from adk_context_pack.stores.state_store import StateStore
@@ -53,9 +55,10 @@ class PayloadStore:
     """Keeps full results for the session in which they were made.
 
     State holds one key for each result, `rows:<tool>:<handle>` (or `payload:…`), so that parallel calls lose nothing.
-    Its value is an entry that `load_payload` opens: the result as compressed text (JSON, zlib, base64) where state is
-    the place, and else some 150 bytes that name an artifact or an object of the user's own store, with size and
-    SHA-256. Results that 0.1.0 stored in state as they are, or as plain text, stay readable.
+    Its value is an entry that `load_payload` opens: the result as compressed text in base64 (rows as columns by LZMA,
+    anything else as JSON by zlib) where state is the place, and else some 150 bytes that name an artifact or an object
+    of the user's own store, with size and SHA-256. Results that 0.1.0 stored in state as they are, or as plain text,
+    stay readable.
 
     The pack keeps nothing in the process, so that a handle is valid after a restart and in every process that shares
     the services. Storing costs the prompt cache nothing, since neither state nor artifacts are part of a prompt.
@@ -160,6 +163,8 @@ class PayloadStore:
         if store is None:
             if len(data) < _MIN_COMPRESSED:
                 return text_entry(data)
+            if (packed := await off_loop(len(data), pack_rows, data)) is not None:
+                return rows_entry(packed)
             return zlib_entry(await StateStore().put(StoreScope.of(context), name, data))
         kept = await StoreAccess(store, context, timeout_s=self.timeout_s).put(name, data)
         if store.name == "artifact":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import lzma
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +22,32 @@ def kept_in_state(entry: Any, run: Any = None) -> Any:
         return json.loads(part.inline_data.data)
     if entry["stored"] == "text":
         return json.loads(entry["text"])
+    if entry["stored"] == "rows1":
+        return _rows_of(entry["packed"])
     length, text = entry["zlib"].split(":")
     data = zlib.decompress(base64.b64decode(text))
     assert len(data) == int(length)
     return json.loads(data)
+
+
+def _rows_of(packed: str) -> Any:
+    length, text = packed.split(":")
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**20}]
+    data = lzma.decompress(base64.b64decode(text), lzma.FORMAT_RAW, filters=filters)
+    assert len(data) == int(length)
+    return _value_of(json.loads(data))
+
+
+def _value_of(node: Any) -> Any:
+    if isinstance(node, Mapping):
+        return {key: _value_of(item) for key, item in node.items()}
+    order, *sets = node
+    if not sets:
+        return order
+    tables = [(keys, [_value_of(column) for column in columns]) for keys, columns in sets]
+    rows, used = [], [0] * len(sets)
+    for number in order if order is not None else [0] * len(tables[0][1][0]):
+        keys, columns = tables[number]
+        rows.append({key: column[used[number]] for key, column in zip(keys, columns, strict=True)})
+        used[number] += 1
+    return rows
