@@ -1,4 +1,11 @@
-"""Makes mutants: a module's source with one operator, constant, condition, result or call of a function changed."""
+"""Makes mutants: a module's source with one operator, constant, condition, result or call of a function changed.
+
+Three kinds of change are left out, since none of them can change what a caller gets:
+
+- in the words of a log line or of a warning;
+- `return None` for `return False` (`return True` is still tried);
+- `strict=False` for `zip(…, strict=True)`, which only takes away a check of the code by itself.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +90,7 @@ def _changes(node: Any) -> Iterator[Any]:  # noqa: C901 - a case for each kind o
             yield ast.BinOp(node.left, _flipped(node.op), node.right)
         case ast.AugAssign() if type(node.op) in _FLIPPED:
             yield ast.AugAssign(node.target, _flipped(node.op), node.value)
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+        case ast.Return(value=ast.expr() as value) if not _is_constant(value, None, False):
             yield ast.Return(ast.Constant(None))
         case ast.Expr(value=ast.Call() | ast.Await(value=ast.Call())):
             yield ast.Pass()
@@ -106,7 +113,13 @@ def _places(node: ast.AST, *, inside: bool = False) -> Iterator[tuple[ast.AST, s
 
 
 def _is_unheard(node: ast.AST) -> bool:
+    if isinstance(node, ast.keyword):
+        return node.arg == "strict" and _is_constant(node.value, True)
     return isinstance(node, ast.Expr | ast.Call) and ast.unparse(node).startswith(_UNHEARD)
+
+
+def _is_constant(node: ast.expr, *values: object) -> bool:
+    return isinstance(node, ast.Constant) and any(node.value is value for value in values)
 
 
 def _is_text(node: ast.BinOp) -> bool:

@@ -1,19 +1,27 @@
-"""Mutation testing: one change at a time to the package, in a copy, and the tests of the same folder over it.
+"""Mutation testing: one change at a time to the package, in a copy, and the tests over it.
 
     python -m tests.mutation.run                                       # 150 mutants, drawn by --seed
     python -m tests.mutation.run --sample 300 --rooms relays tables    # more, of these folders
     python -m tests.mutation.run --at adk_context_pack/relays/proof.py:27    # all of one line
+    python -m tests.mutation.run --record found.jsonl    # keeps what is known; started again, tries only the rest
 
-A mutant that no test notices "survived". The score is the share of the others. Survivors are printed with their line.
-Each mutant first meets the test files that name its module, then the other quick ones of the folders in `HOMES`. Each
-run is a fork of this process, which has ADK imported already. It therefore needs Linux or macOS.
+A mutant that no test notices "survived". Survivors are printed with their line, and marked where only the suite notices
+them. Two scores are printed: the share that the quick tests of the mutant's own folder notice, and the share that the
+suite notices. For the second, whatever passed the quick tests also meets the rounds of `rounds.py`: the laws over 100
+generated conversations, the plugin or the tools, and the slow tests. The rest of the suite is not tried, so the true
+share may be higher. `mutants.py` says which changes are left out because they cannot change behaviour.
+
+Each run is a fork of this process, which has ADK imported already. It therefore needs Linux or macOS. `--check` first
+runs all these tests over the package as it is, since a test that fails there would notice every mutant.
 """
 
 # ruff: noqa: T201 - a command that prints
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib
+import json
 import os
 import random
 import shutil
@@ -21,60 +29,51 @@ import signal
 import sys
 import tempfile
 import time
-from collections import deque
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.mutation.mutants import Mutant, mutants, source_of
+from tests.mutation.rounds import HOMES, Round, rounds_of, rounds_of_room
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("adk_context_pack", "samples", "tests", "pyproject.toml", "README.md")
-HOMES = {
-    "relays": ("relays", "passes"),
-    "conversation": ("conversation", "passes"),
-    "passes": ("passes",),
-    "tables": ("tables",),
-    "tools": ("tools",),
-    "stores": ("stores", "tools"),
-    "sql": ("sql", "tools"),
-}
-"""Folders of tests that run over a mutant of each folder of the package."""
-
 DEFAULT = ("relays", "conversation", "passes", "tables")
 # What the tests import, so that a fork has it. Nothing of the package is among these.
 HEAVY = ("google.adk.runners", "google.adk.agents", "google.adk.apps", "hypothesis", "sqlalchemy", "litellm", "pandas")
-OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore", "-m", "quick")
+OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore")
+NOBODY = "nobody"
 _NO_TESTS = pytest.ExitCode.NO_TESTS_COLLECTED
 
 
-@dataclass
-class Trial:
-    """A mutant under test in one of the copies."""
+class Trial(NamedTuple):
+    """A mutant, and the rounds of tests that it has still to meet."""
 
     mutant: Mutant
-    tree: Path
-    rounds: deque[list[str]]
-    until: float = 0.0
+    rounds: deque[Round]
 
 
 def main() -> None:
-    """Draws mutants, tries them, and prints the survivors and the score."""
+    """Draws mutants, tries them, and prints the survivors and the scores."""
     wanted = _arguments()
     for name in HEAVY:
         _import(name)
-    found = [mutant for path in _modules(wanted) for mutant in mutants(ROOT, path)]
-    if wanted.at:
-        drawn = [mutant for mutant in found if f"{mutant.path}:{mutant.line}" in wanted.at]
-    else:
-        drawn = random.Random(wanted.seed).sample(found, min(wanted.sample or len(found), len(found)))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        trees = [_copied_tree(Path(folder, str(number))) for number in range(wanted.children)]
-        survivors = _survivors(drawn, trees, wanted.seconds)
-    noticed = len(drawn) - len(survivors)
-    share = f"{100 * noticed / len(drawn):.0f} %" if drawn else "none"
-    print(f"seed {wanted.seed}: {len(found)} mutants, {len(drawn)} tried, {noticed} noticed ({share})")
+        root, *trees = (_copied_tree(Path(folder, str(number))) for number in range(1 + wanted.children))
+        found = [mutant for path in _modules(wanted) for mutant in mutants(root, path)]
+        keys = {mutant: _key(root, mutant) for mutant in _drawn(found, wanted)}
+        known = _known(wanted.record)
+        if wanted.check:
+            _check(root, sorted({mutant.path.parts[1] for mutant in keys}), wanted.seconds)
+        untried = [mutant for mutant, key in keys.items() if key not in known]
+        waiting = deque(Trial(mutant, deque(rounds_of(root, mutant, wanted.tests))) for mutant in untried)
+        for mutant, kind in _tried(root, waiting, trees, wanted.seconds):
+            known[keys[mutant]] = kind
+            _note(mutant, keys[mutant], kind, wanted.record)
+    _print_scores(Counter(known[key] for key in keys.values()), len(found), wanted.seed)
 
 
 def _arguments() -> argparse.Namespace:
@@ -83,8 +82,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=20261122)
     parser.add_argument("--rooms", nargs="+", default=DEFAULT, choices=HOMES, help="folders of the package")
     parser.add_argument("--at", nargs="+", default=(), help="only the mutants of these places, as path:line")
+    parser.add_argument(
+        "--tests", choices=("quick", "suite"), default="suite", help="which tests; quick ones come first"
+    )
     parser.add_argument("--children", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=240, help="when a run of tests counts as endless: noticed")
+    parser.add_argument("--record", type=Path, help="a file of what is known already, and to add to")
+    parser.add_argument("--check", action="store_true", help="first run the tests over the package as it is")
     return parser.parse_args()
 
 
@@ -93,6 +97,12 @@ def _modules(wanted: argparse.Namespace) -> list[Path]:
         return sorted({Path(place.rpartition(":")[0]) for place in wanted.at})
     rooms = (ROOT / "adk_context_pack" / room for room in sorted(wanted.rooms))
     return [path.relative_to(ROOT) for room in rooms for path in sorted(room.glob("*.py"))]
+
+
+def _drawn(found: list[Mutant], wanted: argparse.Namespace) -> list[Mutant]:
+    if wanted.at:
+        return [mutant for mutant in found if f"{mutant.path}:{mutant.line}" in wanted.at]
+    return random.Random(wanted.seed).sample(found, min(wanted.sample or len(found), len(found)))
 
 
 def _import(name: str) -> None:
@@ -114,74 +124,96 @@ def _copied_tree(tree: Path) -> Path:
     return tree
 
 
-def _survivors(drawn: list[Mutant], trees: list[Path], seconds: float) -> list[Mutant]:
-    """Tries all mutants, one in each copy at a time, and returns those that every test let pass."""
-    waiting, free, running, survivors = deque(drawn), list(trees), {}, []
+def _key(root: Path, mutant: Mutant) -> str:
+    return hashlib.sha256(f"{mutant.path}\n{source_of(root, mutant)}".encode()).hexdigest()
+
+
+def _known(record: Path | None) -> dict[str, str]:
+    lines = record.read_text().splitlines() if record and record.exists() else []
+    return {entry["key"]: entry["noticed_by"] for entry in map(json.loads, lines)}
+
+
+def _note(mutant: Mutant, key: str, kind: str, record: Path | None) -> None:
+    if kind != "quick":
+        print(f"{mutant}{'  (the suite notices it)' if kind == 'suite' else ''}", flush=True)
+    if record:
+        with record.open("a") as file:
+            file.write(json.dumps({"key": key, "noticed_by": kind, "mutant": str(mutant)}) + "\n")
+
+
+def _print_scores(counts: Counter[str], found: int, seed: int) -> None:
+    tried = counts.total()
+    print(f"seed {seed}: {found} mutants, {tried} tried")
+    for count, who in ((counts["quick"], "the quick tests"), (counts["quick"] + counts["suite"], "the suite")):
+        print(f"noticed by {who}: {count} ({100 * count / max(tried, 1):.0f} %)")
+
+
+def _check(root: Path, rooms: list[str], seconds: float) -> None:
+    for tests in dict.fromkeys(tests for room in rooms for tests in rounds_of_room(root, room)):
+        if not _ended({_fork(root, tests): time.monotonic() + seconds})[1]:
+            sys.exit(f"These tests fail over the package as it is: {' '.join(tests.options + tests.names)}")
+
+
+def _tried(root: Path, waiting: deque[Trial], free: list[Path], seconds: float) -> Iterator[tuple[Mutant, str]]:
+    """Tries all mutants, one in each copy at a time, and yields each with the kind of round that noticed it.
+
+    The rounds of the suite, which take longer, begin when all mutants have met the quick ones.
+    """
+    running: dict[int, tuple[Trial, Path, float]] = {}
     while waiting or running:
         while waiting and free:
-            trial = _begin(waiting.popleft(), free.pop())
-            running[_fork(trial, seconds)] = trial
-        process, passed = _ended(running)
-        trial = running.pop(process)
-        if passed and trial.rounds:
-            running[_fork(trial, seconds)] = trial
-            continue
-        if passed:
-            survivors.append(trial.mutant)
-            print(trial.mutant, flush=True)
-        _write(trial, (ROOT / trial.mutant.path).read_text())
-        free.append(trial.tree)
-    return survivors
+            trial, tree = waiting.popleft(), free.pop()
+            _write(tree, trial.mutant, source_of(root, trial.mutant))
+            running[_fork(tree, trial.rounds[0])] = trial, tree, time.monotonic() + seconds
+        process, passed = _ended({process: until for process, (_, _, until) in running.items()})
+        trial, tree, _ = running.pop(process)
+        _write(tree, trial.mutant, (root / trial.mutant.path).read_text())
+        free.append(tree)
+        tests = trial.rounds.popleft()
+        if not passed or not trial.rounds:
+            yield trial.mutant, NOBODY if passed else tests.kind
+        elif trial.rounds[0].kind == "suite":
+            waiting.append(trial)
+        else:
+            waiting.appendleft(trial)
 
 
-def _begin(mutant: Mutant, tree: Path) -> Trial:
-    folders = [ROOT / "tests" / home for home in HOMES[mutant.path.parts[1]]]
-    files = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
-    module = ".".join(mutant.path.with_suffix("").parts)
-    near = [path for path in files if mutant.path.stem in path.stem or f"{module} import" in path.read_text()]
-    rounds = ([str(path.relative_to(ROOT)) for path in group] for group in (near, [p for p in files if p not in near]))
-    trial = Trial(mutant, tree, deque(names for names in rounds if names))
-    _write(trial, source_of(ROOT, mutant))
-    return trial
-
-
-def _write(trial: Trial, source: str) -> None:
-    path = trial.tree / trial.mutant.path
+def _write(tree: Path, mutant: Mutant, source: str) -> None:
+    path = tree / mutant.path
     path.write_text(source)
     # Python compares a module with its compiled form by size and by whole seconds.
     shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
 
 
-def _fork(trial: Trial, seconds: float) -> int:
-    trial.until = time.monotonic() + seconds
-    names = trial.rounds.popleft()
+def _fork(tree: Path, tests: Round) -> int:
     process = os.fork()
     if process:
         return process
     status = 1
     try:
-        status = _run_tests(trial.tree, names)
+        status = _run_tests(tree, tests)
     finally:
         os._exit(status)
 
 
-def _run_tests(tree: Path, names: list[str]) -> int:
+def _run_tests(tree: Path, tests: Round) -> int:
     os.setsid()
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)
     os.chdir(tree)
+    os.environ.update(LAWS_EXAMPLES="100", LAWS_SHRINK="0")
     for name in [name for name in sys.modules if name.partition(".")[0] in {"tests", "adk_context_pack"}]:
         del sys.modules[name]
     sys.path[:] = [str(tree), *(entry for entry in sys.path if entry not in {"", str(ROOT)})]
-    return int(pytest.main([*OPTIONS, *names]))
+    return int(pytest.main([*OPTIONS, *tests.options, *tests.names]))
 
 
-def _ended(running: dict[int, Trial]) -> tuple[int, bool]:
-    """Waits for a process and returns it, and True where all tests passed."""
+def _ended(running: dict[int, float]) -> tuple[int, bool]:
+    """Waits for one of the processes, given with their deadlines, and returns it, and True where all tests passed."""
     while True:
-        for process, trial in running.items():
-            if time.monotonic() > trial.until:
+        for process, until in running.items():
+            if time.monotonic() > until:
                 os.killpg(process, signal.SIGKILL)
             done, status = os.waitpid(process, os.WNOHANG)
             if done:

@@ -53,6 +53,80 @@ def test_letters_that_may_be_units(cells, name, total, unit, left_out):
     assert (said["sum"], said["unit"], said.get("not_numbers", 0)) == (total, unit, left_out)
 
 
+@pytest.mark.parametrize(
+    ("cells", "total", "left_out", "unit"),
+    [
+        (["$5", "3 km", "4 km"], 7, 1, "km"),
+        (["$5", "$6", "3 km"], 11, 1, "$"),
+        (["$5", "6"], 11, 0, "$"),
+        (["5 km", "6", "7"], 13, 1, None),
+        (["5", "6 km", "7 km", "8 km", "9 mi"], 21, 2, "km"),
+        (["1,5", "2,25", "3.5"], 3.75, 1, None),
+        (["1,5", "2.25", "3.5"], 5.75, 1, None),
+    ],
+)
+def test_most_rows_decide(cells, total, left_out, unit):
+    """Where units or decimal marks differ, those of most rows are read and the other cells are counted as left out."""
+    said = facts(cells)
+    assert (said["sum"], said.get("not_numbers", 0), said.get("unit")) == (total, left_out, unit)
+
+
+def test_rows_count_not_texts():
+    """A text that many rows have weighs as many rows."""
+    said = facts(["3 km", "3 km", "3 km", "4 mi", "5 mi"])
+    assert (said["sum"], said["unit"], said["not_numbers"]) == (9, "km", 2)
+    assert facts(["1,5"] * 3 + ["2.25", "2.5"])["sum"] == 4.5
+
+
+@pytest.mark.parametrize(
+    ("cells", "name", "note"),
+    [
+        (["1.250", "3.500"], "x", "a point marks the decimals: 1.250"),
+        (["1.250", "3.500", "17"], "x", "a point marks the decimals: 1.250"),
+        (["1.250", "3.5"], "x", "decimals, not versions: 1.250 is 1.25"),
+        (["1.10", "1.25", "2.5"], "x", "decimals, not versions: 1.10 is 1.1"),
+        (["1.10", "1.25", "2.5"], "price", None),
+        (["1,5", "2,25"], "x", "a comma marks the decimals"),
+    ],
+)
+def test_what_could_be_read_in_another_way_has_a_note(cells, name, note):
+    """A notation that a reader may take for another has a note, and decimals of an amount have none."""
+    assert facts(cells, name).get("note") == note
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["007", "12"], "text"),
+        (["0", "12"], "number"),
+        (["0.5", "12"], "number"),
+        (["05", "$3"], "text"),
+        (["(5)", "(6)"], "text"),
+        (["(5)", "6"], "number"),
+        (["1\n2", "3"], "text"),
+        (["$1\n$2", "$3"], "text"),
+    ],
+)
+def test_names_that_look_like_numbers(cells, kind):
+    """Codes with leading zeros, brackets alone and texts of two lines are texts."""
+    assert ("sum" in facts(cells)) is (kind == "number")
+
+
+@pytest.mark.parametrize(
+    ("cells", "total", "unit"),
+    [
+        (["$1,250.00", "-$950", "$0"], 300, "$"),
+        (["1,250", "2,500.50", ""], 3750.5, None),
+        (["€1,000,000", "€0.25"], 1000000.25, "€"),
+        (["-1,250", "50"], -1200, None),
+    ],
+)
+def test_grouped_digits(cells, total, unit):
+    """Thousands between commas are read, with one sign in front or none."""
+    said = facts(cells)
+    assert (said["sum"], said.get("unit"), said["missing"]) == (total, unit, cells.count(""))
+
+
 def test_magnitudes_in_sql():
     """Cells keep their text, are ordered and compared as the numbers, and add up by them."""
     rows = [{"x": text} for text in ("$4.5B", "$300M", "$950", "$1.25K")]

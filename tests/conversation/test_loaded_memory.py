@@ -1,0 +1,124 @@
+"""What ADK's memory tools put into a request, made smaller: best memories first, each with who said it and when."""
+
+import pytest
+from google.genai import types
+
+from adk_context_pack.conversation.loaded_memory import holds_preloaded, slim_loaded, slim_preloaded
+from adk_context_pack.conversation.tokens import TokenMeter
+from tests.support.events import call_part, result_part
+
+
+def memory(*texts, author="ann", time="2026-01-02"):
+    parts = [{"text": text, "thought": None, "inline_data": None} for text in texts]
+    return {"content": {"parts": parts, "role": "user"}, "author": author, "timestamp": time, "custom_metadata": {}}
+
+
+def slim(query, memories):
+    """Keeps all, and shows what it was given."""
+    return [f"{query}/{one.author}/{one.time}/{one.text}" for one in memories]
+
+
+def content(*parts):
+    return types.Content(role="user", parts=list(parts))
+
+
+def loaded(*contents):
+    return slim_loaded(contents, slim, TokenMeter())
+
+
+def answer(result):
+    return result.parts[0].function_response.response
+
+
+def test_a_result_holds_its_memories_alone():
+    """Empty fields leave, and each result is ranked by the query of its own call."""
+    calls = content(*(call_part("load_memory", {"query": query}) for query in ("one", "two")))
+    first, second = (content(result_part("load_memory", {"memories": [memory(text)]})) for text in ("x", "y"))
+    found = loaded(calls, first, content(call_part("other", {"query": "three"})), second)
+    assert found[0] is calls
+    assert answer(found[1]) == {"memories": ["one/ann/2026-01-02/x"]}
+    assert answer(found[3]) == {"memories": ["two/ann/2026-01-02/y"]}
+    assert answer(first) == {"memories": [memory("x")]}
+
+
+@pytest.mark.parametrize(
+    ("entry", "line"),
+    [
+        (memory("a", "b"), "/ann/2026-01-02/a\nb"),
+        (memory("a", author=None), "//2026-01-02/a"),
+        (memory("a", time=None), "/ann//a"),
+        ({"content": {"parts": [{"text": "a"}, {"text": None}, 5]}, "padding": "p" * 99}, "///a"),
+    ],
+)
+def test_one_entry(entry, line):
+    """Texts are joined, and who and when may be missing. Without its call the query is empty."""
+    (found,) = loaded(content(result_part("load_memory", {"result": {"memories": [entry]}})))
+    assert answer(found) == {"memories": [line]}
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {},
+        {"memories": []},
+        {"memories": "none"},
+        {"memories": [5, {"content": None}, {"content": {"parts": None}}, {"content": {"parts": [{"text": ""}]}}]},
+        {"error": "no service"},
+        {"memories": [{"content": {"parts": [{"text": "a"}]}}]},
+    ],
+)
+def test_what_stays_as_it_is(response):
+    """A result without memories, or one that would not get smaller, is the very same object."""
+    result = content(result_part("load_memory", response))
+    if response == {"memories": [{"content": {"parts": [{"text": "a"}]}}]}:
+        (found,) = slim_loaded([result], lambda *_: ["b" * 500], TokenMeter())
+    else:
+        (found,) = loaded(result)
+    assert found is result
+    assert found.parts[0].function_response.name == "load_memory"
+
+
+def test_other_parts_of_a_content_stay():
+    """Beside a result that shrinks, words and results of other tools are the same objects."""
+    other, words = result_part("look", {"memories": [memory("z")]}), types.Part(text="hi")
+    (found,) = loaded(content(other, result_part("load_memory", {"memories": [memory("x")]}), words))
+    assert found.parts[0] is other
+    assert found.parts[2] is words
+    assert found.parts[1].function_response.response == {"memories": ["/ann/2026-01-02/x"]}
+
+
+@pytest.mark.parametrize(
+    ("contents", "instruction", "is_held"),
+    [
+        ([], "<PAST_CONVERSATIONS>\nx", True),
+        ([content(types.Part(text="see <PAST_CONVERSATIONS>"))], None, True),
+        ([content(types.Part(text="past"))], "past", False),
+        ([types.Content(role="user")], None, False),
+    ],
+)
+def test_where_memories_were_put(contents, instruction, is_held):
+    """Memories are found in the instruction and in the contents."""
+    assert holds_preloaded(contents, instruction) is is_held
+
+
+def test_preloaded_memories_are_ranked():
+    """Entries have their time, and lines without one are entries as well. What is around them stays."""
+    text = "Before.\n<PAST_CONVERSATIONS>\nTime: T1\nann: one\n  more\nTime: T2\nbo: two\n</PAST_CONVERSATIONS>\nAfter."
+    taken = []
+
+    def first(query, memories):
+        taken.extend((query, one.time, one.author, one.text) for one in memories)
+        return [memories[0].text]
+
+    found = slim_preloaded(text, "q", first)
+    assert taken == [("q", "T1", "", "ann: one\n  more"), ("q", "T2", "", "bo: two")]
+    assert found == "Before.\n<PAST_CONVERSATIONS>\nann: one\n  more\n</PAST_CONVERSATIONS>\nAfter."
+    plain = "<PAST_CONVERSATIONS>\nann: one\nbo: two\n</PAST_CONVERSATIONS>"
+    assert slim_preloaded(plain, "q", lambda _, memories: [memories[1].text]) == plain.replace("ann: one\n", "")
+
+
+def test_what_does_not_get_shorter_stays():
+    """Lines as long as what stood there change nothing."""
+    plain = "<PAST_CONVERSATIONS>\nann: one\n</PAST_CONVERSATIONS>"
+    assert slim_preloaded(plain, "q", lambda *_: ["12345678"]) == plain
+    assert slim_preloaded(plain, "q", lambda *_: ["1234567"]) == plain.replace("ann: one", "1234567")
