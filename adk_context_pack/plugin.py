@@ -83,6 +83,7 @@ class ContextPackPlugin(BasePlugin):
             `ADK_CONTEXT_PACK_REPORT`, else no file.
 
     Attributes:
+        counter: the tokenizer for budgets and reports, or None.
         reports: a `ReportLog` with one report for each model call, newest last.
         result_reports: the newest reports on tool results, as `CapReport`, at most `max_reports` of them.
 
@@ -121,7 +122,7 @@ class ContextPackPlugin(BasePlugin):
         self._agents = checked_agents(agents)
         self._names = names_in(self._agents, default=self._settings)
         valid_counter(self, counter)
-        self._counter = counter
+        self.counter = counter
         self._pipeline = ContextPipeline(
             (), counter=counter, max_reports=max_reports, keep_requests=keep_requests, telemetry=telemetry
         )
@@ -224,7 +225,7 @@ class ContextPackPlugin(BasePlugin):
         offered = READ_BACK if settings.read_back else frozenset()
         on_report = self._result_reports.append
         passes = settings.reducing_passes
-        return ResultReducer(passes=passes, offered=offered, on_report=on_report, counter=self._counter)
+        return ResultReducer(passes=passes, offered=offered, on_report=on_report, counter=self.counter)
 
     def _reducer_beside(self, agent: str, store: PayloadStore) -> ResultReducer | None:
         settings = self.settings_for(agent)
@@ -234,7 +235,7 @@ class ContextPackPlugin(BasePlugin):
         # Settings live as long as the plugin, so their ids are unique. There is one budget for each model.
         key = id(settings), budget
         if key not in self._built:
-            self._built[key] = settings.passes_within(budget, self._counter)
+            self._built[key] = settings.passes_within(budget, self.counter)
         return self._built[key]
 
     def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:

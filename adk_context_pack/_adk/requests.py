@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from google.genai import types
 # Private in every release, and the very function that each request goes through.
 _build = adk_contents._get_contents  # noqa: SLF001
 _EMPTY = LlmRequest(config=types.GenerateContentConfig())
+_build_turn = adk_contents._get_current_turn_contents  # noqa: SLF001
 _SETTINGS = frozenset(inspect.signature(_build).parameters)
 
 
@@ -26,16 +28,63 @@ def is_model_call(event: Event) -> bool:
     return event.actions.compaction is None if hasattr(event.actions, "compaction") else True
 
 
-def contents_for(event: Event, before: Sequence[Event]) -> list[types.Content]:
+def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = False) -> list[types.Content]:
     """Builds the contents for the agent behind `event` from the events before it, with ADK's own code.
+
+    Args:
+        event: the answer to the request.
+        before: the events before it.
+        turn_only: whether the agent sees the current turn alone, as one with `include_contents="none"` does.
 
     Raises:
         ValueError: ADK refuses these events. Older releases do so where a result has no call.
     """
-    more: dict[str, Any] = {}
-    if "isolation_scope" in _SETTINGS:
-        more["isolation_scope"] = getattr(event, "isolation_scope", None)
-    return _build(event.branch, list(before), event.author, **more)
+    single = call_answered_by(event, before) is not None
+    given: dict[str, Any] = {
+        "isolation_scope": getattr(event, "isolation_scope", None),
+        "is_single_turn": single,
+        "node_path": node_path_of(event) if single else None,
+    }
+    more = {name: value for name, value in given.items() if name in _SETTINGS}
+    build = _build_turn if turn_only or single else _build
+    return build(event.branch, with_node_input(event, before), event.author, **more)
+
+
+def node_path_of(event: Event) -> str | None:
+    """Returns the path of the node (2.x) that made an event, or None."""
+    return getattr(getattr(event, "node_info", None), "path", None) or None
+
+
+def call_answered_by(event: Event, before: Sequence[Event]) -> types.FunctionCall | None:
+    """Returns the call that a single-turn agent (2.x) answers, which its branch ends with, or None."""
+    name, at, call_id = (event.branch or "").rpartition(".")[2].partition("@")
+    if not at or name != event.author or getattr(event, "isolation_scope", None):
+        return None
+    calls = [call for each in before for call in each.get_function_calls() if call.name == name]
+    # Release 2.0.0 counts the runs of the agent there. The newest call is the one that it answers.
+    return next((call for call in reversed(calls) if call.id == call_id), calls[-1] if calls else None)
+
+
+def with_node_input(event: Event, before: Sequence[Event]) -> list[Event]:
+    """Returns the events before an answer with the input of a single-turn agent, which ADK shows it and never stores.
+
+    Args:
+        event: the answer of any agent's model.
+        before: the events before it.
+    """
+    events = list(before)
+    call = call_answered_by(event, before)
+    if call is None:
+        return events
+    args = call.args or {}
+    text = args["request"] if args.keys() == {"request"} else json.dumps(args)
+    content = types.Content(role="user", parts=[types.Part(text=str(text))])
+    given = Event(author="user", content=content, branch=event.branch, invocation_id=event.invocation_id)
+    if path := node_path_of(event):
+        given.node_info.path = path
+    own = (place for place, each in enumerate(events) if each.branch == event.branch)
+    events.insert(next(own, len(events)), given)
+    return events
 
 
 def contents_of(

@@ -34,14 +34,14 @@ class LeadingPass(ContextPass):
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Runs the pass as ADK's `before_model_callback`, unless a pipeline has run it or will."""
-        waits = any(getattr(each, "runs_leading_passes", False) for each in _callbacks(callback_context))
+        waits = any(getattr(each, "runs_leading_passes", False) for each in callbacks_of(callback_context))
         if not waits and _LED.get(id(llm_request)) is not llm_request:
             super().__call__(callback_context, llm_request)
 
 
 def leading_passes(context: CallbackContext | None) -> tuple[LeadingPass, ...]:
     """Returns the leading passes among the callbacks of the agent that `context` belongs to."""
-    return tuple(each for each in _callbacks(context) if isinstance(each, LeadingPass))
+    return tuple(each for each in callbacks_of(context) if isinstance(each, LeadingPass))
 
 
 def note_led(request: LlmRequest, passes: Sequence[LeadingPass]) -> None:
@@ -61,6 +61,7 @@ def handed_over(call: ModelCall) -> list[types.Content]:
     return found
 
 
-def _callbacks(context: CallbackContext | None) -> list[Any]:
+def callbacks_of(context: CallbackContext | None) -> list[Any]:
+    """Returns the callbacks that the agent behind `context` runs before a model call, in their order."""
     present = getattr(agent_of(context), "before_model_callback", None)
     return present if isinstance(present, list) else [] if present is None else [present]

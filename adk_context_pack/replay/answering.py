@@ -11,7 +11,7 @@ from google.adk.events.event import Event
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.replay.tool_caps import SettingsFor, ToolCaps
 from adk_context_pack.reports.text_table import table
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
@@ -67,18 +67,17 @@ class AnswerabilitySums:
     """The answerability of recorded sessions, added up.
 
     Args:
-        passes: the passes over requests.
-        caps: the passes over tool results, or None for none.
+        settings_for: gives the plugin's settings for an agent, or None for an agent that it leaves alone.
 
     Attributes:
         results: the whole requests and those with the pack.
         lost: one line for each value that is neither visible nor reachable with the pack, the first twenty.
     """
 
-    def __init__(self, passes: Sequence[ContextPass], caps: ToolCaps | None) -> None:
+    def __init__(self, settings_for: SettingsFor) -> None:
         self.results = [Answerability(strategy=WITHOUT), Answerability(strategy=WITH)]
         self.lost: list[str] = []
-        self._passes, self._caps = passes, caps
+        self._settings_for = settings_for
 
     def add(self, session: RecordedSession) -> None:
         """Replays one session. It is only read."""
@@ -87,7 +86,7 @@ class AnswerabilitySums:
             conversation = Conversation(
                 agent=agent, events=session.events, state=session.first_state(), instruction="", keep_ids=True
             )
-            measured = answerability([conversation], {WITHOUT: [], WITH: packed(self._passes, self._caps)})
+            measured = answerability([conversation], {WITHOUT: [], WITH: self._packed(agent)})
             for total, each in zip(self.results, measured, strict=True):
                 total.add(each)
             room = _MAX_LOST - len(self.lost)
@@ -95,6 +94,12 @@ class AnswerabilitySums:
                 f"session {session.id}: {agent} called {lost.tool} with {lost.value[:_VALUE_LENGTH]!r}"
                 for lost in measured[1].lost[:room]
             ]
+
+    def _packed(self, agent: str) -> Packed:
+        settings = self._settings_for(agent)
+        if settings is None:
+            return packed([], None)
+        return packed(settings.passes_within(settings.budget_for(None)), ToolCaps.of(settings))
 
     def lines(self) -> Iterator[str]:
         """Yields the table and, below it, what was lost."""

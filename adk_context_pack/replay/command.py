@@ -14,13 +14,13 @@ from typing import Any, TextIO
 
 from adk_context_pack.errors import RecordingError, SettingError
 from adk_context_pack.replay.answering import AnswerabilitySums
-from adk_context_pack.replay.load import load_counter, load_passes
+from adk_context_pack.replay.load import load_app, load_counter
+from adk_context_pack.replay.pack import load_pack
 from adk_context_pack.replay.recordings import Recording, files_in, open_recording, sessions_in
 from adk_context_pack.replay.replayer import CAPS, Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.sums import Prices, ReplaySums
 from adk_context_pack.replay.tables import Screen, replay_text
-from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.report_log import ReportLog
 
@@ -124,12 +124,13 @@ class _Run:
     def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
         self._err = err
         self._progress = Progress(err)
-        passes, caps = load_passes(options.passes, window=options.window), _caps(options)
-        self._answers = AnswerabilitySums(passes, caps) if options.answerability else None
+        app = load_app(options.app)
+        pack = load_pack(options, app)
+        self._answers = AnswerabilitySums(pack.settings_for) if options.answerability else None
         self._replayer = Replayer(
-            passes,
-            caps=caps,
-            counter=load_counter(options.counter),
+            pack.settings_for,
+            counter=load_counter(options.counter) or pack.counter,
+            app=app,
             keep_requests=bool(options.html),
         )
         self._log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
@@ -216,12 +217,6 @@ class _Run:
         line = " ".join(str(error).split())
         self.sums.problems.append(line)
         self._err.write(f"{line}\n")
-
-
-def _caps(options: argparse.Namespace) -> ToolCaps | None:
-    if options.no_caps:
-        return None
-    return ToolCaps.of(max_rows=options.max_rows, max_payload_tokens=options.max_payload_tokens)
 
 
 def _prices(options: argparse.Namespace) -> Prices:

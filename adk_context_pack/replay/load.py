@@ -8,9 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from adk_context_pack._adk.app_requests import AppRequests, is_app
 from adk_context_pack.errors import SettingError
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.presets import default_passes
 
 
 def load_object(setting: str, name: str) -> Any:
@@ -33,17 +33,13 @@ def load_object(setting: str, name: str) -> Any:
     return found
 
 
-def load_passes(name: str | None, *, window: int) -> tuple[ContextPass, ...]:
+def load_passes(name: str) -> tuple[ContextPass, ...]:
     """Loads the passes that `--passes` names: a pass, some passes, a pipeline, or a function that returns them.
-
-    Args:
-        name: the user's `module:name`, or None for the recommended passes.
-        window: the budget of the recommended passes, in tokens.
 
     Raises:
         SettingError: the object does not give any passes.
     """
-    found = default_passes(max_tokens=window) if name is None else load_object("--passes", name)
+    found = load_object("--passes", name)
     is_made = isinstance(found, ContextPass | Iterable) or hasattr(found, "passes")
     if isinstance(found, type) or (callable(found) and not is_made):
         found = found()
@@ -53,6 +49,38 @@ def load_passes(name: str | None, *, window: int) -> tuple[ContextPass, ...]:
         if not isinstance(entry, ContextPass):
             raise SettingError.of("replay", "--passes", name, "passes, such as mypackage.passes:PASSES")
     return passes
+
+
+def load_app(name: str | None) -> AppRequests | None:
+    """Loads the app that `--app` names: an app, its root agent, or a function that returns one of them.
+
+    Raises:
+        SettingError: it is none of them.
+    """
+    if name is None:
+        return None
+    found = load_object("--app", name)
+    if not is_app(found) and callable(found):
+        found = found()
+    if not is_app(found):
+        raise SettingError.of("replay", "--app", name, "an app or an agent, such as mypackage.agent:root_agent")
+    return AppRequests(found)
+
+
+def load_plugin(name: str | None, app: AppRequests | None) -> Any:
+    """Loads the plugin that `--plugin` names, or returns the one that the app has, or None.
+
+    Raises:
+        SettingError: the object is not a `ContextPackPlugin`, nor a function or class that makes one.
+    """
+    if name is None:
+        return next((each for each in (app.plugins if app else ()) if hasattr(each, "settings_for")), None)
+    found = load_object("--plugin", name)
+    if isinstance(found, type) or not hasattr(found, "settings_for"):
+        found = found() if callable(found) else None
+    if not hasattr(found, "settings_for"):
+        raise SettingError.of("replay", "--plugin", name, "a ContextPackPlugin, such as mypackage.agent:PLUGIN")
+    return found
 
 
 def load_counter(name: str | None) -> Callable[[str], int] | None:

@@ -13,6 +13,9 @@ _SESSIONS = """a SQLite file of an ADK session service, a database URL, a sessio
 set, or a folder of such files"""
 _ANSWERABILITY = """also tell which values that the next tool calls needed are still visible with the pack, or
 within two read-backs, and name those that are lost"""
+_APP = """the app that was recorded, or its root agent, whose instructions, tools and include_contents a session does
+not hold; the pack then has the settings of the app's own ContextPackPlugin, if it has one"""
+_PLUGIN = "a ContextPackPlugin, whose settings the pack then has (default: those of ContextPackPlugin())"
 _BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; * stands for every other agent;
 may be repeated"""
 
@@ -39,12 +42,13 @@ def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _add_pack(parser: argparse.ArgumentParser) -> None:
     """Adds the settings of the pack that is tried on the sessions."""
     add = parser.add_argument
+    add("--app", metavar="MODULE:NAME", help=_APP)
+    add("--plugin", metavar="MODULE:NAME", help=_PLUGIN)
     add("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
-    window = "budget of the default passes in tokens (default 200000)"
-    add("--window", type=int, default=200_000, metavar="N", help=window)
+    add("--window", type=int, metavar="N", help="budget of the default passes in tokens (default: the plugin's)")
     add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
-    add("--max-rows", type=int, default=100, metavar="N", help="rows of a tool result (default 100)")
-    add("--max-payload-tokens", type=int, default=4000, metavar="N", help="tokens of a tool result (default 4000)")
+    add("--max-rows", type=int, metavar="N", help="rows of a tool result (default: the plugin's, 100)")
+    add("--max-payload-tokens", type=int, metavar="N", help="tokens of a tool result (default: the plugin's, 4000)")
     add("--no-caps", action="store_true", help="leave tool results as they were recorded")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,20 +11,34 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.requests import contents_for, is_model_call, request_of
+from adk_context_pack._adk.app_requests import AppRequests
+from adk_context_pack._adk.model_names import model_names
+from adk_context_pack._adk.requests import is_model_call
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
+from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.pipeline import attempt
+from adk_context_pack.passes.leading_pass import LeadingPass, handed_over, leading_passes
+from adk_context_pack.passes.pipeline import attempt, leave_history
+from adk_context_pack.replay.rebuilt_requests import RebuiltRequests, own_passes
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.tool_caps import CappedEvents, ToolCaps
+from adk_context_pack.replay.tool_caps import CappedEvents, SettingsFor
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
 from adk_context_pack.reports.pass_report import PrefixReport
 from adk_context_pack.reports.prefix import PrefixMemory
+from adk_context_pack.tools.read_back import offer_read_back
+from adk_context_pack.tools.shadow import with_own_tools
 
 CAPS = "tool_caps"
 """The name of capped tool results among the passes."""
+
+READ_BACK_TOOLS = "read_back_tools"
+"""The name of the tools that the plugin declares among the passes. They cost tokens."""
+
+
+OWN_PASSES = "agents_own_passes"
+"""The name of the passes among an agent's own callbacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,57 +46,81 @@ class Replayed:
     """One model call, replayed.
 
     Attributes:
-        report: the report, with the caps on tool results as its first pass.
+        report: the report, with the caps on tool results as its first pass. Its `tokens_before` are those of ADK's
+            request before the agent's own passes.
+        tokens_without: tokens of the request without the pack.
         prefix_without: how much of the agent's previous request would have been this one's prefix without the pack.
     """
 
     report: CallReport
+    tokens_without: int
     prefix_without: PrefixReport
+
+    @property
+    def tokens_with(self) -> int:
+        """Tokens of the request with the pack."""
+        return self.report.tokens_after
+
+    def saved(self) -> Iterator[tuple[str, int]]:
+        """Yields each pass with the tokens that it saves, which add up to the difference of the two requests."""
+        for each in self.report.passes:
+            # An agent's own passes work without the pack too.
+            more = self.tokens_without - self.report.tokens_before if each.name == OWN_PASSES else 0
+            yield each.name, each.tokens_saved + more
 
 
 class Replayer:
-    """Runs passes and caps over recorded sessions, one after the other. A session is only read.
+    """Runs the pack over recorded sessions, one after the other. A session is only read.
 
     Args:
-        passes: the passes, in their order.
-        caps: how tool results are capped. None caps none.
+        settings_for: gives the settings with which the plugin serves an agent, or None for one that it leaves alone.
         counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated.
+        app: the app that was recorded. With it requests have their instructions and tool declarations.
         keep_requests: puts the requests into the reports, for `write_html`.
     """
 
     def __init__(
         self,
-        passes: Iterable[ContextPass],
+        settings_for: SettingsFor,
         *,
-        caps: ToolCaps | None = None,
         counter: Counter | None = None,
+        app: AppRequests | None = None,
         keep_requests: bool = False,
     ) -> None:
-        self.passes = tuple(passes)
-        self.caps = caps
+        self.settings_for = settings_for
         self.counter = counter
+        self.app = app
         self.keep_requests = keep_requests
+        self._built: dict[tuple[int, int], tuple[ContextPass, ...]] = {}
 
     def replay(self, session: RecordedSession) -> Iterator[Replayed | ValueError]:
         """Yields each model call of a session, or the error with which ADK refuses to rebuild its request."""
         run = _SessionReplay(session, self)
         for index, event in enumerate(session.events):
-            if is_model_call(event):
+            if is_model_call(event) and (self.app is None or self.app.calls_model(event.author)):
                 try:
                     yield run.call(index, event)
                 except ValueError as error:
                     yield error
             run.state |= event.actions.state_delta
 
+    def passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
+        """Returns the passes for requests of at most `budget` tokens."""
+        key = id(settings), budget
+        if key not in self._built:
+            self._built[key] = settings.passes_within(budget, self.counter)
+        return self._built[key]
+
 
 class _SessionReplay:
     """The state of one session's replay."""
 
-    def __init__(self, session: RecordedSession, settings: Replayer) -> None:
+    def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session = session
-        self._settings = settings
-        self._capped = CappedEvents(session.events, settings.caps)
+        self._replayer = replayer
+        self._capped = CappedEvents(session.events, replayer.settings_for)
+        self._requests = RebuiltRequests(session, replayer.app)
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._run_memo: dict[Hashable, Any] = {}
         self._session_memo: dict[Hashable, Any] = {}
@@ -91,27 +129,69 @@ class _SessionReplay:
 
     def call(self, index: int, event: Event) -> Replayed:
         """Replays one model call, whose answer is `event`, the session's event number `index`."""
-        settings = self._settings
-        built = request_of(event, contents_for(event, self._session.events[:index]))
-        call = self._model_call(index, event)
-        meter = meter_of(call, settings.counter)
-        reporter = CallReporter(built, call, meter)
-        prefix = self._without.compare(reporter.key, built, meter, reporter.tokens_before)
-        request = built
-        if self._capped.reach(index):
-            request = request_of(event, self._capped.contents_for(index, event, built.contents))
+        alone = self._model_call(event, self._session.events[:index], self.state)
+        raw, alone = self._requests.build(event, alone)
+        built = _attempted(own_passes(alone.context), raw, alone)
+        request, call = self._capped_request(index, event, raw, alone)
+        meter = meter_of(call, self._replayer.counter)
+        reporter = CallReporter(raw, call, meter)
+        without = reporter.tokens_before if built is raw else meter.request(built)
+        prefix = self._without.compare(reporter.key, built, meter, without)
+        if request is not raw:
             call.note("results capped where they are made")
             reporter.ran(CAPS, request)
-        for entry in settings.passes:
-            request = reporter.ran(entry.name, *attempt(entry, request, call))
-        report = self._report(reporter, request, prefix, unchanged=request is built)
+        request = self._packed(reporter, request, call)
+        report = self._report(reporter, request, prefix, unchanged=request is raw and built is raw)
         report.heard(event.usage_metadata)
-        return Replayed(report, prefix)
+        return Replayed(report, without, prefix)
+
+    def _capped_request(
+        self, index: int, event: Event, raw: LlmRequest, alone: ModelCall
+    ) -> tuple[LlmRequest, ModelCall]:
+        call = self._model_call(event, self._capped.events[:index], self.state | self._capped.keys(index))
+        call = replace(call, context=alone.context, run_memo=self._run_memo, session_memo=self._session_memo)
+        if not self._capped.reach(index):
+            return raw, call
+        if alone.context is not None:
+            return self._requests.build(event, call)
+        contents = self._capped.contents_for(index, event, raw.contents)
+        return raw.model_copy(update={"contents": contents}), call
+
+    def _packed(self, reporter: CallReporter, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """Returns a request after the plugin's passes and tools, and the agent's own passes."""
+        settings = self._replayer.settings_for(call.agent_name)
+        leading = own_passes(call.context)
+        if settings is not None:
+            budget = settings.budget_for(*model_names(call.context, request.model))
+            passes = self._replayer.passes(settings, budget)
+            request = self._with_tools(reporter, settings, passes, request, call)
+            for entry in (*leading_passes(call.context), *passes):
+                request = reporter.ran(entry.name, *attempt(entry, request, call))
+            leading = [entry for entry in leading if not isinstance(entry, LeadingPass)]
+        if leading:
+            request = reporter.ran(OWN_PASSES, _attempted(leading, request, call))
+        return request
+
+    def _with_tools(
+        self,
+        reporter: CallReporter,
+        settings: PackSettings,
+        passes: Sequence[ContextPass],
+        request: LlmRequest,
+        call: ModelCall,
+    ) -> LlmRequest:
+        if not settings.read_back:
+            return request
+        offered = with_own_tools(request)
+        history = leave_history(passes, offered, call)
+        always = settings.read_back == "always"
+        names = offer_read_back(offered, call.state, history=history, always=always, handed=handed_over(call))
+        return reporter.ran(READ_BACK_TOOLS, offered) if names else request
 
     def _report(
         self, reporter: CallReporter, request: LlmRequest, prefix: PrefixReport, *, unchanged: bool
     ) -> CallReport:
-        keep = self._settings.keep_requests
+        keep = self._replayer.keep_requests
         key = reporter.key
         # As long as nothing is changed both sides send the same, and comparing once is enough.
         same = unchanged and self._unchanged.get(key, True)
@@ -122,22 +202,26 @@ class _SessionReplay:
             report.prefix = prefix
         return report
 
-    def _model_call(self, index: int, event: Event) -> ModelCall:
-        events = self._capped.events[:index]
+    def _model_call(self, event: Event, events: Sequence[Event], state: Mapping[str, Any]) -> ModelCall:
         return ModelCall(
             agent_name=event.author,
             invocation_id=event.invocation_id,
             session_id=self._session.id,
             user_content=self._question(event.invocation_id, events),
             events=events,
-            state=MappingProxyType(self.state),
-            run_memo=self._run_memo,
-            session_memo=self._session_memo,
+            state=MappingProxyType(state),
+            is_shadow=True,
         )
 
-    def _question(self, run: str, events: list[Event]) -> types.Content | None:
+    def _question(self, run: str, events: Sequence[Event]) -> types.Content | None:
         """Returns the message that started a run."""
         if run not in self._questions:
             said = (each.content for each in events if each.author == "user" and each.invocation_id == run)
             self._questions[run] = next((content for content in said if content is not None), None)
         return self._questions[run]
+
+
+def _attempted(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
+    for entry in passes:
+        request = attempt(entry, request, call)[0]
+    return request

@@ -53,7 +53,7 @@ class Sum:
     def add(self, call: Replayed, prices: Prices) -> None:
         """Adds one call."""
         report = call.report
-        before, after = report.tokens_before, report.tokens_after
+        before, after = call.tokens_without, call.tokens_with
         self.calls += 1
         self.tokens_without += before
         self.tokens_with += after
@@ -105,12 +105,12 @@ class ReplaySums:
         report = call.report
         for entry in (self.total, of_session, self.agents.setdefault(report.agent, Sum())):
             entry.add(call, self.prices)
-        for each in report.passes:
-            self.passes[each.name] = self.passes.get(each.name, 0) + each.tokens_saved
+        for name, saved in call.saved():
+            self.passes[name] = self.passes.get(name, 0) + saved
         budget = self.budgets.get(report.agent, self.budgets.get("*"))
-        if budget is not None and report.tokens_after > budget:
+        if budget is not None and call.tokens_with > budget:
             self.over_budget.append(
-                f"{report.agent}: {report.tokens_after:,} tokens, over its budget of {budget:,}, in call"
+                f"{report.agent}: {call.tokens_with:,} tokens, over its budget of {budget:,}, in call"
                 f" {of_session.calls} of session {report.session_id}"
             )
 

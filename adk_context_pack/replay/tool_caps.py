@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,24 +10,15 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk.requests import contents_for
-from adk_context_pack.stores.handles import HANDLE_LENGTH
-from adk_context_pack.stores.payload_store import PayloadStore
+from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.tools.presets import default_result_passes
 from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.shadow import UnkeptStore
 
-
-@dataclass(frozen=True, kw_only=True)
-class _NoStore(PayloadStore):
-    """Keeps nothing: a recording is only read."""
-
-    async def put(self, *_: Any, **__: Any) -> str:
-        return "0" * HANDLE_LENGTH
-
-
-REPLAYED = _NoStore()
-"""The store of passes that run over a recording."""
+SettingsFor = Callable[[str], PackSettings | None]
+"""From an agent's name to the settings with which the plugin serves it, or None for one that it leaves alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,26 +26,24 @@ class ToolCaps:
     """Reduces the results of recorded events, with the runner and the passes that reduce them in a run.
 
     Args:
-        passes: the passes over each tool result, in order; by default those of the plugin. They store nothing if their
-            `store` is `REPLAYED`.
+        passes: the passes over each tool result, in order; by default those of the plugin. They must not write to a
+            store that waits, as an `UnkeptStore` never does.
+        offered: names of tools that the agent will have beyond its own, so that a stub may name them.
     """
 
-    passes: tuple[ResultPass, ...] = field(default_factory=lambda: default_result_passes(store=REPLAYED))
+    passes: tuple[ResultPass, ...] = field(default_factory=lambda: default_result_passes(store=UnkeptStore()))
+    offered: frozenset[str] = READ_BACK
 
     @classmethod
-    def of(cls, *, max_rows: int, max_payload_tokens: int) -> ToolCaps:
-        """Returns the plugin's passes with these limits.
-
-        Raises:
-            SettingError: a limit that cannot work.
-        """
-        return cls(passes=default_result_passes(max_rows=max_rows, max_tokens=max_payload_tokens, store=REPLAYED))
+    def of(cls, settings: PackSettings) -> ToolCaps:
+        """Returns what the plugin does with these settings."""
+        return cls(passes=settings.reducing_passes, offered=READ_BACK if settings.read_back else frozenset())
 
     def apply(self, event: Event) -> Event:
         """Returns the event with its results capped; the same event where none is."""
         if not event.get_function_responses():
             return event
-        reducer = ResultReducer(passes=self.passes, offered=READ_BACK)
+        reducer = ResultReducer(passes=self.passes, offered=self.offered)
         content = _finished(reducer.reduced_content(event, None))
         return event if content is None else event.model_copy(update={"content": content})
 
@@ -75,14 +64,18 @@ class CappedEvents:
 
     Args:
         events: the recorded events.
-        caps: how results are capped; None caps none.
+        settings_for: gives the plugin's settings for an agent, or None for an agent that it leaves alone.
 
     Attributes:
         events: the events, capped.
     """
 
-    def __init__(self, events: Sequence[Event], caps: ToolCaps | None) -> None:
-        self.events = [caps.apply(event) for event in events] if caps else list(events)
+    def __init__(self, events: Sequence[Event], settings_for: SettingsFor) -> None:
+        self._store = UnkeptStore()
+        self._caps: dict[str, ToolCaps | None] = {}
+        self._settings_for = settings_for
+        self._keys: list[tuple[int, str]] = []
+        self.events = [self._capped(place, event) for place, event in enumerate(events)]
         changed = [place for place, event in enumerate(events) if self.events[place] is not event]
         self._first = changed[0] if changed else len(events)
         self._authors = [(place, events[place].author) for place in changed]
@@ -93,6 +86,22 @@ class CappedEvents:
             if new is not old and old.function_response
         }
         self._exchangeable: bool | None = None
+
+    def _capped(self, place: int, event: Event) -> Event:
+        if not event.get_function_responses():
+            return event
+        if event.author not in self._caps:
+            settings = self._settings_for(event.author)
+            self._caps[event.author] = None if settings is None else ToolCaps.of(settings.stored_in(self._store))
+        caps = self._caps[event.author]
+        before = len(self._store.keys)
+        capped = event if caps is None else caps.apply(event)
+        self._keys += [(place, key) for key in self._store.keys[before:]]
+        return capped
+
+    def keys(self, index: int) -> dict[str, str]:
+        """Returns the state keys of the full results in the events before the one at `index`."""
+        return {key: "" for place, key in self._keys if place < index}
 
     def reach(self, index: int) -> bool:
         """Returns whether a capped event comes before the event at `index`."""

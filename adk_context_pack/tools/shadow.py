@@ -33,13 +33,19 @@ ReducerFor = Callable[[str, PayloadStore], ResultReducer | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _NoStore(PayloadStore):
-    """Keeps nothing, and gives handles that are the same at each look at an event."""
+class UnkeptStore(PayloadStore):
+    """Keeps nothing, and gives handles that are the same at each look at an event.
+
+    Attributes:
+        event_id: the event, where the store serves one alone.
+        keys: the state keys under which results would have been kept.
+    """
 
     event_id: str = ""
     keys: list[str] = field(default_factory=list, compare=False)
 
     async def put(self, *_: Any, tool_name: str, kind: Kind = "rows", **__: Any) -> str:
+        """Returns a new handle, and notes the state key of the result."""
         print_of = hashlib.sha256(f"{self.event_id} {len(self.keys)}".encode()).hexdigest()
         handle = print_of[:HANDLE_LENGTH]
         self.keys.append(state_key(kind, tool_name, handle))
@@ -112,9 +118,7 @@ class ShadowSession:
                 pairs += found.pairs
                 state |= dict.fromkeys(found.keys, "")
         contents = _Exchange(pairs).contents(request.contents or [], Voices.of(call)) if pairs else request.contents
-        copied = request.model_copy(
-            update={"contents": contents, "config": _own_tools(request.config), "tools_dict": dict(request.tools_dict)}
-        )
+        copied = with_own_tools(request.model_copy(update={"contents": contents}))
         return copied, ShadowCall(events if pairs else call.events, state)
 
     async def _shadow(self, session_id: str, event: Event) -> _Shadow | None:
@@ -126,7 +130,7 @@ class ShadowSession:
         return self._known[key]
 
     async def _made(self, session_id: str, event: Event) -> _Shadow | None:
-        store = _NoStore(event_id=event.id)
+        store = UnkeptStore(event_id=event.id)
         reducer = self._reducer_for(event.author, store) if event.get_function_responses() else None
         if reducer is None:
             return None
@@ -202,6 +206,12 @@ class _Exchange:
     def _next(self, key: tuple[str, int]) -> dict[str, Any]:
         found = self._smaller[key]
         return found.pop() if len(found) > 1 else found[0]
+
+
+def with_own_tools(request: LlmRequest) -> LlmRequest:
+    """Returns a copy of a request that takes more tools without changing what it shares with the original."""
+    more = {"config": _own_tools(request.config), "tools_dict": dict(request.tools_dict)}
+    return request.model_copy(update=more)
 
 
 def _own_tools(config: types.GenerateContentConfig) -> types.GenerateContentConfig:

@@ -32,9 +32,10 @@ from adk_context_pack import (
     default_passes,
 )
 from adk_context_pack.replay.answering import packed
-from adk_context_pack.replay.tool_caps import REPLAYED, ToolCaps
+from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.testing.answerability import Answerability, Strategy, answerability
 from adk_context_pack.testing.conversation import Conversation
+from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.adk_strategies import adk_strategies
 from tests.benchmarks.answerability_floor import floors
 from tests.benchmarks.peer_strategies import peer_strategies
@@ -52,8 +53,8 @@ def last_six(request: LlmRequest, _: ModelCall) -> LlmRequest:
 
 
 def _caps(tokens: int) -> ToolCaps:
-    rows = CapRows(max_rows=20, max_tokens=tokens, store=REPLAYED)
-    return ToolCaps(passes=(rows, OffloadPayload(max_tokens=tokens, preview_tokens=100, store=REPLAYED)))
+    rows = CapRows(max_rows=20, max_tokens=tokens, store=UnkeptStore())
+    return ToolCaps(passes=(rows, OffloadPayload(max_tokens=tokens, preview_tokens=100, store=UnkeptStore())))
 
 
 def _newest(max_tokens: int) -> tuple[ContextPass, ...]:

@@ -18,12 +18,11 @@ from pathlib import Path
 
 from google.adk.events.event import Event
 
-from adk_context_pack import default_passes
+from adk_context_pack import ContextPackPlugin
 from adk_context_pack._adk.requests import contents_for, is_model_call
 from adk_context_pack.replay.json_recording import JsonRecording
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.tool_caps import ToolCaps
 from tests.benchmarks import tau_replay
 from tests.benchmarks.workload import workload
 from tests.support.tau_bench import conversations
@@ -42,7 +41,7 @@ def rebuild(sessions: Iterable[RecordedSession]) -> None:
 def replay(sessions: Iterable[RecordedSession]) -> None:
     """A whole replay."""
     for session in sessions:
-        for _ in Replayer(default_passes(max_tokens=200_000), caps=ToolCaps()).replay(session):
+        for _ in Replayer(ContextPackPlugin().settings_for).replay(session):
             pass
 
 

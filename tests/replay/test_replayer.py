@@ -18,8 +18,10 @@ from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.cap_rows import CapRows
+from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.shadow import UnkeptStore
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.in_tool import in_tool
 from tests.support.reported import reported_run
@@ -45,8 +47,17 @@ def recorded(session):
     return RecordedSession(id=session.id, state=dict(session.state), events=session.events, source="test")
 
 
+def replayer(*passes, max_rows=None, **settings):
+    """A replayer with these passes alone, and with caps where a number of rows is given."""
+    caps = {"rows": None, "payloads": None}
+    if max_rows is not None:
+        caps = {"rows": CapRows(max_rows=max_rows, max_tokens=2000), "payloads": OffloadPayload(max_tokens=2000)}
+    pack = PackSettings(passes=passes, read_back=False, **caps)
+    return Replayer(lambda _: pack, **settings)
+
+
 def replayed(session, *passes, **settings):
-    return list(Replayer(passes, **settings).replay(recorded(session)))
+    return list(replayer(*passes, **settings).replay(recorded(session)))
 
 
 async def test_rebuilds_what_the_models_received(watch):
@@ -124,7 +135,7 @@ def long_session(reader="scout"):
 @pytest.mark.parametrize("reader", ["scout", "writer"])
 def test_caps_stand_before_the_passes(reader, watch):
     """A result over the limits is capped in every later request, relayed or not, and counted as the first pass."""
-    calls = list(Replayer([watch], caps=ToolCaps.of(max_rows=10, max_payload_tokens=2000)).replay(long_session(reader)))
+    calls = list(replayer(watch, max_rows=10).replay(long_session(reader)))
     assert [[each.name for each in call_.report.passes] for call_ in calls] == [
         ["watch"],
         [CAPS, "watch"],
@@ -145,13 +156,13 @@ def test_caps_stand_before_the_passes(reader, watch):
 @pytest.mark.parametrize("reader", ["scout", "writer"])
 def test_capped_requests_are_those_that_adk_would_build(reader, watch):
     """However they are made, the capped requests equal what ADK builds from a session with capped results."""
-    caps = ToolCaps.of(max_rows=10, max_payload_tokens=2000)
+    caps = ToolCaps(passes=(CapRows(max_rows=10, max_tokens=2000, store=UnkeptStore()),), offered=frozenset())
     session = long_session(reader)
-    list(Replayer([watch], caps=caps).replay(session))
+    list(replayer(watch, max_rows=10).replay(session))
     made = [contents for *_, contents in watch.seen]
     watch.seen.clear()
     capped = RecordedSession(id="long", events=[caps.apply(event) for event in session.events])
-    list(Replayer([watch]).replay(capped))
+    list(replayer(watch).replay(capped))
     assert made == [contents for *_, contents in watch.seen]
 
 
@@ -159,7 +170,7 @@ def test_nothing_of_the_session_is_changed():
     """The recorded events are the same after a replay, down to their payloads."""
     session = long_session("writer")
     before = [event.model_dump_json() for event in session.events]
-    list(Replayer([StripForContext(), CastNarrative()], caps=ToolCaps()).replay(session))
+    list(replayer(StripForContext(), CastNarrative(), max_rows=100).replay(session))
     assert [event.model_dump_json() for event in session.events] == before
 
 
@@ -171,7 +182,7 @@ def test_prefixes_are_told_for_both_sides():
             front = types.Content(role="user", parts=[types.Part(text=f"{len(call.events)} events")])
             return request.model_copy(update={"contents": [front, *request.contents]})
 
-    calls = list(Replayer([MoveTheFront()]).replay(long_session()))
+    calls = list(replayer(MoveTheFront()).replay(long_session()))
     assert [call_.prefix_without.share for call_ in calls] == [0.0, 1.0, 1.0, 1.0, 1.0]
     assert [call_.report.prefix.tokens for call_ in calls] == [0] * 5
 
@@ -186,23 +197,23 @@ def test_prefixes_are_told_where_a_pass_works_now_and_then():
             front = types.Content(role="user", parts=[types.Part(text="Something else.")])
             return request.model_copy(update={"contents": [front]})
 
-    calls = list(Replayer([ChangeTheFirst()]).replay(long_session()))
+    calls = list(replayer(ChangeTheFirst()).replay(long_session()))
     assert [call_.report.prefix.share for call_ in calls] == [0.0, 0.0, 1.0, 1.0, 1.0]
 
 
 def test_a_request_that_adk_refuses_is_given_as_its_error(monkeypatch):
     """Where ADK cannot rebuild one request, the others are replayed."""
-    from adk_context_pack.replay import replayer  # noqa: PLC0415
+    from adk_context_pack.replay import rebuilt_requests  # noqa: PLC0415
 
-    real = replayer.contents_for
+    real = rebuilt_requests.contents_for
 
     def sometimes(event, before):
         if len(before) == 5:
             raise ValueError("no call for this result")
         return real(event, before)
 
-    monkeypatch.setattr(replayer, "contents_for", sometimes)
-    found = list(Replayer([]).replay(long_session()))
+    monkeypatch.setattr(rebuilt_requests, "contents_for", sometimes)
+    found = list(replayer().replay(long_session()))
     assert [isinstance(each, ValueError) for each in found] == [False, False, True, False, False]
 
 
@@ -226,7 +237,7 @@ def test_caps_cap_what_they_are_told_to():
     by_rows, by_size = defaults.apply(event), ToolCaps(passes=defaults.passes[1:]).apply(event)
     for capped in (by_rows, by_size):
         assert capped.content.parts[1] is said
-        assert "0" * HANDLE_LENGTH in json.dumps(capped.content.parts[0].function_response.response)
+        assert re.search(rf"\b[0-9a-f]{{{HANDLE_LENGTH}}}\b", str(capped.content.parts[0].function_response.response))
     assert by_rows.content.parts[0].function_response.response["rows"]
     assert by_size.content.parts[0].function_response.response != by_rows.content.parts[0].function_response.response
     assert ToolCaps(passes=()).apply(event) is event

@@ -1,0 +1,69 @@
+"""Builds the request of each recorded model call, from the recording alone or with the app that was recorded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.sessions.session import Session
+
+from adk_context_pack._adk.app_requests import AppRequests
+from adk_context_pack._adk.requests import contents_for, request_of, with_node_input
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.leading_pass import callbacks_of
+from adk_context_pack.passes.pipeline import ContextPipeline
+from adk_context_pack.replay.stored_event import RecordedSession
+
+
+class RebuiltRequests:
+    """Builds the requests of one session.
+
+    Args:
+        session: the recorded session.
+        app: the app that was recorded, or None. Without it, requests have neither instructions nor declarations, and an
+            agent's tools are those that it has called.
+    """
+
+    def __init__(self, session: RecordedSession, app: AppRequests | None) -> None:
+        self._session = session
+        self._app = app
+        self._tools: dict[str, dict[str, Any]] = {}
+        for event in session.events:
+            for call in event.get_function_calls():
+                self._tools.setdefault(event.author, {})[call.name or ""] = None
+
+    def build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
+        """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
+
+        Args:
+            event: the answer.
+            call: the call, with the events and the state before the answer.
+
+        Raises:
+            ValueError: ADK refuses to build it.
+        """
+        if self._app is None or not self._app.has(event.author):
+            request = request_of(event, contents_for(event, call.events))
+            return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
+        named = self._session
+        session = Session.model_construct(
+            id=named.id,
+            app_name=named.app_name,
+            user_id=named.user_id,
+            state=dict(call.state),
+            events=with_node_input(event, call.events),
+        )
+        context = self._app.context(event, session, call.user_content)
+        return self._app.request(context), replace(call, context=context)
+
+
+def own_passes(context: CallbackContext | None) -> list[ContextPass]:
+    """Returns the passes among the callbacks of the agent that `context` belongs to, those of pipelines included."""
+    found: list[ContextPass] = []
+    for each in callbacks_of(context):
+        found += each.passes if isinstance(each, ContextPipeline) else [each] if isinstance(each, ContextPass) else []
+    return found
