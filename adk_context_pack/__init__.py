@@ -38,6 +38,7 @@ from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.pass_report import PassReport, PrefixReport
+from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog, ReportTotals
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.stores.payload_store import PayloadStore
@@ -88,6 +89,7 @@ __all__ = [
     "PassReport",
     "PayloadStore",
     "PrefixReport",
+    "Prices",
     "QueryError",
     "QueryRows",
     "ReadPayload",

@@ -19,10 +19,12 @@ from adk_context_pack.replay.pack import load_pack
 from adk_context_pack.replay.recordings import Recording, files_in, open_recording, sessions_in
 from adk_context_pack.replay.replayer import CAPS, Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import Prices, ReplaySums
+from adk_context_pack.replay.sums import ReplaySums
 from adk_context_pack.replay.tables import Screen, replay_text
 from adk_context_pack.reports.html_page import write_html
+from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.token_use import TokenUse
 
 _WIDTH = 24
 _PATIENCE_S = 0.5
@@ -134,7 +136,9 @@ class _Run:
             keep_requests=bool(options.html),
         )
         self._log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
-        self.sums = ReplaySums(prices=_prices(options), budgets=dict(map(_budget, options.max_tokens)))
+        prices = _prices(options)
+        self._use = TokenUse(prices=prices)
+        self.sums = ReplaySums(prices=prices, budgets=dict(map(_budget, options.max_tokens)))
         if not options.no_caps:
             # First in every table, since capping comes before all passes.
             self.sums.passes[CAPS] = 0
@@ -167,7 +171,7 @@ class _Run:
     def write_page(self, path: str) -> None:
         """Writes the newest calls as an HTML page."""
         try:
-            write_html(self._log, path, title="What the pack would change")
+            write_html(self._log, path, title="What the pack would change", use=self._use)
         except OSError as error:
             self._problem(RecordingError(f"{path}: {error.strerror or type(error).__name__}"))
         if self.sums.total.calls > len(self._log):
@@ -198,6 +202,8 @@ class _Run:
             self.sums.add(call, entry)
             if call.report.request_after is not None:
                 self._log.add(call.report)
+                # The page may be too small for all calls, but its sums are those of all.
+                self._use.add(call.report, call.prefix_without)
             self._progress.step(len(self.sums.sessions), self.sums.total.calls)
         if refused:
             text = f"{session.source}: session {session.id}: ADK cannot rebuild {refused} of its requests"

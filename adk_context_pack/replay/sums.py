@@ -7,23 +7,7 @@ from typing import Any
 
 from adk_context_pack.replay.replayer import Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Prices:
-    """The prices of a million input tokens, in any currency.
-
-    Args:
-        input: a token that the provider has to read.
-        cached: a token that it finds in its prompt cache. Output tokens are the same with and without the pack.
-    """
-
-    input: float = 1.0
-    cached: float = 0.1
-
-    def of(self, tokens: int, cached: int) -> float:
-        """Returns the price of a request that shares `cached` tokens with the beginning of the previous one."""
-        return ((tokens - cached) * self.input + cached * self.cached) / 1e6
+from adk_context_pack.reports.prices import Prices
 
 
 @dataclass(kw_only=True, slots=True)

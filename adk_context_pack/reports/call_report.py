@@ -34,6 +34,9 @@ class CallReport:
         tokens_after: tokens of the whole request after the last pass.
         categories: `tokens_after` by category, in the order of `CATEGORIES`, empty ones included.
         categories_before: `tokens_before` by category.
+        tools: the tokens of this agent's calls and results by tool. They add up to `tool_calls_and_results` of
+            `categories`.
+        tools_before: the same for `categories_before`.
         results: the tokens that smaller results keep out of this request, by tool.
         unknown_results: smaller results in this request that an earlier process made. Their saving is not counted, so
             `tokens_without_pack` is then a lower bound.
@@ -56,6 +59,8 @@ class CallReport:
     tokens_after: int
     categories: Mapping[str, int] = field(default_factory=dict)
     categories_before: Mapping[str, int] = field(default_factory=dict)
+    tools: Mapping[str, int] = field(default_factory=dict)
+    tools_before: Mapping[str, int] = field(default_factory=dict)
     results: Mapping[str, int] = field(default_factory=dict)
     unknown_results: int = 0
     pack_tools: int = 0
@@ -123,6 +128,8 @@ class CallReport:
             "passes": [each.to_dict() for each in self.passes],
             "categories": {name: tokens for name, tokens in self.categories.items() if tokens},
             "categories_before": {name: tokens for name, tokens in self.categories_before.items() if tokens},
+            "tools": dict(self.tools),
+            "tools_before": dict(self.tools_before),
             "prefix": {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)},
             "prompt_tokens": self.prompt_tokens,
             "cached_tokens": self.cached_tokens,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -103,10 +104,13 @@ class CallReporter:
         sorter = Categories(self._call, self._meter)
         before = sorter.of(self._first)
         report.categories_before = spread(before, self.tokens_before)
+        report.tools_before = _by_tool(sorter.tools(self._first), report.categories_before)
         if request.contents is self._first.contents and request.config is self._first.config:
             report.categories = dict(report.categories_before)
+            report.tools = dict(report.tools_before)
         else:
             report.categories = spread(sorter.with_views(sorter.of(request), before), self.tokens_after)
+            report.tools = _by_tool(sorter.tools(request), report.categories)
 
     def _count(self, request: LlmRequest) -> int:
         contents, config, count = self._measured
@@ -119,3 +123,8 @@ class CallReporter:
             count = 0
         self._measured = (request.contents, request.config, count)
         return int(count)
+
+
+def _by_tool(tools: Mapping[str, int], categories: Mapping[str, int]) -> dict[str, int]:
+    """Returns the tokens by tool so that they add up to their category."""
+    return spread(tools, categories.get("tool_calls_and_results", 0)) if tools else {}

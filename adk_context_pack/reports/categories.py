@@ -29,6 +29,10 @@ CATEGORIES = (
 VIEWS = "state_views"
 """The entry of `ModelCall.memo` in which a pass lists the texts that it filled into instructions."""
 
+_TOOLS = "tool_calls_and_results"
+_TOOL = "tool "
+"""Begins the keys of sums for one tool. No category begins so."""
+
 _VOICES = {"user": "user", "model": "own_words", "relay": "relayed"}
 
 
@@ -50,14 +54,13 @@ class Categories:
         found = dict.fromkeys(CATEGORIES, 0)
         found["system_instruction"] = self._meter.system(request)
         found["tool_declarations"] = self._meter.tools(request)
-        contents = request.contents or ()
-        # It forgets the sums where the session says something else about the speakers.
-        outline_of(self._call, contents)
-        name = f"categories, dynamic instruction {self._dynamic}"
-        with self._meter.growing(contents, name, dict[str, int]) as (sums, new):
-            if new:
-                self._add(sums, new, self._meter.sizes(contents)[-len(new) :])
-        return found | {category: found[category] + tokens for category, tokens in sums.items()}
+        sums = self._sums(request.contents or ())
+        return found | {name: found[name] + tokens for name, tokens in sums.items() if not name.startswith(_TOOL)}
+
+    def tools(self, request: LlmRequest) -> dict[str, int]:
+        """Returns the tokens of this agent's calls and results by tool. Code that the model ran is `code`."""
+        sums = self._sums(request.contents or ())
+        return {name.removeprefix(_TOOL): tokens for name, tokens in sums.items() if name.startswith(_TOOL)}
 
     def with_views(self, found: dict[str, int], before: Mapping[str, int]) -> dict[str, int]:
         """Returns `found` with state views apart: what passes list as filled in, else what instructions grew by."""
@@ -67,6 +70,15 @@ class Categories:
         views = min(max(views, 0), found["system_instruction"])
         return {**found, "system_instruction": found["system_instruction"] - views, "state_views": views}
 
+    def _sums(self, contents: Sequence[types.Content]) -> dict[str, int]:
+        # It forgets the sums where the session says something else about the speakers.
+        outline_of(self._call, contents)
+        name = f"categories, dynamic instruction {self._dynamic}"
+        with self._meter.growing(contents, name, dict[str, int]) as (sums, new):
+            if new:
+                self._add(sums, new, self._meter.sizes(contents)[-len(new) :])
+            return dict(sums)
+
     def _add(self, sums: dict[str, int], contents: Sequence[types.Content], sizes: Sequence[int]) -> None:
         voices = Voices.of(self._call)
         for content, total in zip(contents, sizes, strict=True):
@@ -74,7 +86,12 @@ class Categories:
             if parts and len(parts) == 1:
                 category = _kind(parts[0]) or self._speaker(content, voices)
                 sums[category] = sums.get(category, 0) + total
+                if category == _TOOLS:
+                    _add_tool(sums, parts[0], total)
             else:
+                for part in parts or ():
+                    if _kind(part) == _TOOLS:
+                        _add_tool(sums, part, self._meter.part(part))
                 for category, tokens in self._apart(content, total, voices):
                     sums[category] = sums.get(category, 0) + tokens
 
@@ -96,14 +113,20 @@ class Categories:
         return _VOICES.get(voice, "other")
 
 
+def _add_tool(sums: dict[str, int], part: types.Part, tokens: int) -> None:
+    used = part.function_call or part.function_response
+    name = _TOOL + ((used.name or "no name") if used is not None else "code")
+    sums[name] = sums.get(name, 0) + tokens
+
+
 def _kind(part: types.Part) -> str:
     """Returns the category of a part that tells it by itself, or nothing for a text."""
     if part.text is not None:
         return ""
     if part.function_call is not None or part.function_response is not None:
-        return "tool_calls_and_results"
+        return _TOOLS
     if part.executable_code is not None or part.code_execution_result is not None:
-        return "tool_calls_and_results"
+        return _TOOLS
     return "media" if part.inline_data is not None or part.file_data is not None else ""
 
 

@@ -133,6 +133,7 @@ class ReportLog(Sequence[CallReport]):
         self._recorded: deque[CallReport] = deque()
         self._max_requests = at_least(self, "max_requests", max_requests, 0)
         self._waiting: OrderedDict[tuple[object, ...], CallReport] = OrderedDict()
+        self._added = 0
         self._lock = Lock()
 
     def add(self, report: CallReport, context: CallbackContext | None = None) -> None:
@@ -140,6 +141,7 @@ class ReportLog(Sequence[CallReport]):
         key = None if context is None else _key(context)
         with self._lock:
             self._reports.append(report)
+            self._added += 1
             if report.request_after is not None:
                 self._recorded.append(report)
             while len(self._recorded) > self._max_requests:
@@ -190,6 +192,12 @@ class ReportLog(Sequence[CallReport]):
         with self._lock:
             for kept in (self._reports, self._recorded, self._waiting):
                 kept.clear()
+            self._added = 0
+
+    @property
+    def dropped(self) -> int:
+        """The number of reports that are no longer kept, since newer ones took their place."""
+        return self._added - len(self._reports)
 
     def __len__(self) -> int:
         return len(self._reports)

@@ -81,7 +81,8 @@ def _replaced(before: str, after: str) -> tuple[Segments, Segments]:
 def _segments(one: list[str], other: list[str]) -> tuple[Segments, Segments]:
     left: Segments = []
     right: Segments = []
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    # Blanks and commas are everywhere. Without this heuristic, each one is compared with every other.
+    matcher = SequenceMatcher(None, one, other, autojunk=True)
     kept = sum(_said(one[block.a : block.a + block.size]) for block in matcher.get_matching_blocks())
     if kept < _ALIKE * min(_said(one), _said(other)):
         return _replaced("".join(one), "".join(other))

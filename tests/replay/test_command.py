@@ -15,6 +15,7 @@ from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.replay.command import Progress
 from tests.replay.recordings import recording
+from tests.reports.test_html_page import data_of
 
 SESSIONS = Path(__file__).parents[2].parent / "shared" / "data" / "adk_sessions"
 PASSES = (StripForContext(),)
@@ -252,6 +253,26 @@ async def test_a_page_of_more_calls_than_it_holds_says_so(tmp_path, capsys, monk
     page = tmp_path / "page.html"
     code, _, err = run(capsys, await recorded(tmp_path), "--html", page)
     assert (code, err) == (0, f"{page} shows the last 2 of 5 calls\n")
+
+
+async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatch):
+    """The sums on a page that shows few calls only are those that the command prints, in tokens and in money."""
+    monkeypatch.setattr("adk_context_pack.replay.command._MAX_HTML_CALLS", 2)
+    page = tmp_path / "page.html"
+    prices = ("--price-input", "3", "--price-cached", "0.5")
+    _, out, _ = run(capsys, await recorded(tmp_path), "--html", page, "--json", *prices)
+    found, data = json.loads(out), data_of(page.read_text(encoding="utf-8"))
+    total = data["use"]["total"]
+    assert len(data["calls"]) == 2
+    assert (total["calls"], total["without"], total["sent"]) == (
+        found["calls"],
+        found["tokens_without"],
+        found["tokens_with"],
+    )
+    assert total["cost_without"] / 1e6 == pytest.approx(found["cost_without"], rel=1e-4)
+    assert total["cost_sent"] / 1e6 == pytest.approx(found["cost_with"], rel=1e-4)
+    agents = {each["name"]: each["sent"] for each in data["use"]["agents"]}
+    assert agents == {name: each["tokens_with"] for name, each in found["agents"].items()}
 
 
 async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):

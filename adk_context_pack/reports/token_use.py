@@ -1,0 +1,255 @@
+"""Adds up where tokens and money go: by agent, tool, category and pass, without the pack and with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from adk_context_pack.conversation.model_window import DEFAULT_WINDOW, window_of
+from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.pass_report import PrefixReport
+from adk_context_pack.reports.prices import Prices
+
+RESULTS = "smaller tool results"
+PACK_TOOLS = "read-back tools"
+"""The names, beside those of the passes, of what a request saves or costs before the first pass."""
+
+_DECLARED = "tool_declarations"
+_USED = "tool_calls_and_results"
+_FIXED = ("system_instruction", _DECLARED, "state_views")
+_KEPT = 0.995
+"""A smaller share of the previous request is a broken prefix. The rest is for rounding."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Part:
+    """The tokens and the cost of one agent, tool or category.
+
+    Attributes:
+        calls: the model calls whose requests it is part of.
+        without: its tokens without the pack.
+        sent: its tokens with the pack.
+        cost_without: its cost without the pack, in millionths of the currency.
+        cost_sent: its cost with the pack.
+    """
+
+    calls: int = 0
+    without: int = 0
+    sent: int = 0
+    cost_without: float = 0.0
+    cost_sent: float = 0.0
+
+    def add(self, without: int, sent: int, rates: tuple[float, float]) -> None:
+        """Adds its tokens in one request, which cost so much for each token without the pack and with it."""
+        self.calls += 1
+        self.without += without
+        self.sent += sent
+        self.cost_without += without * rates[0]
+        self.cost_sent += sent * rates[1]
+
+
+@dataclass(kw_only=True, slots=True)
+class PassUse:
+    """The effect of one pass: tokens and money saved, in millionths of the currency, and how often it failed."""
+
+    saved: int = 0
+    cost_saved: float = 0.0
+    failed: int = 0
+
+
+@dataclass(kw_only=True, slots=True)
+class AgentUse:
+    """The requests of one agent.
+
+    Attributes:
+        model: the model of the largest request.
+        largest: the tokens of the largest request.
+        instruction: the tokens of its system instructions and state views, over all requests.
+        largest_instruction: the most that one request had.
+        declared: the tokens of its tool declarations, over all requests.
+        breaks: how often a request did not begin with the whole of the previous one.
+        lost: the tokens of previous requests that were not reused for that reason.
+        breaks_in_fixed: the breaks within the system instruction or the tool declarations.
+        lost_in_fixed: the tokens that these lost.
+    """
+
+    model: str = ""
+    largest: int = 0
+    instruction: int = 0
+    largest_instruction: int = 0
+    declared: int = 0
+    breaks: int = 0
+    lost: int = 0
+    breaks_in_fixed: int = 0
+    lost_in_fixed: int = 0
+
+
+@dataclass(kw_only=True, slots=True)
+class TokenUse:
+    """The sums that the page shows first. Calls are added one by one, and none of them is kept.
+
+    The cost of a part of a request is its share of the tokens times the cost of the request. A request costs what
+    `prices` say for its tokens, with those of its kept prefix at the cached price. ADK alone is taken to keep all of
+    its previous request, unless the prefix broke within the instruction or the tool declarations. There it is taken
+    to break as well.
+
+    Attributes:
+        prices: the prices, or None for tokens alone.
+    """
+
+    prices: Prices | None = None
+    total: Part = field(default_factory=Part)
+    agents: dict[str, Part] = field(default_factory=dict)
+    tools: dict[str, Part] = field(default_factory=dict)
+    categories: dict[str, Part] = field(default_factory=dict)
+    passes: dict[str, PassUse] = field(default_factory=dict)
+    details: dict[str, AgentUse] = field(default_factory=dict)
+    sessions: set[str] = field(default_factory=set)
+    prefix_tokens: int = 0
+    previous_tokens: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    unknown_results: int = 0
+    shadow: bool = False
+    _previous: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, reports: Iterable[CallReport], prices: Prices | None = None) -> TokenUse:
+        """Returns the sums over `reports`."""
+        use = cls(prices=prices)
+        for report in reports:
+            use.add(report)
+        return use
+
+    def add(self, report: CallReport, prefix_without: PrefixReport | None = None) -> None:
+        """Adds one call.
+
+        Args:
+            report: its report.
+            prefix_without: the prefix that it would have kept without the pack, if that is known.
+        """
+        without, sent = report.tokens_without_pack, report.tokens_after
+        rates = self._rates(report, prefix_without)
+        for part in (self.total, self.agents.setdefault(report.agent, Part())):
+            part.add(without, sent, rates)
+        before = categories_without(report)
+        for name in dict.fromkeys((*before, *report.categories)):
+            tokens = before.get(name, 0), report.categories.get(name, 0)
+            if any(tokens):
+                self.categories.setdefault(name, Part()).add(*tokens, rates)
+        for name in dict.fromkeys((*report.tools_before, *report.tools, *report.results)):
+            full = report.tools_before.get(name, 0) + report.results.get(name, 0)
+            self.tools.setdefault(name, Part()).add(full, report.tools.get(name, 0), rates)
+        self._add_passes(report, rates[0])
+        self._add_details(report)
+        self.sessions.add(report.session_id)
+        self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
+        self.previous_tokens += report.prefix.previous_tokens
+        self.prompt_tokens += report.prompt_tokens or 0
+        self.cached_tokens += report.cached_tokens or 0
+        self.unknown_results += report.unknown_results
+        self.shadow |= report.shadow
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the sums as plain JSON values. Each list begins with its largest entry, passes keep their order."""
+        return {
+            "total": _row("", self.total),
+            "priced": self.prices is not None,
+            "sessions": len(self.sessions),
+            "prefix": {"tokens": self.prefix_tokens, "previous": self.previous_tokens},
+            "provider": {"prompt": self.prompt_tokens, "cached": self.cached_tokens},
+            "unknown_results": self.unknown_results,
+            "shadow": self.shadow,
+            "agents": _rows(self.agents),
+            "tools": _rows(self.tools),
+            "categories": _rows(self.categories),
+            "passes": [
+                {"name": name, "saved": each.saved, "cost_saved": round(each.cost_saved, 3), "failed": each.failed}
+                for name, each in self.passes.items()
+            ],
+            "windows": self._windows(),
+        }
+
+    def _rates(self, report: CallReport, prefix_without: PrefixReport | None) -> tuple[float, float]:
+        if self.prices is None:
+            return 0.0, 0.0
+        without, sent = report.tokens_without_pack, report.tokens_after
+        key = report.session_id, report.agent
+        previous = self._previous.get(key, 0)
+        self._previous[key] = without
+        if prefix_without is not None:
+            kept = prefix_without.tokens
+        else:
+            kept = report.prefix.tokens if _broke_in_fixed(report) else previous
+        costs = (
+            self.prices.micros(without, min(kept, without)),
+            self.prices.micros(sent, min(report.prefix.tokens, sent)),
+        )
+        return costs[0] / without if without else 0.0, costs[1] / sent if sent else 0.0
+
+    def _add_passes(self, report: CallReport, rate: float) -> None:
+        saved = {RESULTS: sum(report.results.values()), PACK_TOOLS: -report.pack_tools}
+        effects = [(name, tokens, 0) for name, tokens in saved.items() if tokens]
+        effects += [(each.name, each.tokens_saved, int(each.error is not None)) for each in report.passes]
+        for name, tokens, failed in effects:
+            use = self.passes.setdefault(name, PassUse())
+            use.saved += tokens
+            use.cost_saved += tokens * rate
+            use.failed += failed
+
+    def _add_details(self, report: CallReport) -> None:
+        use = self.details.setdefault(report.agent, AgentUse())
+        if report.tokens_after >= use.largest:
+            use.model, use.largest = report.model, report.tokens_after
+        sizes = report.categories
+        instruction = sizes.get("system_instruction", 0) + sizes.get("state_views", 0)
+        use.instruction += instruction
+        use.largest_instruction = max(use.largest_instruction, instruction)
+        use.declared += sizes.get(_DECLARED, 0)
+        prefix = report.prefix
+        if prefix.previous_tokens and prefix.share < _KEPT:
+            lost, fixed = prefix.previous_tokens - prefix.tokens, _broke_in_fixed(report)
+            use.breaks += 1
+            use.lost += lost
+            use.breaks_in_fixed += fixed
+            use.lost_in_fixed += lost * fixed
+
+    def _windows(self) -> list[dict[str, Any]]:
+        found = []
+        for agent, use in self.details.items():
+            window = window_of(use.model)
+            known = window != DEFAULT_WINDOW
+            sizes = {"largest": use.largest, "window": window, "known": known}
+            found.append({"agent": agent, "model": use.model, **sizes})
+        return sorted(found, key=lambda each: each["largest"] / each["window"], reverse=True)
+
+
+def categories_without(report: CallReport) -> dict[str, int]:
+    """Returns the tokens by category of the request that ADK alone would have sent."""
+    found = dict(report.categories_before)
+    for name, more in ((_USED, sum(report.results.values())), (_DECLARED, -report.pack_tools)):
+        if more:
+            found[name] = found.get(name, 0) + more
+    return found
+
+
+def _broke_in_fixed(report: CallReport) -> bool:
+    fixed = sum(report.categories.get(name, 0) for name in _FIXED)
+    return bool(report.prefix.previous_tokens) and report.prefix.tokens < fixed
+
+
+def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
+    rows = [_row(name, part) for name, part in parts.items()]
+    return sorted(rows, key=lambda row: -max(row["without"], row["sent"]))
+
+
+def _row(name: str, part: Part) -> dict[str, Any]:
+    return {
+        "name": name,
+        "calls": part.calls,
+        "without": part.without,
+        "sent": part.sent,
+        "cost_without": round(part.cost_without, 3),
+        "cost_sent": round(part.cost_sent, 3),
+    }
