@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adk_context_pack.conversation.model_window import DEFAULT_WINDOW, window_of
+from adk_context_pack.reports.agent_use import AgentUse, broke_in_fixed
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.pass_report import PrefixReport
 from adk_context_pack.reports.prices import Prices
@@ -17,9 +18,6 @@ PACK_TOOLS = "read-back tools"
 
 _DECLARED = "tool_declarations"
 _USED = "tool_calls_and_results"
-_FIXED = ("system_instruction", _DECLARED, "state_views")
-_KEPT = 0.995
-"""A smaller share of the previous request is a broken prefix. The rest is for rounding."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -56,33 +54,6 @@ class PassUse:
     saved: int = 0
     cost_saved: float = 0.0
     failed: int = 0
-
-
-@dataclass(kw_only=True, slots=True)
-class AgentUse:
-    """The requests of one agent.
-
-    Attributes:
-        model: the model of the largest request.
-        largest: the tokens of the largest request.
-        instruction: the tokens of its system instructions and state views, over all requests.
-        largest_instruction: the most that one request had.
-        declared: the tokens of its tool declarations, over all requests.
-        breaks: how often a request did not begin with the whole of the previous one.
-        lost: the tokens of previous requests that were not reused for that reason.
-        breaks_in_fixed: the breaks within the system instruction or the tool declarations.
-        lost_in_fixed: the tokens that these lost.
-    """
-
-    model: str = ""
-    largest: int = 0
-    instruction: int = 0
-    largest_instruction: int = 0
-    declared: int = 0
-    breaks: int = 0
-    lost: int = 0
-    breaks_in_fixed: int = 0
-    lost_in_fixed: int = 0
 
 
 @dataclass(kw_only=True, slots=True)
@@ -142,7 +113,7 @@ class TokenUse:
             full = report.tools_before.get(name, 0) + report.results.get(name, 0)
             self.tools.setdefault(name, Part()).add(full, report.tools.get(name, 0), rates)
         self._add_passes(report, rates[0])
-        self._add_details(report)
+        self.details.setdefault(report.agent, AgentUse()).add(report)
         self.sessions.add(report.session_id)
         self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
         self.previous_tokens += report.prefix.previous_tokens
@@ -181,7 +152,7 @@ class TokenUse:
         if prefix_without is not None:
             kept = prefix_without.tokens
         else:
-            kept = report.prefix.tokens if _broke_in_fixed(report) else previous
+            kept = report.prefix.tokens if broke_in_fixed(report) else previous
         costs = (
             self.prices.micros(without, min(kept, without)),
             self.prices.micros(sent, min(report.prefix.tokens, sent)),
@@ -197,23 +168,6 @@ class TokenUse:
             use.saved += tokens
             use.cost_saved += tokens * rate
             use.failed += failed
-
-    def _add_details(self, report: CallReport) -> None:
-        use = self.details.setdefault(report.agent, AgentUse())
-        if report.tokens_after >= use.largest:
-            use.model, use.largest = report.model, report.tokens_after
-        sizes = report.categories
-        instruction = sizes.get("system_instruction", 0) + sizes.get("state_views", 0)
-        use.instruction += instruction
-        use.largest_instruction = max(use.largest_instruction, instruction)
-        use.declared += sizes.get(_DECLARED, 0)
-        prefix = report.prefix
-        if prefix.previous_tokens and prefix.share < _KEPT:
-            lost, fixed = prefix.previous_tokens - prefix.tokens, _broke_in_fixed(report)
-            use.breaks += 1
-            use.lost += lost
-            use.breaks_in_fixed += fixed
-            use.lost_in_fixed += lost * fixed
 
     def _windows(self) -> list[dict[str, Any]]:
         found = []
@@ -232,11 +186,6 @@ def categories_without(report: CallReport) -> dict[str, int]:
         if more:
             found[name] = found.get(name, 0) + more
     return found
-
-
-def _broke_in_fixed(report: CallReport) -> bool:
-    fixed = sum(report.categories.get(name, 0) for name in _FIXED)
-    return bool(report.prefix.previous_tokens) and report.prefix.tokens < fixed
 
 
 def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
