@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from adk_context_pack._json import json_text
 
-EXPIRED: Final = {"stored": "expired"}
-"""The entry that replaces an expired result."""
+_EXPIRED: Final = {"stored": "expired"}
 
 _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
     form: [frozenset(("stored", *names.split())) for names in fields]
@@ -30,8 +29,10 @@ _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
 # Only names that this package makes: a forged entry must not open a user's own files or another scope (`user:…`).
 _NAME = re.compile(r"(rows|payload)-[A-Za-z0-9._-]+\.json")
 _SCOPES = ("app:", "user:", "temp:")
-# SQLite's `json_patch`, with which ADK up to 2.7 stores state, merges the mark of an expired result into its entry.
+# The mark of an expired result may hold those of its former entry, since some services merge the two.
 _FIELDS = frozenset[str]().union(*(names for forms in _FORMS.values() for names in forms))
+# Quotes, colon, comma and two spaces.
+_FIELD_MARKS = 8
 _ENDS = 8
 _MAX_TEXT = 1_000
 
@@ -68,6 +69,13 @@ def key_entry(key: str, value: Any) -> dict[str, Any]:
     return {"stored": "key", "key": key, "print": fingerprint(value)}
 
 
+def expired_entry(entry: Any) -> dict[str, Any]:
+    """Returns the entry that replaces that of an expired result."""
+    # SQLite's `json_patch`, with which ADK up to 2.7 stores state, keeps a field that the new entry does not name, and
+    # removes one that is null there.
+    return _EXPIRED | {name: None for name in entry if name != "stored"} if is_entry(entry) else dict(_EXPIRED)
+
+
 def is_entry(value: Any, *forms: str) -> bool:
     """Returns whether a state value is an entry for a result, of one of `forms` if any are given."""
     if not isinstance(value, dict) or not isinstance(form := value.get("stored"), str):
@@ -101,13 +109,18 @@ def fingerprint(value: Any) -> str:
 
 
 def state_bytes(entry: Any) -> int:
-    """Returns about how many bytes an entry, or a result that 0.1.0 stored as it is, takes in state."""
+    """Returns about how many bytes of JSON an entry, or a result that 0.1.0 stored as it is, takes in state."""
     if is_entry(entry):
-        return sum(len(name) + len(str(field)) for name, field in entry.items())
+        return 2 + sum(len(name) + _FIELD_MARKS + _text_bytes(name, field) for name, field in entry.items())
     try:
         return len(marshal.dumps(entry))
     except ValueError:
         return len(json_text(entry))
+
+
+def _text_bytes(name: str, field: Any) -> int:
+    # Compressed texts are long, and hold nothing that JSON escapes.
+    return len(str(field)) if name in ("zlib", "packed") else len(json.dumps(field)) - 2
 
 
 def _seal(data: bytes) -> dict[str, Any]:

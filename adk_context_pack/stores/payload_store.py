@@ -21,7 +21,6 @@ from adk_context_pack.stores.entries import (
     is_scoped,
     key_entry,
     rows_entry,
-    state_bytes,
     store_entry,
     text_entry,
     zlib_entry,
@@ -36,7 +35,7 @@ from adk_context_pack.stores.handles import (
 )
 from adk_context_pack.stores.packed_rows import pack_rows
 from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, register, registered
-from adk_context_pack.stores.retention import expired_entries
+from adk_context_pack.stores.retention import bytes_of_marks, bytes_under, expired_entries
 from adk_context_pack.stores.state_store import StateStore
 from adk_context_pack.stores.worker import off_loop
 
@@ -67,9 +66,11 @@ class PayloadStore:
         place: "artifacts", "state", a `ResultStore` of the user's own, or "auto": artifacts for all but small results
             where the app has an artifact service, else state.
         max_state_bytes: for "auto", the largest JSON that goes to state while there is an artifact service, in bytes.
-        max_session_bytes: what all results together may take in a session's state, in bytes as stored. The oldest
-            expire first. A result that is larger by itself is not kept and stays whole. None sets no limit. Values
-            under state keys of the user's own (`state_key=`) are the user's, and are not counted.
+        max_session_bytes: what all results together may take in a session's state, in bytes as stored, with their
+            keys and the marks of expired ones. The oldest expire first. A result that is larger by itself is not kept
+            and stays whole. None sets no limit. Values under state keys of the user's own (`state_key=`) are the
+            user's, and are not counted. Where one document holds all of a state (Firestore: 1 MiB), set it to that
+            size less what the app itself keeps there.
         max_results: how many results a session keeps. The oldest expire first. None keeps all.
         max_age_s: seconds after which a result expires, as seen when the next one is stored or this one is opened.
         timeout_s: seconds after which a store counts as away.
@@ -137,9 +138,7 @@ class PayloadStore:
             entries = await self._under_key(context, name, value, key=key, own_key=own_key)
         if self.max_age_s is not None:
             entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
-        size = state_bytes(entries[own_key])
-        if self.max_session_bytes is not None and size > self.max_session_bytes:
-            raise StoreError(f"the result takes {size} bytes in state, and a session keeps {self.max_session_bytes}")
+        self._check_size(state, entries, own_key)
         replaced = [] if key is None else [state.get(key)]
         gone = expired_entries(
             {**state, **entries},
@@ -157,6 +156,16 @@ class PayloadStore:
                 note(said)
         await self._forget(context, [*replaced, *former])
         return handle
+
+    def _check_size(self, state: Mapping[str, Any], entries: Mapping[str, Any], key: str) -> None:
+        if self.max_session_bytes is None:
+            return
+        size, marks = bytes_under(entries, key), bytes_of_marks(state)
+        if size + marks > self.max_session_bytes:
+            beside = f" beside {marks} of expired results" if marks else ""
+            raise StoreError(
+                f"the result takes {size} bytes in state{beside}, and a session keeps {self.max_session_bytes}"
+            )
 
     async def _entry(self, context: Any, name: str, encoded: Encoded) -> dict[str, Any]:
         data, store = encoded.data, self._store_for(context, len(encoded.data))

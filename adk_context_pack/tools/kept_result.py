@@ -11,7 +11,7 @@ from google.genai import types
 
 from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.stores.append_guard import Addition
-from adk_context_pack.stores.entries import EXPIRED, is_entry
+from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key
 from adk_context_pack.tools.row_stub import HANDLE
 
@@ -41,7 +41,7 @@ class KeptResult(Addition):
         """The result's key, the user's own key for it, its time limit, and the marks on what it replaced."""
         handle = self.key[-HANDLE_LENGTH:]
         keys = {key for key in delta if key.endswith(f":{handle}")}
-        keys |= {key for key, value in delta.items() if value == EXPIRED and is_result_key(key)}
+        keys |= {key for key, value in delta.items() if is_entry(value, "expired") and is_result_key(key)}
         entry: Any = delta.get(self.key)
         if is_entry(entry, "key"):
             keys.add(entry["key"])

@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 from adk_context_pack.errors import HandleError, SettingError, StoreError
 from adk_context_pack.stores import handles, payload_store
-from adk_context_pack.stores.entries import EXPIRED
 from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.stores.opening import choose_store, load_payload, resolve
 from adk_context_pack.stores.payload_store import PayloadStore
@@ -498,7 +497,7 @@ async def test_the_mark_of_an_expired_result_opens_nothing():
 
     async def act(context):
         with pytest.raises(HandleError, match="has expired; call its tool again"):
-            await resolve(dict(EXPIRED), context)
+            await resolve({"stored": "expired"}, context)
 
     await in_tool(act)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
@@ -40,10 +42,59 @@ async def test_a_session_stays_under_its_bytes(caplog):
         return sizes, len(live)
 
     sizes, live = await in_tool(act)
-    # Marks of expired results take some 50 bytes each.
-    assert max(sizes) < limit + 12 * 60
+    assert max(sizes) < limit
     assert live >= 4
     assert "older results of the session that expired" in caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["state", "artifacts"])
+async def test_the_state_of_a_session_fits_into_a_document(place, tmp_path):
+    """With a limit, what the session service really stores as state is below it, marks of expired results included."""
+    limit, sizes = 15_000, []
+    store = PayloadStore(place=place, max_session_bytes=limit, max_age_s=3_600)
+
+    def list_rows(number: int) -> dict:
+        """Lists rows."""
+        rows = [{"id": n, "text": noise(40), "é": n / 7} for n in range(40 + number % 30)]
+        return {"rows": rows if number % 3 else [noise(20)] * 11}
+
+    def answer(request):
+        found = len(results_in(request))
+        return [call("list_rows", number=found + n) for n in range(2)] if found < 80 else "done"
+
+    def look(request):
+        with closing(sqlite3.connect(tmp_path / "sessions.sqlite")) as connection:
+            sizes.append(len(connection.execute("SELECT state FROM sessions").fetchone()[0].encode()))
+        return answer(request)
+
+    agent = LlmAgent(
+        name="a", model=ScriptedModel(answer=look), tools=[cap_rows(list_rows, max_rows=5, store=store, facts=False)]
+    )
+    async with session_service("sqlite", tmp_path) as sessions:
+        run = await run_agent(agent, "go", session_service=sessions)
+        live = {result.handle for result in stored_results(run.session.state)}
+        stubs = [result.response["_handle"] for result in results_in(run.requests[-1])]
+    assert limit / 3 < max(sizes) < limit
+    assert {*stubs[-2:]} <= live < {*stubs}
+    assert 1 < len(live) < len(stubs) == 80
+
+
+async def test_where_marks_fill_a_session_results_stay_whole():
+    """Marks of expired results count as well, and where nothing fits beside them the tool's result is not kept."""
+
+    async def act(context):
+        store = PayloadStore(place="state", max_session_bytes=1_000)
+        refused = ""
+        for _ in range(40):
+            try:
+                await store.put(context, [1] * 50, tool_name="t")
+            except StoreError as error:
+                refused = str(error)
+        assert "of expired results, and a session keeps 1000" in refused
+        return len(json.dumps(dict(context.session.state)))
+
+    assert 800 < await in_tool(act) < 1_000
 
 
 async def test_what_is_larger_than_a_session_stays_whole():
@@ -85,7 +136,7 @@ async def test_the_report_says_what_expired():
         return call("list_rows", number=found) if found < 4 else "done"
 
     reports: list = []
-    store = PayloadStore(place="state", max_session_bytes=20_000)
+    store = PayloadStore(place="state", max_session_bytes=22_000)
     tool = cap_rows(list_rows, max_rows=5, store=store, on_report=reports.append)
     await run_agent(LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[tool]), "go")
     assert [report.notes for report in reports][:2] == [(), ()]
