@@ -29,6 +29,11 @@ class ByteCache(Generic[T]):
         self._lock = threading.Lock()
         self._making: dict[Hashable, threading.Lock] = {}
 
+    @property
+    def kept_bytes(self) -> int:
+        """Returns the bytes of all values that it keeps."""
+        return self._bytes
+
     def get(self, key: Hashable) -> T | None:
         """Returns the value kept under `key`, which counts as used now, or None where there is none."""
         with self._lock:

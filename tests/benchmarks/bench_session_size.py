@@ -56,9 +56,9 @@ def rows_of(count: int, turn: int) -> list[dict[str, Any]]:
 class Analyst:
     """One app with one session."""
 
-    def __init__(self, name: str, sessions: Any, rows: int) -> None:
+    def __init__(self, name: str, sessions: Any, rows: int, *, plugin: Any = ContextPackPlugin) -> None:
         self.turns, self.rows, self.sessions = 0, rows, sessions
-        plugins = [] if name == APPS[0] else [ContextPackPlugin()]
+        plugins = [] if name == APPS[0] else [plugin()]
         artifacts = InMemoryArtifactService() if name == APPS[2] else None
 
         def list_campaigns() -> dict[str, Any]:

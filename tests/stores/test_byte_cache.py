@@ -24,6 +24,7 @@ def test_what_is_too_large_is_handed_out_and_not_kept():
     cache.get_or_make("a", lambda: ("A", 10))
     assert cache.get_or_make("big", lambda: ("BIG", 11)) == "BIG"
     assert (cache.get("big"), cache.get("a")) == (None, "A")
+    assert cache.kept_bytes == 10
 
 
 def test_of_many_threads_one_makes_the_value():

@@ -1,0 +1,101 @@
+"""Bytes of a stored turn by what they are for, and the size of a session by the limits of `CapRows`.
+
+    python -m tests.benchmarks.bench_session_bytes [--rows 150] [--turns 10] [--limits]
+
+A turn is that of `bench_session_size`: a question, a call, its result of so many rows, and an answer, in ADK's SQLite
+service. The first table says what each byte of a turn in the database is for. The database itself takes more, since
+SQLite fills pages. With `--limits` the second table gives the size of the database against that of the app without the
+pack, for other limits than the default ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import sqlite3
+import tempfile
+import warnings
+from collections import Counter
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload
+from tests.benchmarks.bench_session_size import APPS, Analyst, size_of, sqlite
+
+LIMITS = [(tokens, rows) for tokens in (600, 1_000, 2_000, 4_000) for rows in (20, 50, 100)]
+
+
+def by_category(path: Path) -> Counter[str]:
+    """Returns the bytes of a session database by what they are for."""
+    found: Counter[str] = Counter()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        for row in connection.execute("SELECT state FROM sessions"):
+            found["results in the session's state"] += len(row["state"].encode())
+        for row in connection.execute("SELECT * FROM events"):
+            values = dict(row)
+            _add_event(found, values.pop("event_data"))
+            found["columns of events"] += sum(len(str(value)) for value in values.values() if value is not None)
+    return found
+
+
+def _add_event(found: Counter[str], data: str) -> None:
+    event, left = json.loads(data), len(data.encode())
+    parts: list[tuple[str, Any]] = [
+        ("results in the events' state changes", event.get("actions", {}).get("state_delta")),
+        ("reports of the pack", (event.get("custom_metadata") or {}).get("adk_context_pack")),
+    ]
+    for part in (event.get("content") or {}).get("parts") or ():
+        for name, value in ((part.get("function_response") or {}).get("response") or {}).items():
+            parts.append((f"the model sees: {name if name.startswith('_') else 'rows'}", value))
+    for name, value in parts:
+        size = len(json.dumps(value, separators=(",", ":"))) if value else 0
+        found[name] += size
+        left -= size
+    found["the rest of events"] += left
+
+
+async def stored(name: str, rows: int, turns: int, plugin: Any = ContextPackPlugin) -> tuple[Counter[str], int]:
+    """Returns the bytes of a turn by category, and of the database."""
+    with tempfile.TemporaryDirectory() as folder:
+        service, path = sqlite(Path(folder), name)
+        app = Analyst(name, service, rows, plugin=plugin)
+        for _ in range(turns):
+            await app.turn()
+        found = by_category(path)
+        return Counter({name: round(size / turns) for name, size in found.items()}), round(size_of(path) / turns)
+
+
+def limited(max_tokens: int, max_rows: int) -> ContextPackPlugin:
+    """Returns a plugin with limits."""
+    passes = CapRows(max_rows=max_rows, max_tokens=max_tokens), OffloadPayload(max_tokens=max_tokens)
+    return ContextPackPlugin(result_passes=passes)
+
+
+async def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=150)
+    parser.add_argument("--turns", type=int, default=10)
+    parser.add_argument("--limits", action="store_true")
+    asked = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    found = [await stored(name, asked.rows, asked.turns) for name in APPS]
+    print(f"bytes of a turn with {asked.rows} rows\n\n| for | {' | '.join(APPS)} |\n| --- {'| --- ' * len(APPS)}|")
+    for category in sorted(set().union(*(parts for parts, _ in found))):
+        print(f"| {category} | {' | '.join(f'{parts[category]:,}' for parts, _ in found)} |")
+    print(f"| in the database | {' | '.join(f'{size:,}' for _, size in found)} |")
+    if asked.limits:
+        print("\n| max_tokens | max_rows | in state | with an artifact service |\n| --- | --- | --- | --- |")
+    for tokens, rows in LIMITS if asked.limits else ():
+        sizes = [(await stored(name, asked.rows, asked.turns, partial(limited, tokens, rows)))[1] for name in APPS[1:]]
+        print(f"| {tokens:,} | {rows} | {' | '.join(f'{size / found[0][1]:.2f}' for size in sizes)} |", flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
