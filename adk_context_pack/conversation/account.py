@@ -103,6 +103,9 @@ def account_lines(events: Sequence[Event], limits: Limits) -> list[Line]:
 
 def bounded(lines: Sequence[Line], max_tokens: int, meter: TokenMeter) -> str:
     """The account as text of at most `max_tokens`: results of tools go first, what the user said last."""
+    earlier = sum(int(line.text.removeprefix(_DROPPED)) for line in lines if line.text.startswith(_DROPPED))
+    # What an earlier account says of its own gaps is not an entry.
+    lines = [line for line in lines if not line.text.startswith(_DROPPED)]
     sizes = [meter.text(line.text) + 1 for line in lines]
     left = max_tokens - meter.text(HEAD) - meter.text(_DROPPED) - 4
     kept = set(range(len(lines)))
@@ -112,8 +115,7 @@ def bounded(lines: Sequence[Line], max_tokens: int, meter: TokenMeter) -> str:
                 break
             if line.kind == kind:
                 kept.discard(index)
-    earlier = sum(int(line.text.removeprefix(_DROPPED)) for line in lines if line.text.startswith(_DROPPED))
-    shown = [lines[number].text for number in sorted(kept) if not lines[number].text.startswith(_DROPPED)]
+    shown = [lines[number].text for number in sorted(kept)]
     gone = len(lines) - len(kept) + earlier
     return "\n".join([HEAD, *([f"{_DROPPED}{gone}"] if gone else []), *shown])
 

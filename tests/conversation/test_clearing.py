@@ -1,6 +1,16 @@
 """Notes in the place of results: what they say of any body."""
 
-from adk_context_pack.conversation.clearing import is_note, result_note
+import pytest
+
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.clearing import (
+    KEY,
+    arguments_note,
+    is_note,
+    is_shorter,
+    note_length,
+    result_note,
+)
 
 
 def test_a_body_that_is_no_dict_has_its_beginning_and_no_handle():
@@ -18,3 +28,48 @@ def test_a_handle_is_found_beside_or_within_a_result():
         assert result_note("query", response, 5, findable=True)["handle"] == "h1"
     for response in ({"handle": 7}, {"handle": "x" * 101}, {"payload": ["handle"]}):
         assert "handle" not in result_note("query", response, 5, findable=True)
+
+
+@pytest.mark.parametrize(
+    ("payload", "found"),
+    [
+        ({KEY: "x"}, True),
+        ({KEY: "x" * 2_000}, True),
+        ({KEY: "x" * 2_001}, False),
+        ({KEY: "x" * 1_000, "was": "y" * 1_000}, True),
+        ({KEY: "x" * 1_000, "was": "y" * 1_001}, False),
+        ({KEY: "x", "n": 7, "list": ["y" * 96]}, True),
+        ({KEY: "x", "list": ["y" * 97]}, False),
+        ({"was": "y", KEY: "x"}, False),
+        ({}, False),
+        ([KEY], False),
+        (None, False),
+    ],
+)
+def test_what_is_a_note(payload, found):
+    """A note begins with its key, has at most 2,000 characters of texts, and nothing else that is long."""
+    assert is_note(payload) is found
+
+
+def test_arguments_keep_their_short_ones():
+    """The note names all arguments, and keeps those of up to 100 characters as they were."""
+    args = {"a": 1, "b": "x" * 100, "c": "x" * 101}
+    assert arguments_note(args, 70) == {KEY: "arguments of about 70 tokens: a, b, c", "a": 1, "b": "x" * 100}
+    assert len(arguments_note({"k" * 400: "x" * 101}, 70)[KEY]) == 300
+
+
+def test_the_beginning_of_a_text():
+    """The first text of more than 100 characters says how it began."""
+    assert result_note("f", {"a": "y" * 100, "b": "x" * 101, "c": "z" * 200}, 5, findable=True)["began"] == "x" * 100
+    assert "began" not in result_note("f", {"a": "y" * 100}, 5, findable=True)
+    assert "search_history" in result_note("f", {}, 5, findable=True)[KEY]
+    assert "search_history" not in result_note("f", {}, 5, findable=False)[KEY]
+
+
+def test_a_note_is_no_longer_than_what_it_replaces():
+    """As many characters are allowed, and one more is not."""
+    assert is_shorter({"a": "xy"}, {"a": "12"})
+    assert not is_shorter({"a": "xyz"}, {"a": "12"})
+    note = {"a": "x" * 10, "bc": ""}
+    assert note_length(note) >= len(json_text(note))
+    assert note_length(note) == 1 + 10 + 2 + 8 + 2 + 0 + 0 + 8

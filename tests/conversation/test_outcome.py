@@ -96,6 +96,15 @@ MARK = "[text of 24000 characters, shown in part. The whole is kept; read_payloa
         ({"error": "one shard", "rows": ROWS}, "error: one shard, beside {rows: list of 2 {id, cost}}"),
         ({"content": [{"type": "text", "text": "sunny"}], "isError": False}, '"sunny"'),
         ({"content": [{"type": "text", "text": '{"a": 1, "b": [1, 2]}'}]}, "{a, b}"),
+        ({"content": [{"type": "text", "text": "12"}]}, '"12"'),
+        ({"content": [{"type": "text", "text": " [1, 2"}]}, '" [1, 2"'),
+        ({"content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]}, "list of 2"),
+        ({"content": [{"type": "text", "text": "x"}, {"type": "audio"}]}, '{result: "x", attached: "audio"}'),
+        ({"data": [], "error": "no"}, "error: no"),
+        (
+            {"data": [1], "other": [2], "error": "no", "_handle": "h1"},
+            'error: no, beside {data: list of 1, _handle: "h1"}',
+        ),
         ({"content": [{"type": "text", "text": '[{"a": 1}, {"a": 2}]'}]}, "list of 2 {a}"),
         ({"content": [{"type": "text", "text": '{"a": 1}'}] * 3, "isError": False}, "list of 3 {a}"),
         (

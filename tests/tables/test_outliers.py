@@ -100,3 +100,11 @@ def test_both_sides_are_looked_at(far, rows):
     facts = table_facts([{"x": value} for value in [far[1], *values, far[0]]])
     assert facts.outlier_count == 2
     assert [cell.value for cell in facts.outliers] == list(far)
+
+
+def test_a_number_too_large_for_a_float_is_far_out():
+    """Integers that no float holds lie beyond all others, on their own side."""
+    values = [*range(40), 10**400, -(10**400)]
+    facts = table_facts([{"x": value} for value in values])
+    assert facts.outlier_count == 2
+    assert {cell.value for cell in facts.outliers} == {10**400, -(10**400)}

@@ -411,3 +411,34 @@ def test_a_first_list_of_names_is_a_header():
     facts = table_facts([["campaign", "clicks"], ["a", 1], ["b", "2"], ["c", 3]])
     assert (facts.rows, facts.column("clicks").total, facts.column("clicks").max_row) == (3, 6, 2)
     assert table_facts([["a", "b"], ["c", "d"], ["e", "f"]]).rows == 3
+
+
+def test_outliers_come_farthest_first_once_a_row():
+    """Of several columns the farthest cells are listed, each row once, and each cell counts."""
+    rows = [{"a": n % 5, "b": n % 7} for n in range(40)]
+    rows += [{"a": 50, "b": 2000}, {"a": 900, "b": 1}, {"a": 1, "b": -300}]
+    facts = table_facts(rows)
+    assert [(cell.row, cell.column, cell.value) for cell in facts.outliers] == [
+        (40, "b", 2000), (41, "a", 900), (42, "b", -300)
+    ]  # fmt: skip
+    assert facts.outlier_count == 4
+    assert [cell.row for cell in table_facts(rows, max_outliers=2).outliers] == [40, 41]
+    assert table_facts(rows, max_outliers=0).outliers == ()
+
+
+def test_which_columns_stay():
+    """Numbers with outliers stay longest, then other numbers, dates, booleans and few values, texts, identifiers."""
+    rows = [
+        {"id": n, "text": f"words {n} x", "few": "ab"[n % 2], "flag": n % 3 == 0, "day": f"2026-01-{n + 10}",
+         "n": n, "odd": 10**6 if n == 15 else n % 5, "empty": None}
+        for n in range(20)
+    ]  # fmt: skip
+    facts = table_facts(rows)
+    kept = [{column.name for column in facts.most_telling(most).columns} for most in range(1, 8)]
+    order = [after - before for before, after in zip([set(), *kept], kept, strict=False)]
+    assert order[:3] == [{"odd"}, {"n"}, {"day"}]
+    assert order[3:5] == [{"few"}, {"flag"}]
+    assert order[5:] == [{"text"}, {"id"}]
+    assert [column.name for column in facts.most_telling(3).columns] == ["day", "n", "odd"]
+    assert facts.most_telling(3).columns_left_out == 5
+    assert facts.most_telling(8) is facts

@@ -1,0 +1,89 @@
+"""Results of other agents as text: quoted, shaped, with the one way to the whole."""
+
+import pytest
+
+from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.relays.result_text import Limits, ResultTexts, handle_in, shape_text, whole_text
+
+LIMITS = Limits(said=100, args=100, result=100, error=100, whole=10, allowance=100)
+HANDLE = "2abcdefghjk"
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        ({"a": 1, "b": [2]}, '{"a":1,"b":[2]}'),
+        ({"result": "x" * 60}, f'"{"x" * 60}"'),
+        ({"result": "x" * 61}, "x" * 61),
+        ({"output": {"a": 1}}, '{"a":1}'),
+        ({"result": 1, "more": 2}, '{"result":1,"more":2}'),
+        ({"error": "no such table"}, "error: no such table"),
+        ({"error": {"code": 3}}, '{"error":{"code":3}}'),
+        ({"error": "no", "more": 2}, '{"error":"no","more":2}'),
+        ("plain", '"plain"'),
+        (None, "null"),
+    ],
+)
+def test_the_whole_text(response, text):
+    """A wrapper alone says nothing and is left out, and an error alone is one."""
+    assert whole_text(response) == text
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(158, True), (159, False)])
+def test_what_is_too_long_has_no_text(length, is_kept):
+    """A text is kept up to 60 characters above the longest shape, or up to what the quoted tokens can have."""
+    written = ResultTexts().of({"result": ["x" * (length - 2)]}, LIMITS)
+    assert written.length == length + 2
+    text = f'["{"x" * (length - 2)}"]'
+    assert (written.text, written.tokens) == ((text, estimate_tokens(text)) if is_kept else ("", 0))
+
+
+@pytest.mark.parametrize(("whole", "is_kept"), [(20, True), (19, False)])
+def test_room_for_what_may_be_quoted(whole, is_kept):
+    """With twelve characters a token, a result that may be quoted whole has its text."""
+    written = ResultTexts().of({"result": "x" * 240}, LIMITS._replace(whole=whole))
+    assert bool(written.text) is is_kept
+
+
+def test_a_result_is_written_once():
+    """The same object is written once, and another object at its place is written again."""
+    texts, response = ResultTexts(), {"a": 1}
+    written = texts.of(response, LIMITS)
+    assert texts.of(response, LIMITS) is written
+    other = {"a": 2}
+    texts._written[id(other)] = written
+    assert texts.of(other, LIMITS).text == '{"a":2}'
+
+
+@pytest.mark.parametrize(
+    ("response", "event_id", "shown"),
+    [
+        ({"rows": [1, 2]}, "", "{rows: list of 2} [99 characters]"),
+        ({"rows": [1, 2]}, "e1", "{rows: list of 2} [99 characters, read_event='e1']"),
+        ({"_handle": HANDLE}, "e1", f'{{_handle: "{HANDLE}"}} [99 characters]'),
+        ({"a": "x" * 61 + f" handle='{HANDLE}'"}, "e1", f" [99 characters, handle='{HANDLE}']"),
+    ],
+)
+def test_shapes(response, event_id, shown):
+    """A shape has the size and one way to the whole: its handle where it does not show it, else the event."""
+    text = shape_text(response, 99, LIMITS, event_id)
+    assert text.endswith(shown)
+    assert text == shown or response.get("a")
+
+
+@pytest.mark.parametrize(
+    ("response", "handle"),
+    [
+        ({"_handle": HANDLE}, HANDLE),
+        ({"_handle": "short"}, ""),
+        ({"_handle": 7, "note": f'read it with handle: "{HANDLE}"'}, HANDLE),
+        ({"_handle": HANDLE, "note": "handle='3abcdefghjk'"}, HANDLE),
+        ({"note": "handle='IOIOIOIOIOI'"}, ""),
+        ({"rows": [f"handle='{HANDLE}'"]}, ""),
+        ([f"handle='{HANDLE}'"], ""),
+        ({}, ""),
+    ],
+)
+def test_the_handle_of_a_result(response, handle):
+    """The first handle is the result's own, else one that one of its texts names."""
+    assert handle_in(response) == handle
