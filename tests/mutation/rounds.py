@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutation.mutants import Mutant
+from tests.mutation.reach import Reach
 
 HOMES = {
     "relays": ("relays", "passes"),
@@ -51,22 +52,24 @@ class Round:
     options: tuple[str, ...] = ()
 
 
-def rounds_of(root: Path, mutant: Mutant, most: str) -> list[Round]:
-    """Returns the rounds of a mutant up to the kind `most`: the test files that name its module come first."""
+def rounds_of(root: Path, mutant: Mutant, reach: Reach, most: str) -> list[Round]:
+    """Returns the rounds of a mutant up to the kind `most`: the quick tests that enter its function come first."""
     room = mutant.path.parts[1]
-    files = _files(root, room)
-    module = ".".join(mutant.path.with_suffix("").parts)
-    near = [
-        name for name in files if mutant.path.stem in Path(name).stem or f"{module} import" in (root / name).read_text()
-    ]
-    quick = (near, [name for name in files if name not in near])
-    rounds = [Round("quick", tuple(names), ("-m", "quick")) for names in quick if names]
+    tests = reach.tests_of(root, mutant)
+    rounds = (
+        quick_rounds(root, room) if tests is None else [Round("quick", tuple(tests), ("-m", "quick"))] * bool(tests)
+    )
     return rounds if most == "quick" else rounds + _wider(root, room)
+
+
+def quick_rounds(root: Path, room: str) -> list[Round]:
+    """Returns the quick tests of a folder."""
+    return [Round("quick", tuple(_files(root, room)), ("-m", "quick"))]
 
 
 def rounds_of_room(root: Path, room: str) -> list[Round]:
     """Returns all rounds of a folder, which must pass over the package as it is."""
-    return [Round("quick", tuple(_files(root, room)), ("-m", "quick")), *_wider(root, room)]
+    return quick_rounds(root, room) + _wider(root, room)
 
 
 def _wider(root: Path, room: str) -> list[Round]:

@@ -22,6 +22,7 @@ import argparse
 import hashlib
 import importlib
 import json
+import math
 import os
 import random
 import shutil
@@ -37,7 +38,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.mutation.mutants import Mutant, mutants, source_of
-from tests.mutation.rounds import HOMES, Round, rounds_of, rounds_of_room
+from tests.mutation.reach import Reach, Recorder
+from tests.mutation.rounds import HOMES, Round, quick_rounds, rounds_of, rounds_of_room
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("adk_context_pack", "samples", "tests", "pyproject.toml", "README.md")
@@ -69,8 +71,9 @@ def main() -> None:
         if wanted.check:
             _check(root, sorted({mutant.path.parts[1] for mutant in keys}), wanted.seconds)
         untried = [mutant for mutant, key in keys.items() if key not in known]
-        waiting = deque(Trial(mutant, deque(rounds_of(root, mutant, wanted.tests))) for mutant in untried)
-        for mutant, kind in _tried(root, waiting, trees, wanted.seconds):
+        reach = Reach(_recorded(root, sorted({mutant.path.parts[1] for mutant in untried})))
+        trials = (Trial(mutant, deque(rounds_of(root, mutant, reach, wanted.tests))) for mutant in untried)
+        for mutant, kind in _tried(root, deque(trials), trees, wanted.seconds):
             known[keys[mutant]] = kind
             _note(mutant, keys[mutant], kind, wanted.record)
     _print_scores(Counter(known[key] for key in keys.values()), len(found), wanted.seed)
@@ -148,6 +151,20 @@ def _print_scores(counts: Counter[str], found: int, seed: int) -> None:
         print(f"noticed by {who}: {count} ({100 * count / max(tried, 1):.0f} %)")
 
 
+def _recorded(root: Path, rooms: list[str]) -> list[Path]:
+    """Runs the quick tests of each folder once, and returns the files that say which lines they run."""
+    files = [root / f"reach-{room}.json" for room in rooms]
+    running = {
+        _fork(root, quick_rounds(root, room)[0], file): math.inf for room, file in zip(rooms, files, strict=True)
+    }
+    while running:
+        process, passed = _ended(running)
+        del running[process]
+        if not passed:
+            sys.exit("the quick tests fail over the package as it is")
+    return files
+
+
 def _check(root: Path, rooms: list[str], seconds: float) -> None:
     for tests in dict.fromkeys(tests for room in rooms for tests in rounds_of_room(root, room)):
         if not _ended({_fork(root, tests): time.monotonic() + seconds})[1]:
@@ -162,7 +179,11 @@ def _tried(root: Path, waiting: deque[Trial], free: list[Path], seconds: float) 
     running: dict[int, tuple[Trial, Path, float]] = {}
     while waiting or running:
         while waiting and free:
-            trial, tree = waiting.popleft(), free.pop()
+            trial = waiting.popleft()
+            if not trial.rounds:
+                yield trial.mutant, NOBODY
+                continue
+            tree = free.pop()
             _write(tree, trial.mutant, source_of(root, trial.mutant))
             running[_fork(tree, trial.rounds[0])] = trial, tree, time.monotonic() + seconds
         process, passed = _ended({process: until for process, (_, _, until) in running.items()})
@@ -185,18 +206,18 @@ def _write(tree: Path, mutant: Mutant, source: str) -> None:
     shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
 
 
-def _fork(tree: Path, tests: Round) -> int:
+def _fork(tree: Path, tests: Round, record: Path | None = None) -> int:
     process = os.fork()
     if process:
         return process
     status = 1
     try:
-        status = _run_tests(tree, tests)
+        status = _run_tests(tree, tests, record)
     finally:
         os._exit(status)
 
 
-def _run_tests(tree: Path, tests: Round) -> int:
+def _run_tests(tree: Path, tests: Round, record: Path | None) -> int:
     os.setsid()
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -206,7 +227,8 @@ def _run_tests(tree: Path, tests: Round) -> int:
     for name in [name for name in sys.modules if name.partition(".")[0] in {"tests", "adk_context_pack"}]:
         del sys.modules[name]
     sys.path[:] = [str(tree), *(entry for entry in sys.path if entry not in {"", str(ROOT)})]
-    return int(pytest.main([*OPTIONS, *tests.options, *tests.names]))
+    plugins = [Recorder(tree / "adk_context_pack" / record.stem.partition("-")[2], record)] if record else []
+    return int(pytest.main([*OPTIONS, *tests.options, *tests.names], plugins))
 
 
 def _ended(running: dict[int, float]) -> tuple[int, bool]:

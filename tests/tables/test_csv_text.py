@@ -1,0 +1,89 @@
+"""Tables of separated cells in texts: where they start and end, what separates cells, and what is none."""
+
+import pytest
+
+from adk_context_pack.tables.csv_text import CsvTable, find_csv, to_csv
+
+ROWS = [{"name": "ann", "age": "3"}, {"name": "bo", "age": "4"}]
+
+
+def text_of(delimiter=",", newline="\n", blank=""):
+    lines = (["name", "age"], ["ann", "3"], ["bo", "4"])
+    return "".join(f"{delimiter}{blank}".join(cells) + newline for cells in lines)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("above", ["", "Report\n", "Report\n\n2026-01-01\n", "words, and more\n" * 11])
+@pytest.mark.parametrize("below", ["", "\n", "\nThe end\n", "Total of all\n"])
+def test_found_among_other_lines(newline, delimiter, above, below):
+    """Any of four delimiters and both line ends are read, behind up to eleven lines and before a remark."""
+    above, below = above.replace("\n", newline), below.replace("\n", newline)
+    text = text_of(delimiter, newline)
+    found = find_csv(above + text + below)
+    assert (found.start, found.rows, found.delimiter, found.newline) == (len(above), ROWS, delimiter, newline)
+    assert found.end in {len(above) + len(text), len(above + text + below)}
+    if below.strip():
+        assert found.end == len(above) + len(text)
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_blanks_behind_the_delimiter(blank):
+    """A blank behind each delimiter of the header is no part of a cell."""
+    text = text_of(blank=blank)
+    assert find_csv(text) == CsvTable(0, len(text), ROWS, ",", "\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "min_rows", "is_found"),
+    [
+        ("words, and more\n" * 12 + text_of(), 2, False),
+        ("name,age\nann,3\n", 2, False),
+        ("name,age\nann,3\n", 1, True),
+        (text_of(), 3, False),
+        ("name,town\nann,Oslo\nbo,Rome\n", 2, True),
+        ("name, town\nann, Oslo\nbo, Rome\n", 2, False),
+        ("one,two\nname,town\nann,Oslo\nbo,Rome\n", 3, True),
+        ("name\nann\nbo\n", 2, False),
+        ("name,age", 1, False),
+        ("", 1, False),
+        ("name,age\nann,3\nbo,4\n5,6,7\n", 2, False),
+        ("name,age\nann,3\nbo,4\nand, so on, it goes\n", 2, True),
+        ("name,age\nann,3\nbo,4\nand, so on\n", 2, True),
+        ("name,age\nann,3\nbo,4\nx\ncy,5\n", 2, False),
+        ("name,age\nann,3\nbo,4\nx\n\ncy,5\n", 2, True),
+        ("name,age\nann,3\nbo,4\n-----\n", 2, False),
+        ('name,age\nann,"3\nbo,4\n', 2, False),
+    ],
+)
+def test_what_is_a_table(text, min_rows, is_found):
+    """A header, enough rows of its width, and behind them nothing but a remark make a table."""
+    assert (find_csv(text, min_rows=min_rows) is not None) is is_found
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("many", [1, 600])
+def test_line_ends_in_cells(ends, many):
+    """A quoted cell may hold line ends of any kind, and empty lines lie between rows: the table ends where it ends."""
+    body = f'ann,"3{ends}4"\n\nbo,5\n' * many
+    text = f"name,age\n{body}"
+    found = find_csv(f"{text}\nThe end\n")
+    assert (found.start, found.end) == (0, len(text))
+    assert found.rows == [{"name": "ann", "age": f"3{ends}4"}, {"name": "bo", "age": "5"}] * many
+
+
+@pytest.mark.parametrize("rows", [499, 500, 501, 1000, 1001])
+def test_as_many_rows_as_there_are(rows):
+    """Rows are read in chunks, and none is lost where one ends."""
+    text = "a,b\n" + "".join(f"{n},x\n" for n in range(rows))
+    for below in ("", "\nThe end\n"):
+        found = find_csv(text + below)
+        assert [row["a"] for row in found.rows] == [str(n) for n in range(rows)]
+        assert text[: found.end].strip() == text.strip()
+
+
+def test_written():
+    """Cells are quoted where they must be, a missing one is empty, and line ends are those that are wanted."""
+    rows = [{"a": None, "b": 'x"y'}, {"b": "1,2"}, {"a": "l\rm", "b": 0.5}]
+    assert to_csv(rows, ["a", "b"]) == 'a,b\n,"x""y"\n,"1,2"\n"l\rm",0.5\n'
+    assert to_csv(rows[:1], ["b"], delimiter=";", newline="\r\n") == 'b\r\n"x""y"\r\n'
