@@ -64,3 +64,26 @@ def result(payload: object) -> types.Content:
     response = types.FunctionResponse(name="f", response={})
     response.response = payload
     return types.Content(role="user", parts=[types.Part(function_response=response)])
+
+
+def test_every_kind_of_part_tells_contents_apart() -> None:
+    """Two contents that differ in one field of one part, in their order or in their role have different hashes."""
+    calls = (("f", "1", {"a": 1}), ("g", "1", {"a": 1}), ("f", "2", {"a": 1}), ("f", "1", {"a": 2}))
+    parts = [
+        *(types.Part(text=text) for text in "xy"),
+        *(types.Part(inline_data=types.Blob(mime_type=kind, data=data.encode())) for kind, data in ("a1", "a2", "b1")),
+        *(types.Part(file_data=types.FileData(mime_type=kind, file_uri=uri)) for kind, uri in ("au", "av", "bu")),
+        *(types.Part(executable_code=types.ExecutableCode(code=code, language="PYTHON")) for code in "ab"),
+        *(types.Part(code_execution_result=types.CodeExecutionResult(output=text)) for text in "ab"),
+        *(types.Part(function_call=types.FunctionCall(name=name, id=key, args=args)) for name, key, args in calls),
+        result({"a": 1}).parts[0],
+    ]
+    contents = [types.Content(role="user", parts=[part]) for part in parts]
+    contents += [types.Content(role="model", parts=parts[:1]), types.Content(role="user", parts=parts[:2])]
+    contents += [
+        types.Content(role="user", parts=parts[1::-1]),
+        types.Content(role="user"),
+        types.Content(role="model"),
+    ]
+    contents += [types.Content(role="user", parts=parts[1::5])]
+    assert len(set(ContentHashes().of(contents))) == len(contents)

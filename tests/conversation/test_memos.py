@@ -105,6 +105,18 @@ def test_one_session_may_weigh_more_than_all() -> None:
     assert (len(memos), memos.bytes) == (0, 0)
 
 
+def test_all_is_forgotten() -> None:
+    """After `clear` neither a session that called once nor one that came back is known."""
+    memos = SessionMemos()
+    for name in ("once", "often", "often"):
+        fill(memos, name, 10)
+    assert len(memos) == 2
+    memos.clear()
+    assert (len(memos), memos.bytes) == (0, 0)
+    assert use(memos, session("once")) == {}
+    assert use(memos, session("often")) == {}
+
+
 def fill(memos: SessionMemos, name: str, size: int) -> None:
     with memos.lent(session(name)) as memo:
         memo["entry"] = SimpleNamespace(bytes=size)

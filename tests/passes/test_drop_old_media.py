@@ -2,12 +2,14 @@
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.events.event_actions import EventActions
 from google.adk.tools.load_artifacts_tool import load_artifacts_tool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, DropOldMedia, FitTokenBudget, SettingError
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.passes.drop_old_media import _Saved
 from tests.support.events import agent_said, call_part, event, result_part, user_said
 from tests.support.requests import applied, call_for, everything, request_for
 from tests.support.run import run_agent
@@ -175,3 +177,18 @@ async def test_the_reference_leads_back_to_the_artifact(loads):
     assert run.answer == ("I see [4000]." if loads else f"[] {[reference]}")
     assert len(media(run.requests[0])) == 1
     assert run.session.events[0].content.parts[1].inline_data.data == PNG
+
+
+def test_which_artifacts_there_were_by_the_end_of_a_turn():
+    """An artifact counts from the turn on in which it was first saved. Beyond the session's turns there are none."""
+    saved = [EventActions(artifact_delta={name: version}) for name, version in (("a", 0), ("b", 0), ("a", 1))]
+    events = [
+        user_said("one", actions=saved[0]),
+        agent_said("a", "1"),
+        user_said("two"),
+        agent_said("a", "2", actions=saved[1]),
+        event("user", result_part("f", {"a": 1})),
+        user_said("three", actions=saved[2]),
+    ]
+    found = [_Saved(events).by_the_end(after) for after in range(5)]
+    assert found == [(), {"a", "b"}, {"a"}, set(), ()]

@@ -72,3 +72,13 @@ def test_no_key_figure_of_nothing(nothing):
     (group,) = (group for group in entry(rows, group_by=(("device",),))["groups"]["device"] if group["device"] == "a")
     assert (group["totals"]["cost"], group["kpis"]["CPC"]) == (None, None)
     assert entry(rows[:2])["kpis"]["CPC"] is None
+
+
+def test_ranked_by_a_column_in_any_spelling():
+    """The column that ranks is named as the rows name it, and orders the groups."""
+    rows = [{"Clicks": n, "device": name} for n, name in ((3, "desktop"), (9, "mobile"), (1, "tablet"))]
+    found = entry(rows, rank_by="clicks", group_by=(("device",),), max_ranked=2)
+    assert found["ranked_by"] == "Clicks"
+    assert [row["Clicks"] for row in found["top"]] == [9, 3]
+    assert [row["Clicks"] for row in found["bottom"]] == [1, 3]
+    assert [group["device"] for group in found["groups"]["device"]] == ["mobile", "desktop", "tablet"]
