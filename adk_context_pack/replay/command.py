@@ -17,7 +17,8 @@ from adk_context_pack.replay.answering import AnswerabilitySums
 from adk_context_pack.replay.load import load_app, load_counter
 from adk_context_pack.replay.pack import load_pack
 from adk_context_pack.replay.recordings import Recording, files_in, open_recording, sessions_in
-from adk_context_pack.replay.replayer import CAPS, Replayer
+from adk_context_pack.replay.replayed import CAPS
+from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.sums import ReplaySums
 from adk_context_pack.replay.tables import Screen, replay_text
@@ -139,6 +140,7 @@ class _Run:
         prices = _prices(options)
         self._use = TokenUse(prices=prices)
         self.sums = ReplaySums(prices=prices, budgets=dict(map(_budget, options.max_tokens)))
+        self.sums.is_whole = app is not None
         if not options.no_caps:
             # First in every table, since capping comes before all passes.
             self.sums.passes[CAPS] = 0

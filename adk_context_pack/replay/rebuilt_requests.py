@@ -13,9 +13,11 @@ from google.adk.sessions.session import Session
 from adk_context_pack._adk.app_requests import AppRequests
 from adk_context_pack._adk.requests import contents_for, request_of, with_node_input
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.tokens import Counter, TokenMeter
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.leading_pass import callbacks_of
 from adk_context_pack.passes.pipeline import ContextPipeline
+from adk_context_pack.replay.figures import agents_without_history
 from adk_context_pack.replay.stored_event import RecordedSession
 
 
@@ -26,11 +28,16 @@ class RebuiltRequests:
         session: the recorded session.
         app: the app that was recorded, or None. Without it, requests have neither instructions nor declarations, and an
             agent's tools are those that it has called.
+        counter: from text to tokens, or None for an estimate.
+
+    Attributes:
+        blind: the agents that are shown the current turn alone, as far as the provider's figures tell.
     """
 
-    def __init__(self, session: RecordedSession, app: AppRequests | None) -> None:
+    def __init__(self, session: RecordedSession, app: AppRequests | None, counter: Counter | None = None) -> None:
         self._session = session
         self._app = app
+        self.blind = agents_without_history(session.events, TokenMeter(counter=counter)) if app is None else frozenset()
         self._tools: dict[str, dict[str, Any]] = {}
         for event in session.events:
             for call in event.get_function_calls():
@@ -47,7 +54,7 @@ class RebuiltRequests:
             ValueError: ADK refuses to build it.
         """
         if self._app is None or not self._app.has(event.author):
-            request = request_of(event, contents_for(event, call.events))
+            request = request_of(event, contents_for(event, call.events, turn_only=event.author in self.blind))
             return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
         named = self._session
         session = Session.model_construct(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,53 +20,19 @@ from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.leading_pass import LeadingPass, handed_over, leading_passes
 from adk_context_pack.passes.pipeline import attempt, leave_history
+from adk_context_pack.replay.figures import Counted, recorded_with_pack, scale_of, silent_agents
 from adk_context_pack.replay.rebuilt_requests import RebuiltRequests, own_passes
+from adk_context_pack.replay.replayed import CAPS, OWN_PASSES, READ_BACK_TOOLS, Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import CappedEvents, SettingsFor
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
+from adk_context_pack.reports.categories import spread
 from adk_context_pack.reports.pass_report import PrefixReport
 from adk_context_pack.reports.prefix import PrefixMemory
+from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.tools.read_back import offer_read_back
 from adk_context_pack.tools.shadow import with_own_tools
-
-CAPS = "tool_caps"
-"""The name of capped tool results among the passes."""
-
-READ_BACK_TOOLS = "read_back_tools"
-"""The name of the tools that the plugin declares among the passes. They cost tokens."""
-
-
-OWN_PASSES = "agents_own_passes"
-"""The name of the passes among an agent's own callbacks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """One model call, replayed.
-
-    Attributes:
-        report: the report, with the caps on tool results as its first pass. Its `tokens_before` are those of ADK's
-            request before the agent's own passes.
-        tokens_without: tokens of the request without the pack.
-        prefix_without: how much of the agent's previous request would have been this one's prefix without the pack.
-    """
-
-    report: CallReport
-    tokens_without: int
-    prefix_without: PrefixReport
-
-    @property
-    def tokens_with(self) -> int:
-        """Tokens of the request with the pack."""
-        return self.report.tokens_after
-
-    def saved(self) -> Iterator[tuple[str, int]]:
-        """Yields each pass with the tokens that it saves, which add up to the difference of the two requests."""
-        for each in self.report.passes:
-            # An agent's own passes work without the pack too.
-            more = self.tokens_without - self.report.tokens_before if each.name == OWN_PASSES else 0
-            yield each.name, each.tokens_saved + more
 
 
 class Replayer:
@@ -96,13 +62,32 @@ class Replayer:
     def replay(self, session: RecordedSession) -> Iterator[Replayed | ValueError]:
         """Yields each model call of a session, or the error with which ADK refuses to rebuild its request."""
         run = _SessionReplay(session, self)
+        silent = silent_agents(session.events) if self.app is None else frozenset()
+        found: list[Replayed | ValueError] = []
         for index, event in enumerate(session.events):
-            if is_model_call(event) and (self.app is None or self.app.calls_model(event.author)):
+            calls = is_model_call(event) and event.author not in silent
+            if calls and (self.app is None or self.app.calls_model(event.author)):
                 try:
-                    yield run.call(index, event)
+                    found.append(run.call(index, event))
                 except ValueError as error:
-                    yield error
+                    found.append(error)
             run.state |= event.actions.state_delta
+        yield from self._corrected(found)
+
+    def _corrected(self, found: Sequence[Replayed | ValueError]) -> Iterator[Replayed | ValueError]:
+        by_agent: dict[str, list[Counted]] = {}
+        for each in found:
+            if isinstance(each, Replayed) and each.packed_before is None:
+                by_agent.setdefault(each.report.agent, []).append(each.counted)
+        scales = {
+            agent: scale_of(calls, whole=self.app is not None and self.app.has(agent))
+            for agent, calls in by_agent.items()
+        }
+        for each in found:
+            if isinstance(each, Replayed):
+                yield each.corrected(each.packed_before or scales[each.report.agent].of(each.counted))
+            else:
+                yield each
 
     def passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
         """Returns the passes for requests of at most `budget` tokens."""
@@ -120,12 +105,14 @@ class _SessionReplay:
         self._session = session
         self._replayer = replayer
         self._capped = CappedEvents(session.events, replayer.settings_for)
-        self._requests = RebuiltRequests(session, replayer.app)
+        self._requests = RebuiltRequests(session, replayer.app, replayer.counter)
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._run_memo: dict[Hashable, Any] = {}
         self._session_memo: dict[Hashable, Any] = {}
         self._unchanged: dict[tuple[str, ...], bool] = {}
         self._questions: dict[str, types.Content | None] = {}
+        # Without capped results, everything that a request without the pack had is in the recording.
+        self._is_capped = bool(stored_results(session.state))
 
     def call(self, index: int, event: Event) -> Replayed:
         """Replays one model call, whose answer is `event`, the session's event number `index`."""
@@ -143,7 +130,23 @@ class _SessionReplay:
         request = self._packed(reporter, request, call)
         report = self._report(reporter, request, prefix, unchanged=request is raw and built is raw)
         report.heard(event.usage_metadata)
-        return Replayed(report, without, prefix)
+        self._count_own(report, without)
+        recorded = recorded_with_pack(event)
+        if recorded is not None and self._is_capped:
+            return Replayed(report, prefix, packed_before=recorded)
+        return Replayed(report, prefix, report.prompt_tokens if recorded is None else recorded[0])
+
+    def _count_own(self, report: CallReport, without: int) -> None:
+        """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""
+        more = without - report.tokens_before
+        if not more:
+            return
+        report.tokens_before = without
+        report.categories_before = spread(dict(report.categories_before), without)
+        moved = [replace(each, tokens_before=each.tokens_before + more) for each in report.passes]
+        report.passes = tuple(
+            each if each.name == OWN_PASSES else replace(each, tokens_after=each.tokens_after + more) for each in moved
+        )
 
     def _capped_request(
         self, index: int, event: Event, raw: LlmRequest, alone: ModelCall
@@ -153,6 +156,8 @@ class _SessionReplay:
         if not self._capped.reach(index):
             return raw, call
         if alone.context is not None:
+            return self._requests.build(event, call)
+        if event.author in self._requests.blind:
             return self._requests.build(event, call)
         contents = self._capped.contents_for(index, event, raw.contents)
         return raw.model_copy(update={"contents": contents}), call

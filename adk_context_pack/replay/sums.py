@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from adk_context_pack.replay.replayer import Replayed
+from adk_context_pack.replay.figures import recorded_with_pack
+from adk_context_pack.replay.replayed import Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.prices import Prices
+from adk_context_pack.stores.handles import stored_results
 
 
 @dataclass(kw_only=True, slots=True)
@@ -37,7 +40,7 @@ class Sum:
     def add(self, call: Replayed, prices: Prices) -> None:
         """Adds one call."""
         report = call.report
-        before, after = call.tokens_without, call.tokens_with
+        before, after = report.tokens_before, report.tokens_after
         self.calls += 1
         self.tokens_without += before
         self.tokens_with += after
@@ -65,6 +68,10 @@ class ReplaySums:
         passes: the tokens that each pass saved, by its name.
         over_budget: one line for each request that exceeded its agent's budget.
         problems: one line for each file, session or call that could not be read.
+        is_whole: whether requests were rebuilt with the app that was recorded, instructions and declarations included.
+        packed_before: calls that were recorded with the pack, and with smaller results.
+        capped_before: sessions with results that the pack had made smaller, and without its totals.
+        uncounted: calls without the provider's figure.
     """
 
     prices: Prices = field(default_factory=Prices)
@@ -75,9 +82,15 @@ class ReplaySums:
     passes: dict[str, int] = field(default_factory=dict)
     over_budget: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    is_whole: bool = False
+    packed_before: int = 0
+    capped_before: int = 0
+    uncounted: int = 0
 
     def open_session(self, session: RecordedSession) -> Sum:
         """Starts the sum of a session. Only the session's name is kept."""
+        if stored_results(session.state) and not any(map(recorded_with_pack, session.events)):
+            self.capped_before += 1
         named = RecordedSession(
             id=session.id, app_name=session.app_name, user_id=session.user_id, source=session.source, events=[]
         )
@@ -89,18 +102,37 @@ class ReplaySums:
         report = call.report
         for entry in (self.total, of_session, self.agents.setdefault(report.agent, Sum())):
             entry.add(call, self.prices)
-        for name, saved in call.saved():
-            self.passes[name] = self.passes.get(name, 0) + saved
+        for each in report.passes:
+            self.passes[each.name] = self.passes.get(each.name, 0) + each.tokens_saved
+        self.packed_before += call.packed_before is not None
+        self.uncounted += call.figure is None and call.packed_before is None
         budget = self.budgets.get(report.agent, self.budgets.get("*"))
-        if budget is not None and call.tokens_with > budget:
+        if budget is not None and report.tokens_after > budget:
             self.over_budget.append(
-                f"{report.agent}: {call.tokens_with:,} tokens, over its budget of {budget:,}, in call"
+                f"{report.agent}: {report.tokens_after:,} tokens, over its budget of {budget:,}, in call"
                 f" {of_session.calls} of session {report.session_id}"
             )
 
     def unknown_agents(self) -> list[str]:
         """Returns the agents with a budget that made no call in the sessions."""
         return [agent for agent in self.budgets if agent != "*" and agent not in self.agents]
+
+    def notes(self) -> Iterator[str]:
+        """Yields what the figures are made of, and what they leave out, one sentence or two each."""
+        if self.packed_before:
+            yield f"{self.packed_before:,} calls were recorded with the pack. Their figures are what it reported then."
+        if self.capped_before:
+            yield (
+                f"{self.capped_before:,} sessions hold results that were made smaller before they were recorded. What"
+                " that saved is not counted."
+            )
+        if self.uncounted < self.total.calls:
+            yield "Where the provider counted a request, its figure is the one without the pack, and scales the other."
+        if self.uncounted and not self.is_whole:
+            yield (
+                "A session holds neither instructions nor tool declarations. Without the provider's figures they are"
+                " left out, and each agent counts as if it were shown its whole history. --app MODULE:NAME adds them."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Returns everything as plain JSON values."""
@@ -117,4 +149,5 @@ class ReplaySums:
             "sessions": sessions,
             "over_budget": self.over_budget,
             "problems": self.problems,
+            "notes": list(self.notes()),
         }

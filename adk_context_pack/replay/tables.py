@@ -58,7 +58,7 @@ def replay_text(sums: ReplaySums, screen: Screen | None = None) -> str:
     lines += [
         f"Cost: {sums.prices.input:g} for a million input tokens, {sums.prices.cached:g} for a million cached ones.",
         "The estimate assumes that the provider caches everything that an agent's previous request began with.",
-        "A session holds neither instructions nor tool declarations. They add the same to both sides.",
+        *sums.notes(),
     ]
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")

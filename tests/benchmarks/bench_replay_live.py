@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.bench_replay_live [NAME…]
 
-Each app runs without the pack and with it. The run without it is replayed, first with nothing but the recording, which
-holds neither instructions nor tool declarations, so that contents are compared, and then with `--app`, where whole
-requests are. Tokens are counted with o200k. The last column is the larger one of the two differences.
+Each app runs without the pack and with it. The run without it is replayed: from nothing but the recording, which holds
+neither instructions nor tool declarations, so that contents are compared; from a recording with the provider's figures;
+and with `--app`. Tokens are counted with o200k. The last column is the larger one of the two differences.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ from tests.replay.live_apps import APPS
 from tests.replay.live_runs import compare
 
 LIMIT = 0.05
+MODES = {
+    "contents, from a recording without the provider's figures": {"given": False},
+    "whole requests, from a recording with the provider's figures": {"given": False, "counted": True},
+    "whole requests, with --app": {"given": True},
+}
 
 
 def main() -> None:
@@ -28,8 +33,8 @@ def main() -> None:
     logging.disable(logging.ERROR)
     warnings.simplefilter("ignore")
     names = sys.argv[1:] or list(APPS)
-    for given in (False, True):
-        print(f"\n{'whole requests, with --app' if given else 'contents, from the recording alone'}")
+    for title, mode in MODES.items():
+        print(f"\n{title}")
         print(f"{'app':28} {'agent':10} {'live':>9} {'replayed':>9} {'live with':>9} {'replayed':>9}")
         agreed = compared = 0
         for name in names:
@@ -39,7 +44,7 @@ def main() -> None:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    found = asyncio.run(compare(app, Path(folder), given=given))
+                    found = asyncio.run(compare(app, Path(folder), **mode))
                 except Exception as error:
                     print(f"{name:28} {type(error).__name__}: {str(error)[:300]}")
                     traceback.print_exc(limit=-3)

@@ -11,6 +11,7 @@ from typing import Any
 from google.adk.apps.app import App
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
+from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
@@ -23,7 +24,7 @@ from adk_context_pack.replay.stored_event import RecordedSession
 from tests.replay.live_apps import REWIND, LiveApp
 from tests.support.histories import o200k
 from tests.support.run import content_of
-from tests.support.scripted_model import RecordedRequest, recording
+from tests.support.scripted_model import RecordedRequest, ScriptedModel, recording
 
 KEY = {"app_name": "app", "user_id": "user", "session_id": "session"}
 PACK_TOOLS = {"query_rows", "read_payload", "search_history"}
@@ -51,7 +52,9 @@ class Compared:
         )
 
 
-async def run_live(app: LiveApp, *, plugins: Iterable[Any] = ()) -> tuple[list[RecordedRequest], Session]:
+async def run_live(
+    app: LiveApp, *, plugins: Iterable[Any] = (), usage: Any = None
+) -> tuple[list[RecordedRequest], Session]:
     """Runs an app, and returns what its models received and the session."""
     sessions = InMemorySessionService()
     target = App(name="app", root_agent=app.make(), plugins=list(plugins), **app.settings())
@@ -62,7 +65,7 @@ async def run_live(app: LiveApp, *, plugins: Iterable[Any] = ()) -> tuple[list[R
         memory_service=InMemoryMemoryService(),
     )
     await sessions.create_session(**KEY, state=dict(app.state))
-    with recording() as requests:
+    with recording() as requests, ScriptedModel.counting(usage):
         for message in app.messages:
             events = (await sessions.get_session(**KEY)).events
             if message is REWIND:
@@ -73,6 +76,11 @@ async def run_live(app: LiveApp, *, plugins: Iterable[Any] = ()) -> tuple[list[R
             async for _ in runner.run_async(user_id="user", session_id="session", new_message=said):
                 pass
     return [request for request in requests if request.agent], await sessions.get_session(**KEY)
+
+
+def usage_of(request: LlmRequest) -> int:
+    """Counts a request as the provider behind the scripted models does."""
+    return weigh(RecordedRequest.of(request), whole=True)
 
 
 def weigh(request: RecordedRequest, *, whole: bool) -> int:
@@ -108,21 +116,23 @@ def written(session: Session, folder: Path) -> RecordedSession:
     return found
 
 
-async def compare(app: LiveApp, folder: Path, *, given: bool) -> Mapping[str, Compared]:
+async def compare(app: LiveApp, folder: Path, *, given: bool, counted: bool = False) -> Mapping[str, Compared]:
     """Returns for each agent what it sent and what a replay tells.
 
     Args:
         app: the app.
         folder: where the recording is written.
         given: whether the replay is given the app, and tells whole requests. Otherwise it tells contents.
+        counted: whether the recording holds the provider's figures. A replay tells whole requests then.
     """
-    alone, session = await run_live(app)
+    alone, session = await run_live(app, usage=usage_of if counted else None)
+    given_or_counted = given or counted
     packed, _ = await run_live(app, plugins=[ContextPackPlugin(counter=o200k(), **app.plugin)])
     replayed = replay(app, written(session, folder), given=given)
     live: dict[str, list[int]] = {}
     for side, requests in enumerate((alone, packed)):
         for request in requests:
-            live.setdefault(request.agent, [0, 0])[side] += weigh(request, whole=given)
+            live.setdefault(request.agent, [0, 0])[side] += weigh(request, whole=given_or_counted)
     return {
         name: Compared(live=tuple(live.get(name, (0, 0))), replayed=tuple(replayed.get(name, (0, 0))))
         for name in sorted((live.keys() | replayed.keys()) - app.unrecorded)
@@ -139,6 +149,6 @@ def replay(app: LiveApp, session: RecordedSession, *, given: bool) -> dict[str, 
         if isinstance(call, Exception):
             continue
         sums = found.setdefault(call.report.agent, [0, 0])
-        sums[0] += call.tokens_without
-        sums[1] += call.tokens_with
+        sums[0] += call.report.tokens_before
+        sums[1] += call.report.tokens_after
     return found

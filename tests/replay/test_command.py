@@ -7,19 +7,25 @@ import sys
 from pathlib import Path
 
 import pytest
+from google.adk.agents import LlmAgent
+from google.adk.apps.app import App
 
 import adk_context_pack
+from adk_context_pack import ContextPackPlugin
 from adk_context_pack.__main__ import main
 from adk_context_pack._adk import requests as adk_requests
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.replay.command import Progress
-from tests.replay.recordings import recording
+from tests.replay.recordings import as_json, recording
 from tests.reports.test_html_page import data_of
+from tests.support.plugin_apps import analyst
+from tests.support.run import run_agent
 
 SESSIONS = Path(__file__).parents[2].parent / "shared" / "data" / "adk_sessions"
 PASSES = (StripForContext(),)
 PIPELINE = ContextPipeline(PASSES)
+PLUGIN = ContextPackPlugin(passes=PASSES)
 HERE = __name__
 
 
@@ -35,6 +41,14 @@ def importable(monkeypatch):
 async def recorded(tmp_path, kind="snake", **settings):
     path, _ = await recording(kind, tmp_path, **settings)
     return str(path)
+
+
+def without_figures(path):
+    session = json.loads(Path(path).read_text(encoding="utf-8"))
+    for event in session["events"]:
+        event.pop("usageMetadata", None)
+        event.pop("customMetadata", None)
+    Path(path).write_text(json.dumps(session), encoding="utf-8")
 
 
 def run(capsys, *arguments):
@@ -80,7 +94,7 @@ async def test_prints_tables(tmp_path, capsys):
         "writer ",
         "cast_narrative",
         "session (",
-        "A session holds neither instructions nor tool declarations.",
+        "Where the provider counted a request, its figure is the one without the pack",
     ):
         assert wanted in out
 
@@ -105,22 +119,64 @@ async def test_passes_can_be_chosen(tmp_path, capsys, name):
 
 
 async def test_caps_can_be_set(tmp_path, capsys):
-    """Fewer rows make smaller requests; `--no-caps` leaves results alone."""
+    """Fewer rows make smaller results, and add tools to read the others back; `--no-caps` leaves results alone."""
     path = await recorded(tmp_path)
     # What a capped result says of all rows is quoted to other agents, which would hide the difference here.
     options = ("--json", "--passes", "replay_settings:PASSES")
     few, many = (json.loads(run(capsys, path, *options, *more)[1]) for more in (("--max-rows", "5"), ("--no-caps",)))
-    assert few["tokens_with"] < many["tokens_with"]
+    assert few["passes"]["read_back_tools"]["tokens_saved"] < 0
     assert few["passes"]["tool_caps"]["tokens_saved"] > 0
     assert "tool_caps" not in many["passes"]
 
 
 async def test_a_counter_can_be_given(tmp_path, capsys):
     """`--counter` counts with a tokenizer of one's own."""
-    path = await recorded(tmp_path)
+    path = await recorded(tmp_path, "camel")
+    without_figures(path)
     by_length = json.loads(run(capsys, path, "--json", "--counter", "builtins:len")[1])
     estimated = json.loads(run(capsys, path, "--json")[1])
     assert by_length["tokens_without"] > 2 * estimated["tokens_without"]
+
+
+def app():
+    return App(name="app", root_agent=LlmAgent(name="scout", instruction="Find out. " * 500), plugins=[PLUGIN])
+
+
+async def test_the_app_gives_instructions_and_the_plugin(tmp_path, capsys):
+    """With `--app`, requests have their instructions, and the pack has the settings of the app's own plugin."""
+    path = await recorded(tmp_path, "camel")
+    without_figures(path)
+    alone = json.loads(run(capsys, path, "--json")[1])
+    code, out, _ = run(capsys, path, "--json", "--app", "replay_settings:app")
+    found = json.loads(out)
+    assert code == 0
+    assert found["agents"]["scout"]["tokens_without"] > alone["agents"]["scout"]["tokens_without"] + 3 * 1000
+    assert "strip_for_context" in found["passes"]
+    assert "cast_narrative" not in found["passes"]
+    assert any("neither instructions nor tool declarations" in note for note in alone["notes"])
+    assert not any("neither instructions nor tool declarations" in note for note in found["notes"])
+
+
+async def test_a_plugin_can_be_given(tmp_path, capsys):
+    """`--plugin` takes the settings of a plugin, and refuses options that would say otherwise."""
+    path = await recorded(tmp_path)
+    found = json.loads(run(capsys, path, "--json", "--plugin", "replay_settings:PLUGIN")[1])
+    assert found["passes"].keys() <= {"strip_for_context", "tool_caps", "read_back_tools"}
+    code, _, err = run(capsys, path, "--plugin", "replay_settings:PLUGIN", "--max-rows", "5")
+    assert (code, "given without --max-rows" in err) == (64, True)
+
+
+async def test_sessions_with_the_pack_are_recognised(tmp_path, capsys):
+    """A session that was recorded with capped results tells what the pack reported then, the full results included."""
+    plugin = ContextPackPlugin()
+    live = await run_agent(analyst(reads=False), "How many?", plugins=[plugin])
+    path = tmp_path / "packed.json"
+    path.write_text(json.dumps(as_json(live.session, camel=True)), encoding="utf-8")
+    found = json.loads(run(capsys, path, "--json")[1])
+    assert found["tokens_without"] == plugin.reports.totals().tokens_without_pack
+    assert found["tokens_with"] == plugin.reports.totals().tokens_after
+    assert found["passes"]["recorded_with_the_pack"]["tokens_saved"] > 5_000
+    assert "2 calls were recorded with the pack." in found["notes"][0]
 
 
 async def test_a_budget_fails_the_command(tmp_path, capsys):
@@ -170,6 +226,8 @@ async def test_broken_files_get_a_line_and_the_rest_goes_on(tmp_path, capsys):
         ("--passes", "replay_settings:no_such_name"),
         ("--passes", "replay_settings:HERE"),
         ("--counter", "replay_settings:PASSES"),
+        ("--app", "replay_settings:HERE"),
+        ("--plugin", "replay_settings:HERE"),
     ],
 )
 async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):

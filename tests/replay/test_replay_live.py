@@ -13,11 +13,15 @@ QUICK = ("600 rows", "a text", "state in short", "no history alone", "settings f
 FROM_THE_RECORDING = ("many turns", "transfers", "compacted events", "a rewind", "a full budget")
 
 
-async def assert_agrees(name, folder, *, given):
+UNKNOWN_TOOLS = ("side by side", "no history", "a workflow")
+"""The recording does not tell that an agent has tools which it never called, and so is offered those to read back."""
+
+
+async def assert_agrees(name, folder, **mode):
     app = APPS[name]
     if app.skipped:
         pytest.skip(app.skipped)
-    found = await compare(app, folder, given=given)
+    found = await compare(app, folder, **mode)
     assert found
     assert {agent: each for agent, each in found.items() if each.difference > 0.05} == {}
 
@@ -40,3 +44,16 @@ async def test_with_the_app_all_shapes_agree(name, tmp_path):
 async def test_contents_agree_from_the_recording_alone(name, tmp_path):
     """Without the app, the contents that a replay tells are within 5 % of those that both live runs sent."""
     await assert_agrees(name, tmp_path, given=False)
+
+
+@pytest.mark.parametrize("name", ["no history alone", "an agent without a model"])
+async def test_the_provider_figures_tell_whole_requests(name, tmp_path):
+    """With the provider's figures in the recording, whole requests agree, also of agents that are shown no history."""
+    await assert_agrees(name, tmp_path, given=False, counted=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in APPS if name not in UNKNOWN_TOOLS])
+async def test_the_provider_figures_tell_all_shapes(name, tmp_path):
+    """The same for every other shape of an app."""
+    await assert_agrees(name, tmp_path, given=False, counted=True)

@@ -12,7 +12,8 @@ from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.replay.replayer import CAPS, Replayer
+from adk_context_pack.replay.replayed import CAPS
+from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.stores.handles import HANDLE_LENGTH
@@ -98,6 +99,8 @@ async def test_passes_and_reports_are_those_of_a_run():
 
     run, _ = await reported_run("Where is Oslo?", "And now?", pipeline=ContextPipeline([]))
     _, live = await reported_run("Where is Oslo?", "And now?")
+    for event in run.session.events:
+        event.usage_metadata = event.custom_metadata = None
     for call_, report in zip(
         replayed(run.session, StripForContext(), CastNarrative(), keep_requests=True), live.reports, strict=True
     ):
@@ -105,7 +108,6 @@ async def test_passes_and_reports_are_those_of_a_run():
         assert found.tokens_before == report.tokens_before - fixed(report)
         assert found.tokens_after == report.tokens_after - fixed(report)
         assert sum(found.categories.values()) == found.tokens_after
-        assert (found.prompt_tokens, found.cached_tokens) == (700, 300)
         assert found.request_before
 
 
@@ -207,10 +209,10 @@ def test_a_request_that_adk_refuses_is_given_as_its_error(monkeypatch):
 
     real = rebuilt_requests.contents_for
 
-    def sometimes(event, before):
+    def sometimes(event, before, **more):
         if len(before) == 5:
             raise ValueError("no call for this result")
-        return real(event, before)
+        return real(event, before, **more)
 
     monkeypatch.setattr(rebuilt_requests, "contents_for", sometimes)
     found = list(replayer().replay(long_session()))

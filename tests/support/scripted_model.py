@@ -36,6 +36,8 @@ __all__ = [
 
 _listeners: ContextVar[tuple[list[RecordedRequest], ...]] = ContextVar("listeners", default=())
 
+_usage: ContextVar[Callable[[LlmRequest], Any] | None] = ContextVar("usage", default=None)
+
 
 @contextmanager
 def recording():
@@ -58,6 +60,22 @@ class ScriptedModel(testing.ScriptedModel):
     @classmethod
     def supported_models(cls) -> list[str]:
         return ["scripted-.*"]
+
+    @staticmethod
+    @contextmanager
+    def counting(usage: Callable[[LlmRequest], Any] | None):
+        """Lets all scripted models without figures of their own report those of `usage` within the block."""
+        token = _usage.set(usage)
+        try:
+            yield
+        finally:
+            _usage.reset(token)
+
+    def _with_usage(self, response, request):
+        usage = self.usage or _usage.get()
+        if usage is not None and isinstance(found := usage(request), int):
+            found = types.GenerateContentResponseUsageMetadata(prompt_token_count=found)
+        return response.model_copy(update={"usage_metadata": found}) if usage is not None and found else response
 
     def record(self, request: RecordedRequest) -> None:
         super().record(request)

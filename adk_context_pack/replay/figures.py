@@ -1,0 +1,131 @@
+"""Corrects what a replay counts by the figures that the provider gave when the session was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Any, NamedTuple
+
+from google.adk.events.event import Event
+
+from adk_context_pack._adk.requests import contents_for, is_model_call
+from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.reports.telemetry import NAME
+
+_PLAUSIBLE = (0.2, 5.0)
+_MEANINGFUL = 100
+_SUSPICIOUS = 0.6
+"""An agent of whose full history the provider counted a smaller share was not shown all of it."""
+
+
+class Counted(NamedTuple):
+    """Holds the tokens of one call's requests.
+
+    Attributes:
+        without: tokens of the request without the pack, as the replay counts it.
+        with_pack: the same with the pack.
+        figure: the provider's count of the request without the pack, or None.
+    """
+
+    without: int
+    with_pack: int
+    figure: int | None
+
+
+class Scale(NamedTuple):
+    """Tells what a counted token of an agent is worth, and what the provider counts beside them.
+
+    Attributes:
+        factor: the provider's tokens for each counted one.
+        fixed: the provider's tokens for what the replay cannot see: instructions and tool declarations.
+    """
+
+    factor: float = 1.0
+    fixed: int = 0
+
+    def of(self, call: Counted) -> tuple[int, int]:
+        """Returns the tokens of a call without the pack and with it. The provider's own figure counts where it is."""
+        without = call.figure or round(self.fixed + self.factor * call.without)
+        return without, max(without - round(self.factor * (call.without - call.with_pack)), 0)
+
+
+def scale_of(calls: Sequence[Counted], *, whole: bool) -> Scale:
+    """Returns the scale of one agent's calls in one session.
+
+    Args:
+        calls: the calls, in their order.
+        whole: whether the replay sees instructions and tool declarations.
+    """
+    known = [call for call in calls if call.figure and call.without]
+    if not known:
+        return Scale()
+    factor = 0.0
+    if not whole:
+        steps = [(two.figure - one.figure, two.without - one.without) for one, two in pairwise(known)]  # type: ignore[operator]
+        plausible = [
+            (actual, counted)
+            for actual, counted in steps
+            if counted >= _MEANINGFUL and _PLAUSIBLE[0] <= actual / counted <= _PLAUSIBLE[1]
+        ]
+        factor = _ratio(plausible)
+    # A single call does not tell how much of it the replay cannot see.
+    factor = factor or min(_ratio([(call.figure or 0, call.without) for call in known]), 5.0 if whole else 1.0)
+    fixed = round(median((call.figure or 0) - factor * call.without for call in known))
+    return Scale(factor, max(fixed, 0))
+
+
+def _ratio(pairs: Sequence[tuple[int, int]]) -> float:
+    counted = sum(count for _, count in pairs)
+    return sum(actual for actual, _ in pairs) / counted if counted else 0.0
+
+
+def recorded_totals(event: Event) -> Mapping[str, Any]:
+    """Returns what the pack stored on an event when it was recorded, or an empty mapping."""
+    found = (event.custom_metadata or {}).get(NAME)
+    return found if isinstance(found, Mapping) and found.get("tokens_after") else {}
+
+
+def recorded_with_pack(event: Event) -> tuple[int, int] | None:
+    """Returns the tokens without the pack and with it of a call that was recorded with the pack, or None."""
+    totals = recorded_totals(event)
+    without, after = totals.get("tokens_without_pack"), totals.get("tokens_after")
+    if not isinstance(without, int) or not isinstance(after, int):
+        return None
+    figure = _figure(event) or after
+    return round(without * figure / after), figure
+
+
+def silent_agents(events: Sequence[Event]) -> frozenset[str]:
+    """Returns the authors that call no model: other events of the session have the provider's figures, theirs none."""
+    counted = {event.author for event in events if _figure(event) is not None}
+    if not counted:
+        return frozenset()
+    named = {event.author for event in events if getattr(event, "model_version", None)}
+    return frozenset(event.author for event in events) - counted - named
+
+
+def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozenset[str]:
+    """Returns the agents that are shown the current turn alone, as far as the provider's figures tell.
+
+    Args:
+        events: the session's events.
+        meter: counts tokens.
+    """
+    last = {event.author: (place, event) for place, event in enumerate(events) if _figure(event)}
+    found = set()
+    for agent, (place, event) in last.items():
+        figure = _figure(event) or 0
+        if not is_model_call(event) or recorded_totals(event):
+            continue
+        try:
+            full, turn = (meter.contents(contents_for(event, events[:place], turn_only=only)) for only in (False, True))
+        except ValueError:
+            continue
+        if figure < _SUSPICIOUS * full and abs(figure - turn) < abs(figure - full):
+            found.add(agent)
+    return frozenset(found)
+
+
+def _figure(event: Event) -> int | None:
+    return event.usage_metadata.prompt_token_count if event.usage_metadata else None
