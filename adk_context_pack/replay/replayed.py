@@ -66,9 +66,7 @@ class Replayed:
             pack_tools=0,
             prefix=_scaled(report.prefix, with_pack, report.tokens_after),
         )
-        return replace(
-            self, report=told, prefix_without=_scaled(self.prefix_without, without, report.tokens_before)
-        )
+        return replace(self, report=told, prefix_without=_scaled(self.prefix_without, without, report.tokens_before))
 
     def _passes(self, without: int, with_pack: int) -> Iterator[PassReport]:
         if self.packed_before is not None:

@@ -143,9 +143,15 @@ class _SessionReplay:
             return
         report.tokens_before = without
         report.categories_before = spread(dict(report.categories_before), without)
-        moved = [replace(each, tokens_before=each.tokens_before + more) for each in report.passes]
+        names = [each.name for each in report.passes]
+        own = names.index(OWN_PASSES) if OWN_PASSES in names else 0
         report.passes = tuple(
-            each if each.name == OWN_PASSES else replace(each, tokens_after=each.tokens_after + more) for each in moved
+            replace(
+                each,
+                tokens_before=each.tokens_before + more * (place <= own),
+                tokens_after=each.tokens_after + more * (place < own),
+            )
+            for place, each in enumerate(report.passes)
         )
 
     def _capped_request(
