@@ -1,12 +1,31 @@
-"""Sends reports as OpenTelemetry span events and metrics, in the GenAI conventions that ADK follows.
+"""Sends reports as attributes of spans, span events and metrics, in the GenAI conventions that ADK follows.
 
-The attributes `gen_ai.agent.name`, `gen_ai.request.model`, `gen_ai.conversation.id` (ADK's session id),
-`gen_ai.tool.name`, `gen_ai.usage.*` and `error.type` follow https://opentelemetry.io/docs/specs/semconv/gen-ai/. The
-pack's own names begin with `adk_context_pack`. The attribute `adk_context_pack.result.TOOL` of a request holds the
-tokens that smaller results of that tool kept out of it, and `adk_context_pack.shadow` is true in shadow mode.
+The span of each model call, which the Traces of `adk web` show, carries the report as attributes. Names that begin
+with `gen_ai` follow https://opentelemetry.io/docs/specs/semconv/gen-ai/, the pack's own begin with `adk_context_pack`.
 
-By default, callbacks see only the agent's span, which all its calls share, so each call is an event on it. Only
-OpenTelemetry's API is used. Without an SDK nothing is sent.
+| attribute | type | meaning |
+| --- | --- | --- |
+| `gen_ai.agent.name` | string | the agent |
+| `gen_ai.request.model` | string | the model |
+| `gen_ai.conversation.id` | string | ADK's id of the session |
+| `gen_ai.usage.input_tokens` | int | the provider's own count, set by ADK |
+| `gen_ai.usage.cache_read.input_tokens` | int | those of them from the provider's cache |
+| `adk_context_pack.invocation_id` | string | ADK's id of the run |
+| `adk_context_pack.tokens_without_pack` | int | tokens of the request that ADK alone would have sent |
+| `adk_context_pack.tokens_before` | int | tokens before the first pass |
+| `adk_context_pack.tokens_after` | int | tokens of the request that was sent |
+| `adk_context_pack.tokens_saved` | int | `tokens_without_pack` less `tokens_after` |
+| `adk_context_pack.pack_tools` | int | tokens of the declarations that the plugin added |
+| `adk_context_pack.result.TOOL` | int | tokens that smaller results of this tool kept out of the request |
+| `adk_context_pack.pass.PASS` | int | tokens that this pass took away |
+| `adk_context_pack.failed` | string[] | the passes that failed and were skipped, if any |
+| `adk_context_pack.category.NAME` | int | `tokens_after` by category |
+| `adk_context_pack.prefix.tokens` | int | tokens of the agent's previous request that this one begins with |
+| `adk_context_pack.prefix.share` | double | the same as a share of the previous request, from 0 to 1 |
+| `adk_context_pack.shadow` | boolean | true in shadow mode, where ADK's own request was sent |
+
+The same figures are span events on the span that is current in the callback, one for the request, one for each pass
+and one for the provider's figures, and metrics without session and run. Without an SDK nothing is sent.
 """
 
 from __future__ import annotations
@@ -16,13 +35,14 @@ from typing import Any
 
 from opentelemetry import metrics, trace
 
+from adk_context_pack._adk.model_spans import MODEL_SPANS, is_model_span
 from adk_context_pack.reports.call_report import CallReport
 
 NAME = "adk_context_pack"
 
 
 class Telemetry:
-    """Sends reports as span events and metrics.
+    """Sends reports as attributes of spans, span events and metrics.
 
     Args:
         meter_provider: OpenTelemetry's meter provider. The default is the global one, even if it is set later.
@@ -53,10 +73,11 @@ class Telemetry:
         )
 
     def sent(self, report: CallReport) -> None:
-        """Reports a request that is about to be sent: a span event for it, one for each pass, and the metrics."""
+        """Reports a request that is about to be sent: on the model call's span, as span events, and as metrics."""
         common = {"gen_ai.agent.name": report.agent, "gen_ai.request.model": report.model}
         span = trace.get_current_span()
         if span.is_recording():
+            MODEL_SPANS.attach({**common, **_attributes(report), **_effects(report)})
             span.add_event(f"{NAME}.request", {**common, **_attributes(report)})
             for each in report.passes:
                 span.add_event(f"{NAME}.pass", {**common, **_pass_attributes(each)})
@@ -76,6 +97,9 @@ class Telemetry:
                 f"{NAME}.tokens_without_pack": report.tokens_without_pack,
             }
             span.add_event(f"{NAME}.usage", attributes)
+            if is_model_span(span):
+                # Older releases of ADK leave the cached share out.
+                span.set_attribute("gen_ai.usage.cache_read.input_tokens", report.cached_tokens or 0)
 
     def _measure(self, report: CallReport, common: Mapping[str, str]) -> None:
         # No session or run among the attributes of metrics: each value would be a time series of its own.
@@ -107,6 +131,15 @@ def _attributes(report: CallReport) -> dict[str, Any]:
         f"{NAME}.prefix.tokens": report.prefix.tokens,
         f"{NAME}.prefix.share": report.prefix.share,
         **{f"{NAME}.category.{name}": tokens for name, tokens in report.categories.items() if tokens},
+    }
+
+
+def _effects(report: CallReport) -> dict[str, Any]:
+    failed = [each.name for each in report.passes if each.error]
+    return {
+        f"{NAME}.tokens_saved": report.tokens_saved,
+        **{f"{NAME}.pass.{each.name}": each.tokens_saved for each in report.passes},
+        **({f"{NAME}.failed": failed} if failed else {}),
     }
 
 
