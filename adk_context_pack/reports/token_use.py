@@ -137,7 +137,8 @@ class TokenUse:
             "categories": _rows(self.categories),
             "passes": [
                 {"name": name, "saved": each.saved, "cost_saved": round(each.cost_saved, 3), "failed": each.failed}
-                for name, each in self.passes.items()
+                # What comes before the first pass may be seen for the first time in a later call.
+                for name, each in sorted(self.passes.items(), key=lambda item: item[0] not in (RESULTS, PACK_TOOLS))
             ],
             "windows": self._windows(),
         }

@@ -17,7 +17,7 @@ from tests.support.scripted_model import ScriptedModel
 
 def report(**values):
     given = {"agent": "a", "model": "m", "invocation_id": "i", "session_id": "s", "tokens_before": 3, "tokens_after": 2}
-    return CallReport(passes=(), **{**given, **values})
+    return CallReport(**{"passes": (), **given, **values})
 
 
 def test_is_a_bounded_sequence():

@@ -96,6 +96,8 @@ def test_smaller_results_count_by_tool():
     use = TokenUse.of([one])
     assert (use.tools["a"].without, use.tools["a"].sent) == (93, 2)
     assert use.passes[RESULTS].saved == 90
+    later = report(passes=(PassReport(name="p", tokens_before=3, tokens_after=2),))
+    assert [each["name"] for each in TokenUse.of([later, one]).to_dict()["passes"]] == [RESULTS, "p"]
     assert PACK_TOOLS not in use.passes
     assert use.to_dict()["tools"] == [
         {"name": "a", "calls": 1, "without": 93, "sent": 2, "cost_without": 0.0, "cost_sent": 0.0}
