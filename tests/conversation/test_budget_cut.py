@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,3 +92,35 @@ def test_what_was_followed_is_not_followed_again() -> None:
     cut.find()
     longer = replace(cut, groups=[*groups, Group(30, 31, "user")], sizes=[*[10**9] * 30, 10])
     assert longer.find().total == 310
+
+
+@pytest.mark.parametrize(
+    ("kinds", "budget", "pinned", "dropped"),
+    [
+        (("exchange", "user"), 15, set(), {0}),
+        (("exchange", "fixed"), 15, set(), set()),
+        (("exchange", "user", "fixed"), 25, set(), {0}),
+        (("exchange", "exchange", "user"), 25, {0}, {1}),
+        (("user", "exchange", "exchange", "exchange"), 35, set(), {1}),
+        (("user", "exchange", "exchange", "exchange"), 30, set(), {1, 2}),
+        (("user", "model", "user", "exchange", "user"), 50, set(), set()),
+        (("user", "model", "user", "exchange", "user"), 49, set(), {0, 1}),
+        (("user", "model", "user", "exchange", "user"), 25, set(), {0, 1, 2, 3}),
+        (("user", "model", "user", "exchange", "user"), 25, {2}, {0, 1, 3}),
+    ],
+)
+def test_what_leaves_first(kinds, budget, pinned, dropped) -> None:
+    """Whole turns leave before parts of the newest one, the oldest first, as few as it takes, and never the newest."""
+    cut = BudgetCut(
+        groups=[Group(index, index + 1, kind) for index, kind in enumerate(kinds)],
+        sizes=[10] * len(kinds),
+        calls=set(),
+        pinned=pinned,
+        fixed=0,
+        budget=budget,
+        target=1.0,
+        keep_turns=1,
+        marker=5,
+        calibration=Calibration({}),
+    )
+    assert cut.find().dropped == dropped

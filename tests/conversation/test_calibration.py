@@ -6,7 +6,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack import FitTokenBudget
-from adk_context_pack.conversation.calibration import Calibration, Figure
+from adk_context_pack.conversation.calibration import Calibration, Figure, _figures
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.passes.test_fit_token_budget import KINDS
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
@@ -267,3 +267,24 @@ def test_whose_figures_count(version, model, counts):
     calls = [index for index, content in enumerate(request.contents) if content.role == "model"]
     made = Calibration.of(call_for("a", events), request, calls, 0, TokenMeter())
     assert made.is_settled is not counts
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (["A0", "A1", "A2"], {1: (0, 10), 3: (1, 20), 5: (2, 30)}),
+        (["A0", "rewritten", "A2"], {1: (0, 10), 5: (2, 30)}),
+        (["A1", "A2"], {1: (1, 20), 3: (2, 30)}),
+        (["A2", "A0"], {3: (0, 10)}),
+        (["A0", "A0"], {3: (0, 10)}),
+        ([], {}),
+    ],
+)
+def test_whose_answer_a_turn_is(said, found):
+    """Each turn of a request has the figure of the answer that it is, in their order. A rewritten one has none."""
+    own = [agent_said("a", f"A{number}") for number in range(3)]
+    for number, event in enumerate(own, 1):
+        event.usage_metadata = USAGE(prompt_token_count=10 * number)
+    contents = [each.content for text in said for each in (user_said("Next?"), agent_said("a", text))]
+    calls = range(1, len(contents), 2)
+    assert _figures(own, contents, calls, None) == {index: Figure(*figure) for index, figure in found.items()}

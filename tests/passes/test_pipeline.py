@@ -170,3 +170,11 @@ def test_nothing_of_a_call_waits_for_the_collector():
         assert finished() is None
     finally:
         gc.enable()
+
+
+async def test_requests_are_kept_only_where_they_are_asked_for():
+    """By default no report holds its request. True keeps the newest ones, and a number that many."""
+    for keep, kept in ((None, 0), (False, 0), (True, 2), (1, 1)):
+        pipeline = ContextPipeline([], **({} if keep is None else {"keep_requests": keep}))
+        await run_agent(agent(pipeline), "1", "2")
+        assert sum(report.request_after is not None for report in pipeline.reports) == kept

@@ -14,6 +14,7 @@ from google.adk.apps.app import App
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
@@ -22,6 +23,7 @@ from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, ContextPass, ContextPipeline, RecallMemory, SettingError
 from adk_context_pack.conversation.contents import texts_of
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.recalled import BEGIN, END, Memory, block_of, ranked_lines
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.passes.recall_memory import Recalled, with_recalled
@@ -264,3 +266,36 @@ def test_settings_that_cannot_work_are_refused(settings):
     """The error names the setting."""
     with pytest.raises(SettingError, match=next(iter(settings))):
         replace(RecallMemory(), **settings)
+
+
+def contents_of(*texts):
+    return [types.Content(role="user" if text[0] != "M" else "model", parts=[types.Part(text=text)]) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "after"),
+    [
+        (["one"], ["one"], ["B one", "one"]),
+        (["B one", "one"], ["one"], None),
+        (["one", "M", "two"], ["one", "two"], ["B one", "one", "M", "B two", "two"]),
+        (["one", "M", "B two", "two"], ["one", "two"], ["B one", "one", "M", "B two", "two"]),
+        (["same", "M", "same"], ["same", "same"], ["B same", "same", "M", "B same", "same"]),
+        (["same", "M", "same"], ["same"], ["same", "M", "B same", "same"]),
+        (["M one", "two"], ["M one"], None),
+        (["two"], ["one"], None),
+        (["two"], ["one", "two"], ["B two", "two"]),
+        ([], ["one"], None),
+        (["one"], [], None),
+    ],
+)
+def test_where_blocks_stand(before, asked, after):
+    """Each block stands right before its message, once, the newest message first. Without one the request stays."""
+    request = LlmRequest(contents=contents_of(*before))
+    noted = ModelCall(agent_name="a", events=[], user_content=None)
+    result = with_recalled(request, [Recalled("i", (text,), f"B {text}") for text in asked], noted)
+    if after is None:
+        assert result is request
+        assert noted.notes == []
+    else:
+        assert result.contents == contents_of(*after)
+        assert result.contents is not request.contents

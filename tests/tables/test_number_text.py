@@ -117,3 +117,10 @@ def test_sign_and_code(text, unit, value):
     """A sign in front and a code behind are read where they mean one currency, and never where they differ."""
     found = read_number(text)
     assert (found and (found.unit, found.value("point"))) == (None if unit is None else (unit, value))
+
+
+@pytest.mark.parametrize("digits", ["1" * 70, "1" * 70 + ".5", "0." + "1" * 70])
+def test_long_numbers_keep_their_sign(digits):
+    """A number of very many digits is read exactly, below zero as above it."""
+    assert read_number(digits).value("point") == Decimal(digits)
+    assert read_number(f"-{digits}").value("point") == Decimal(f"-{digits}")

@@ -1,6 +1,8 @@
 """Outliers are those of the rule that is told, all of them, at any number of rows."""
 
+import math
 import random
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -108,3 +110,13 @@ def test_a_number_too_large_for_a_float_is_far_out():
     facts = table_facts([{"x": value} for value in values])
     assert facts.outlier_count == 2
     assert {cell.value for cell in facts.outliers} == {10**400, -(10**400)}
+
+
+def test_infinite_numbers_move_no_fence():
+    """The fences are those of the finite numbers, beside which an infinite one stands apart."""
+    wanted = fences(list(range(40)))
+    for more in ([math.inf], [-math.inf], [math.inf, -math.inf, math.inf], [Decimal("Infinity")]):
+        assert fences([*range(40), *more]) == wanted
+    assert fences([*range(7), math.inf]) is None
+    assert fences(list(range(8))) is not None
+    assert fences([math.inf] * 9) is None

@@ -63,3 +63,18 @@ def test_some_rows_before_the_failure():
     """A query that failed on the way keeps its rows and its error."""
     (result,) = read_results({"rows": ROWS, "error": "timeout"}, name="n")
     assert (len(result.rows), result.error, result.failed) == (2, "timeout", True)
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ({"q": ROWS, "r": []}, {"q": (2, False), "r": (0, False)}),
+        ({"q": ROWS, "r": None}, {"q": (2, False), "r": (0, False)}),
+        ({"q": ROWS, "r": "prose"}, {"n": (2, False)}),
+        ({"q": ROWS, "r": ' [{"a": 1}]'}, {"q": (2, False), "r": (1, False)}),
+        ({"q": ROWS, "r": {"a": 1}}, {"q": (2, False), "r": (None, False)}),
+    ],
+)
+def test_lists_under_their_ids(value, found):
+    """Lists, documents and dicts under different keys are results of these ids. Beside words alone they are one."""
+    assert read(value) == found

@@ -138,3 +138,9 @@ def test_logs_of_fields():
     rows = [[{"field": "@m", "value": "a"}, {"field": "n", "value": "1"}], [{"field": "@m", "value": "b"}]]
     assert read_rows(rows, {}) == RowForm([{"@m": "a", "n": "1"}, {"@m": "b"}])
     assert read_rows([rows[0], []], {}) is None
+
+
+def test_rows_of_other_lengths():
+    """A row of BigQuery with fewer or more cells than fields has those that it has."""
+    rows, around = bigquery([field("a"), field("b")], ["1"], ["2", "3", "4"])
+    assert read_rows(rows, around).rows == [{"a": "1"}, {"a": "2", "b": "3"}]
