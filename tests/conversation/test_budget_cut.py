@@ -98,6 +98,7 @@ def test_what_was_followed_is_not_followed_again() -> None:
     ("kinds", "budget", "pinned", "dropped"),
     [
         (("exchange", "user"), 15, set(), {0}),
+        (("exchange", "exchange", "exchange"), 25, set(), {0}),
         (("exchange", "fixed"), 15, set(), set()),
         (("exchange", "user", "fixed"), 25, set(), {0}),
         (("exchange", "exchange", "user"), 25, {0}, {1}),

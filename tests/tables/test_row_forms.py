@@ -90,6 +90,7 @@ def test_athena_has_its_names_in_the_first_row():
     body[1]["Data"].append({})
     form = read_rows([head, *body], {})
     assert form == RowForm([{"a": "1", "b": "x"}, {"a": "2", "b": None}], None, (head,))
+    assert read_rows([head, body[0], {"Data": body[1]["Data"][:1]}], {}).rows == [{"a": "1", "b": "x"}, {"a": "2"}]
 
 
 @pytest.mark.parametrize("key", ["_source", "node"])
