@@ -111,6 +111,13 @@ def cached() -> float:
     return sum(each.kept_bytes for each in gc.get_objects() if isinstance(each, ByteCache)) / 2**20
 
 
+class SoakModel(ScriptedModel):
+    """A model that keeps no requests, whose memory would grow with each turn."""
+
+    def record(self, request: Any) -> None:
+        """Forgets the request."""
+
+
 class Worker:
     """Runs turns against one session service.
 
@@ -124,7 +131,7 @@ class Worker:
     def __init__(self, sessions: Any, artifacts: Any, name: str, turns: int) -> None:
         self.sessions, self.name, self.turns, self.made = sessions, name, turns, 0
         self.random = random.Random(name)
-        agent = LlmAgent(name="clerk", model=ScriptedModel(answer=answer), tools=[fetch])
+        agent = LlmAgent(name="clerk", model=SoakModel(answer=answer), tools=[fetch])
         app = App(name="soak", root_agent=agent, plugins=[ContextPackPlugin(max_reports=100)])
         self.runner = Runner(app=app, session_service=sessions, artifact_service=artifacts)
 
