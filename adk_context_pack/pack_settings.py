@@ -24,7 +24,7 @@ from adk_context_pack.tools.result_pass import ResultPass
 _SHARE_OF_WINDOW = 0.8
 """The share of the model's window that a request may fill. The rest is for the answer and for errors of estimates."""
 
-ReadBack = Literal["always"] | bool
+ReadBack = Literal["needed", "always"] | bool
 """When an agent is given the tools to read back: where it needs them, always, or never."""
 
 
@@ -121,9 +121,11 @@ class PackSettings:
         result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`. None means these
             two, and an empty sequence leaves results as they are.
         read_back: whether an agent is given the tools that read back what it is not shown: `query_rows` and
-            `read_payload` where its tools' results are shortened or its request shows a handle, also one that another
-            agent was given, and `search_history` where a pass leaves history out. "always" gives all three with every
-            request, so that declarations never change, as an explicitly created cache needs it. A request that cannot
+            `read_payload` from its first request on where a result of its tools may be shortened, or where its request
+            shows a handle that another agent was given, and `search_history` where a pass leaves history out. "needed"
+            gives the first two with the first result that is shortened: fewer tokens for an agent with small results,
+            one cache miss for others. "always" gives all three with every request, so that declarations never change,
+            as an explicitly created cache needs it. A request that cannot
             take function tools (built-in tools or a response schema, and no function tool) is given none. Use False
             for an agent whose model cannot call functions.
 
@@ -140,8 +142,8 @@ class PackSettings:
 
     def __post_init__(self) -> None:
         """Checks the settings."""
-        if self.read_back not in {True, False, "always"}:
-            raise SettingError.of(self, "read_back", self.read_back, 'True, False or "always"')
+        if self.read_back not in {True, False, "needed", "always"}:
+            raise SettingError.of(self, "read_back", self.read_back, 'True, False, "needed" or "always"')
         if self.max_tokens is not None:
             positive(self, "max_tokens", self.max_tokens)
         if self.passes is not None:
@@ -162,6 +164,11 @@ class PackSettings:
         if self.result_passes is not None:
             return tuple(self.result_passes)
         return tuple(entry for entry in (self.rows, self.payloads) if entry is not None)
+
+    @property
+    def declared_passes(self) -> tuple[ResultPass, ...]:
+        """The passes over results whose read-back tools are declared before they have kept anything."""
+        return () if self.read_back == "needed" else self.reducing_passes
 
     def stored_in(self, store: Place | PayloadStore) -> PackSettings:
         """Returns the same settings with result passes that keep full results in `store`."""

@@ -90,9 +90,9 @@ class ContextPackPlugin(BasePlugin):
     Raises:
         SettingError: a setting that cannot work.
 
-    Cost to the prompt cache: that of the passes. A tool to read back joins an agent's declarations once, with the first
-    result that its request shows in part, and moves the prefix then. With `read_back="always"` it never does: use it
-    with caches that the app creates itself.
+    Cost to the prompt cache: that of the passes. `search_history` joins an agent's declarations once, before history
+    leaves, and moves the prefix then. With `read_back="always"` it never does: use it with caches that the app creates
+    itself.
     """
 
     def __init__(  # noqa: PLR0913 - each part of the pack is replaceable
@@ -216,9 +216,9 @@ class ContextPackPlugin(BasePlugin):
             self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
         if settings.read_back:
             history = leave_history(passes, request, call)
-            always = settings.read_back == "always"
+            when: dict[str, Any] = {"passes": settings.declared_passes, "always": settings.read_back == "always"}
             call.memo[PACK_TOOLS] = offer_read_back(
-                request, call.state, history=history, always=always, handed=handed_over(call)
+                request, call.state, history=history, handed=handed_over(call), **when
             )
 
     def _reducer(self, settings: PackSettings) -> ResultReducer:

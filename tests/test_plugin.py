@@ -44,17 +44,43 @@ async def test_by_default_relays_are_cast_tables_capped_and_the_rest_is_a_click_
         "clear_tool_results",
         "fit_token_budget",
     ]
-    assert plugin.reports[-1].passes[0].tokens_saved > 0
+    assert plugin.result_reports[0].rows_shown == 3
     assert plugin.reports.totals().calls == len(run.requests)
 
 
-async def test_read_back_tools_come_with_the_first_stored_result():
-    """The first request has the agent's own tools only; the stub names a tool that the next request offers."""
-    run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin()])
+@pytest.mark.parametrize("settings", [{}, {"read_back": "needed"}])
+async def test_read_back_tools_are_there_when_a_stub_names_them(settings):
+    """They are declared from the first request on, or with the first result that they open, which names its tool."""
+    run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin(**settings)])
     first, second, *_ = run.requests
-    assert first.tool_names == ["list_sales"]
-    assert second.tool_names == ["list_sales", "query_rows"]
+    assert first.tool_names == (["list_sales"] if settings else ["list_sales", "query_rows", "read_payload"])
+    assert second.tool_names == (["list_sales", "query_rows"] if settings else first.tool_names)
     assert "query_rows" in str(results_in(second)[0].response["_note"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "declared"),
+    [
+        ({"rows": None}, ["read_payload"]),
+        ({"payloads": None}, ["query_rows"]),
+        ({"rows": CapRows(tools={"list_sales": None}), "payloads": None}, []),
+        ({"rows": CapRows(tools={"other": None})}, ["query_rows", "read_payload"]),
+        ({"result_passes": []}, []),
+        ({"read_back": False}, []),
+    ],
+)
+async def test_a_tool_that_opens_nothing_is_not_declared(settings, declared):
+    """What cannot shorten a result of the agent's tools gives it no tool from the first request on."""
+    agent = LlmAgent(name="idle", model=ScriptedModel(), tools=[list_sales])
+    run = await run_agent(agent, "go", plugins=[ContextPackPlugin(passes=[], **settings)])
+    assert run.requests[0].tool_names == ["list_sales", *declared]
+
+
+async def test_an_agent_without_tools_is_given_none():
+    """A writer that calls nothing has no declarations with the plugin either, and neither has a mere router."""
+    writer = LlmAgent(name="writer", model=ScriptedModel(), sub_agents=[LlmAgent(name="other", model=ScriptedModel())])
+    run = await run_agent(writer, "go", plugins=[ContextPackPlugin()])
+    assert run.requests[0].tool_names == ["transfer_to_agent"]
 
 
 async def test_a_long_text_gives_way_to_a_preview_that_can_be_read():
@@ -95,7 +121,7 @@ async def test_a_long_text_beside_a_table_goes_as_well():
 
 
 async def test_a_small_app_is_sent_what_it_would_be_sent_without():
-    """Short prose and small results: every request is the same with and without the plugin."""
+    """Short prose, small results and tools only as needed: requests are the same with and without the plugin."""
 
     def small() -> dict:
         """Gives little."""
@@ -106,7 +132,7 @@ async def test_a_small_app_is_sent_what_it_would_be_sent_without():
         return LlmAgent(name="a", model=ScriptedModel(answer=answer), instruction="Be short.", tools=[small])
 
     bare = await run_agent(agent(), "one", "two")
-    packed = await run_agent(agent(), "one", "two", plugins=[ContextPackPlugin()])
+    packed = await run_agent(agent(), "one", "two", plugins=[ContextPackPlugin(read_back="needed")])
     assert [request.contents for request in packed.requests] == [request.contents for request in bare.requests]
     assert [request.tool_names for request in packed.requests] == [request.tool_names for request in bare.requests]
 
@@ -131,7 +157,7 @@ async def test_history_stays_within_the_window_and_can_be_searched():
 
 
 async def test_cleared_results_can_be_found_again():
-    """As soon as results of a finished turn give way to notes, the agent has the tool that the notes name."""
+    """As soon as whole results of a finished turn give way to notes, the agent has the tool that the notes name."""
 
     def answer(request):
         return "done" if request.contents[-1].parts[0].function_response else call("medium")
@@ -141,9 +167,9 @@ async def test_cleared_results_can_be_found_again():
         return {"text": "word " * 1000}
 
     agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[medium])
-    run = await run_agent(agent, "one", "two", plugins=[ContextPackPlugin()])
+    run = await run_agent(agent, "one", "two", plugins=[ContextPackPlugin(payloads=None)])
     first, *_, last = run.requests
-    assert first.tool_names == ["medium"]
+    assert first.tool_names == ["medium", "query_rows"]
     assert "search_history" in last.tool_names
     assert "search_history" in results_in(last)[0].response["left_out"]
 
@@ -226,7 +252,7 @@ async def test_callbacks_of_agents_and_other_plugins_still_run_and_stay_in_force
     first, last = Watching("first"), Watching("last")
     run, packed = await run_with(first, ContextPackPlugin(), last)
     if not await stores_late():
-        alone = [100 if entry == len(ROWS) else entry for entry in alone]
+        alone = [3 if entry == len(ROWS) else entry for entry in alone]
     assert packed == alone
     assert first.seen == last.seen
     assert set(first.seen) == {"before_model", "after_model", "after_tool", "on_event"}

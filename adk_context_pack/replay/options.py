@@ -48,7 +48,7 @@ def _add_pack(parser: argparse.ArgumentParser) -> None:
     add("--window", type=int, metavar="N", help="budget of the default passes in tokens (default: the plugin's)")
     add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
     add("--max-rows", type=int, metavar="N", help="rows of a tool result (default: the plugin's, 100)")
-    add("--max-payload-tokens", type=int, metavar="N", help="tokens of a tool result (default: the plugin's, 4000)")
+    add("--max-payload-tokens", type=int, metavar="N", help="tokens of a tool result (default: the plugin's, 1000)")
     add("--no-caps", action="store_true", help="leave tool results as they were recorded")
 
 

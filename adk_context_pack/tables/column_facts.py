@@ -12,7 +12,6 @@ from adk_context_pack.tables.column_kind import Reading, read_column
 from adk_context_pack.tables.columns import Column, Kind
 from adk_context_pack.tables.numbers import Number, exact_mean, exact_sum, plain, short_text
 from adk_context_pack.tables.outliers import (
-    RARE_RULE,
     Outlier,
     fences,
     find_outliers,
@@ -139,7 +138,7 @@ def counted_facts(  # noqa: PLR0913 - what is known of the column
     rows = counts.total()
     missing = _take_out_missing(counts, reading, types or set(map(type, counts)))
     present = rows - missing
-    rare = rare_values(counts, rows) if reading.kind in {"text", "boolean"} else []
+    rare, rule = rare_values(counts, rows) if reading.kind in {"text", "boolean"} else ([], "")
     texts = reading.texts
     apart = f"amounts in {' and '.join(texts.currencies)}, not added up" if texts.currencies else ""
     return ColumnFacts(
@@ -153,7 +152,7 @@ def counted_facts(  # noqa: PLR0913 - what is known of the column
         commonest=_commonest(counts, present),
         outliers=_rare_outliers(name, rare, values, max_outliers) if rare else (),
         outlier_count=sum(counts[value] for value in rare),
-        outlier_rule=RARE_RULE if rare else "",
+        outlier_rule=rule,
     )
 
 

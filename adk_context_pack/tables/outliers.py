@@ -15,6 +15,7 @@ from adk_context_pack.tables.numbers import Number
 
 RULE = "further outside the middle half of the values than 3 times its width (Tukey's outer fence)"
 RARE_RULE = "a value that at most 0.5 % of the rows have, in a column of at most 12 different values"
+LONE_RULE = "a value of one row alone, where at most 11 others have 10 rows or more each"
 _WIDER_RULE = (
     "further outside the middle {} % of the values than 3 times its width, where all of the middle half is one value"
 )
@@ -26,6 +27,7 @@ _SAMPLE_ROWS = 2048
 MIN_ROWS = 8
 MIN_ROWS_FOR_RARE = 100
 MAX_DISTINCT_FOR_RARE = 12
+_MANY = 10
 # From the share of the values below the middle to the rule. Where the middle half is one value, a wider middle decides.
 _MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)))
 # The true quartiles lie outside of these shares of a random sample of 2,048 in less than one table in a billion.
@@ -176,11 +178,22 @@ def sample_positions(rows: int) -> Sequence[int]:
     return sorted(random.Random(rows).choices(range(rows), k=_SAMPLE_ROWS))  # noqa: S311  statistics, not secrets
 
 
-def rare_values(counts: Mapping[Any, int], rows: int) -> list[Any]:
-    """Returns values that stand apart by being rare among few: one `CHARGEBACK` in 500 rows of three other values."""
-    if rows < MIN_ROWS_FOR_RARE or not 1 < len(counts) <= MAX_DISTINCT_FOR_RARE:
-        return []
-    return [value for value, count in counts.items() if count * 200 <= rows]
+def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
+    """Returns values that stand apart by being rare among few, and the rule by which they do.
+
+    One `CHARGEBACK` in 500 rows of three other values is one, and so is the only `failed` in 40 rows of `done`.
+
+    Args:
+        counts: how many rows have each value, without those that are missing.
+        rows: how many rows there are.
+    """
+    if not 1 < len(counts) <= MAX_DISTINCT_FOR_RARE:
+        return [], ""
+    if rows >= MIN_ROWS_FOR_RARE and (rare := [value for value, count in counts.items() if count * 200 <= rows]):
+        return rare, RARE_RULE
+    lone = [value for value, count in counts.items() if count == 1]
+    is_apart = len(lone) == 1 and sum(count < _MANY for count in counts.values()) == 1
+    return (lone, LONE_RULE) if is_apart else ([], "")
 
 
 def _is_finite(value: Number) -> bool:

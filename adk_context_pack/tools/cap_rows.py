@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -15,7 +15,7 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.genai import types
 
 from adk_context_pack.conversation.tokens import Counter, valid_counter
-from adk_context_pack.errors import one_of, positive
+from adk_context_pack.errors import SettingError, one_of, positive
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
@@ -36,6 +36,8 @@ class CapSettings(TypedDict, total=False):
 
     max_rows: int
     max_tokens: int | None
+    stub_rows: int | None
+    stub_tokens: int | None
     facts: bool
     encoding: Encoding
     store: Place | PayloadStore
@@ -50,7 +52,8 @@ class CapSettings(TypedDict, total=False):
 class CapRows(ResultPass):
     """Shows the model the first rows of long tables, and keeps all rows in a store.
 
-    A result with lists of rows longer than `max_rows` reaches the model with the first `max_rows` of each and
+    A result with lists of rows longer than `max_rows`, or with more than `max_tokens`, reaches the model with the first
+    `stub_rows` of each, or as many as `stub_tokens` have room for, and
     `_row_limits: {key: {"shown": …, "total": …}}`. Everything else is as it was. A bare list, which ADK hands to the
     model as `{"result": […]}`, is capped under that key. As far as they cost less than the rows left out, the stub also
     holds `_row_facts` (computed from all rows of each table), `_handle` (opens the full result) and `_note` (says that
@@ -62,9 +65,12 @@ class CapRows(ResultPass):
     Cost to the prompt cache: none. A result that is capped as the tool returns it never enters the session whole.
 
     Args:
-        max_rows: how many rows of each list the model sees at most.
-        max_tokens: how many tokens the whole capped result has at most, as far as its other fields let it. None sets
-            no limit. A result within both limits is not touched, nor is one that would not get smaller.
+        max_rows: a list with more rows is capped.
+        max_tokens: a result with at most so many tokens and `max_rows` rows is not touched, nor is one that would not
+            get smaller. None sets no limit.
+        stub_rows: how many rows of each list a capped result shows at most. None means `max_rows`.
+        stub_tokens: how many tokens a capped result has at most, as far as its other fields let it. None means
+            `max_tokens`.
         facts: whether facts are computed. Without them capping takes the same time for any number of rows.
         encoding: "json" leaves the shown rows a list of objects. "csv" makes them one text with a header line, which
             has about half the tokens (RFC 4180, nested columns dotted).
@@ -81,8 +87,12 @@ class CapRows(ResultPass):
         SettingError: a setting that cannot work.
     """
 
+    kept_kind: ClassVar[str | None] = "rows"
+
     max_rows: int = 100
     max_tokens: int | None = None
+    stub_rows: int | None = None
+    stub_tokens: int | None = None
     facts: bool = True
     encoding: Encoding = "json"
     store: Place | PayloadStore = "auto"
@@ -95,6 +105,12 @@ class CapRows(ResultPass):
         positive(self, "max_rows", self.max_rows)
         if self.max_tokens is not None:
             positive(self, "max_tokens", self.max_tokens)
+        if self.stub_rows is not None and positive(self, "stub_rows", self.stub_rows) > self.max_rows:
+            raise SettingError.of(self, "stub_rows", self.stub_rows, "at most max_rows")
+        if self.stub_tokens is not None:
+            most = positive(self, "stub_tokens", self.stub_tokens)
+            if self.max_tokens is not None and most > self.max_tokens:
+                raise SettingError.of(self, "stub_tokens", self.stub_tokens, "at most max_tokens")
         one_of(self, "encoding", self.encoding, ("json", "csv"))
         choose_store(self.store)
         valid_counter(self, self.counter)
@@ -138,6 +154,8 @@ class CapRows(ResultPass):
         return StubPlan(
             max_rows=self.max_rows,
             max_tokens=self.max_tokens,
+            stub_rows=self.stub_rows,
+            stub_tokens=self.stub_tokens,
             facts=self.facts,
             encoding=self.encoding,
             counter=self.counter,
@@ -162,8 +180,8 @@ def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseTools
     Args:
         tool: what `LlmAgent(tools=[…])` takes: a function (sync or async, with or without `ToolContext`), a bound
             method, a callable object, a partial, any `BaseTool`, a toolset.
-        settings: those of `CapRows`, by keyword: `max_rows`, `max_tokens`, `facts`, `encoding`, `store`, `state_key`,
-            `counter`, `tools` (for a toolset), `on_report`, `on_error`.
+        settings: those of `CapRows`, by keyword: `max_rows`, `max_tokens`, `stub_rows`, `stub_tokens`, `facts`,
+            `encoding`, `store`, `state_key`, `counter`, `tools` (for a toolset), `on_report`, `on_error`.
 
     Raises:
         SettingError: `tool` is not a tool, or a setting cannot work.

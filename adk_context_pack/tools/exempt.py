@@ -18,13 +18,14 @@ from adk_context_pack.tools.tool_call import ToolCall
 logger = logging.getLogger("adk_context_pack")
 
 # ADK itself reads what these return. A skill is an instruction, and half an instruction misleads.
-_CONTROL_TOOLS = frozenset(
+CONTROL_TOOLS = frozenset(
     {
         *("finish_task", "transfer_to_agent", "set_model_response", "load_artifacts"),
         *("load_skill", "load_skill_resource"),
         *READ_BACK_TOOLS,
     }
 )
+"""Tools whose results no pass changes."""
 _MAX_FAILURE_TOKENS = 2000
 _WAITING_FOR = ("requested_auth_configs", "requested_tool_confirmations")
 
@@ -64,7 +65,7 @@ def is_stub(result: Any, call: ToolCall) -> bool:
 
 def _is_exempt(result: Any, call: ToolCall) -> bool:
     return (
-        call.tool_name in _CONTROL_TOOLS
+        call.tool_name in CONTROL_TOOLS
         or result is None
         or isinstance(result, types.Part | types.FunctionResponse)
         or _is_waiting(call)

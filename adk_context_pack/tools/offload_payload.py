@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
@@ -76,6 +76,8 @@ class OffloadPayload(ResultPass):
     Raises:
         SettingError: a setting that cannot work.
     """
+
+    kept_kind: ClassVar[str | None] = "payload"
 
     max_tokens: int = 2000
     preview_tokens: int | None = None

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.stores.json_parts import loads
@@ -25,6 +26,7 @@ _MAX_LINE = 240
 _SEARCHED_AT_ONCE = 1_000_000
 _MARK = 16
 _HEAD, _TROUBLE_SHARE, _TAIL = 0.4, 0.35, 0.25
+_MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
 _MAX_PARSED = 64 * 2**20
 _MIN_CHARACTERS_A_TOKEN = 0.5
 _SHAPES = ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20), (0, 0, 0))
@@ -119,7 +121,10 @@ def _ends_and_trouble(text: str, budget: int) -> str:
         return text
     trouble = _trouble(text, len(head), len(text) - len(tail), int(budget * _TROUBLE_SHARE))
     if not trouble:
-        # Nothing to report: the ends may have its share.
+        # Nothing to report: the names that occur there take its place.
+        trouble = _names(text, len(head), len(text) - len(tail), int(budget * _TROUBLE_SHARE))
+    if not trouble:
+        # The ends may have its share.
         head = _cut_head(text, int(budget * (_HEAD + _TROUBLE_SHARE / 2)))
         tail = _cut_tail(text, int(budget * (_TAIL + _TROUBLE_SHARE / 2)))
     left_out = len(text) - len(head) - len(tail)
@@ -143,6 +148,15 @@ def _cut_tail(text: str, length: int) -> str:
 def _trouble(text: str, start: int, end: int, budget: int) -> list[str]:
     lines = sorted(_worst_lines(text, start, end, budget))
     return [f"[at {place}] {line}" for place, line in lines] + ["[…]"] if lines else []
+
+
+def _names(text: str, start: int, end: int, budget: int) -> list[str]:
+    """Returns a line with all identifiers of a part, or nothing if that would be long or take long."""
+    if end - start > _MAX_SEARCHED_FOR_NAMES:
+        return []
+    names = names_within(text[start:end], most=_MAX_NAMES)
+    line = f"[all codes and names there: {', '.join(names)}]" if names else ""
+    return [line, "[…]"] if names and len(line) <= budget else []
 
 
 def _worst_lines(text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, str]]:

@@ -12,8 +12,10 @@ from google.genai import types
 from adk_context_pack._adk.offered_tools import takes_tools
 from adk_context_pack._json import json_text
 from adk_context_pack.stores.handles import StoredResult, stored_results
+from adk_context_pack.tools.exempt import CONTROL_TOOLS
 from adk_context_pack.tools.query_rows import QueryRows
 from adk_context_pack.tools.read_payload import ReadPayload
+from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.search_history import SearchHistory
 
 _TOOLS: dict[str, BaseTool] = {"rows": QueryRows(), "payload": ReadPayload()}
@@ -23,24 +25,26 @@ READ_BACK = frozenset(tool.name for tool in _TOOLS.values())
 """Names of the tools that an agent will have by the time it reads a shortened result."""
 
 
-def offer_read_back(
+def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     request: LlmRequest,
     state: Mapping[str, Any],
     *,
     history: bool,
+    passes: Sequence[ResultPass] = (),
     always: bool = False,
     handed: Sequence[types.Content] = (),
 ) -> frozenset[str]:
     """Adds to `request` the read-back tools that its agent needs and does not have.
 
-    An agent needs the tool for a stored result if the result is one of its own tools', or if the request shows the
-    handle: in what another agent did or said, in an answer of a child agent, in the instruction. A request that cannot
-    take function tools stays as it is.
+    An agent needs the tool for a stored result if a pass may keep such a result of one of its tools, if it has kept
+    one, or if the request shows the handle: in what another agent did or said, in an answer of a child agent, in the
+    instruction. A request that cannot take function tools stays as it is.
 
     Args:
         request: the request as ADK built it.
         state: the session's state, whose keys tell which tools' results are kept.
         history: whether history has left, or will leave, the request.
+        passes: the passes over results that are declared before they have kept anything.
         handed: what will join the request's contents before it is sent.
         always: offers all of them whatever the request shows, so that an agent's declarations never change.
 
@@ -50,22 +54,31 @@ def offer_read_back(
     if not takes_tools(request):
         return frozenset()
     wanted = (
-        [*_TOOLS.values(), _HISTORY] if always else [*_for_handles(request, state, handed), *([_HISTORY] * history)]
+        [*_TOOLS.values(), _HISTORY]
+        if always
+        else [*_for_results(request, state, passes, handed), *([_HISTORY] * history)]
     )
     if missing := [tool for tool in wanted if tool.name not in request.tools_dict]:
         request.append_tools(missing)
     return frozenset(tool.name for tool in missing)
 
 
-def _for_handles(request: LlmRequest, state: Mapping[str, Any], handed: Sequence[types.Content]) -> list[BaseTool]:
+def _for_results(
+    request: LlmRequest, state: Mapping[str, Any], passes: Sequence[ResultPass], handed: Sequence[types.Content]
+) -> list[BaseTool]:
     results = stored_results(state)
     offered = request.tools_dict
-    kinds = {result.kind for result in results if result.tool_name in offered}
+    kinds = {each.kept_kind for each in passes if any(_may_change(each, name) for name in offered)}
+    kinds |= {result.kind for result in results if result.tool_name in offered}
     # Texts are searched for the kinds alone of which the agent made no result of its own.
     others = [result for result in results if result.kind not in kinds and _TOOLS[result.kind].name not in offered]
     if others:
         kinds |= _shown([*_texts(request), *_texts_in(handed)], others)
     return [tool for kind, tool in _TOOLS.items() if kind in kinds]
+
+
+def _may_change(entry: ResultPass, tool_name: str) -> bool:
+    return tool_name not in CONTROL_TOOLS and entry.tools.get(tool_name, entry) is not None
 
 
 def _shown(texts: Iterable[str], results: Sequence[StoredResult]) -> set[str]:

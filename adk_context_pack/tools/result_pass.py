@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
@@ -44,6 +44,9 @@ class ResultPass(ABC):
     Raises:
         SettingError: a setting that cannot work.
     """
+
+    kept_kind: ClassVar[str | None] = None
+    """What the plugin declares a tool for from an agent's first request on: "rows", "payload" or nothing."""
 
     on_error: Literal["skip", "raise"] = "skip"
     tools: Mapping[str, Any] = field(default_factory=dict, hash=False)

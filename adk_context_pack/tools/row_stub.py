@@ -10,7 +10,7 @@ from typing import Any
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
 from adk_context_pack.tools.short_cells import STEPS, CellLimits, shortened
-from adk_context_pack.tools.stub_facts import FORMS, facts_of, values_of
+from adk_context_pack.tools.stub_facts import FORMS, SMALL_FORMS, facts_of, values_of
 from adk_context_pack.tools.stub_plan import StubPlan
 from adk_context_pack.tools.table_text import rows_as_csv
 
@@ -28,6 +28,8 @@ _NO_HANDLE = "0" * HANDLE_LENGTH
 _HEAVY = 4
 # The least that a budget alone has to save before anything is moved. A handle and a note are about as much.
 _MIN_GAIN = 100
+_SMALL = 1000
+"""A stub of so many tokens has its facts in their short forms, which leaves room for rows."""
 _FEWEST_ROWS = 2
 # Fewer than this are too few to show what rows look like, so that long cells give way.
 _FEW_ROWS = 3
@@ -99,17 +101,17 @@ class _Draft:
     def stub(self, extras: Mapping[str, Any]) -> RowStub | None:
         """Returns the stub with these extras, or None if they cost more than is left out or than the budget allows."""
         cost = self.plan.tokens(extras)
-        if self.plan.max_tokens is None:
+        if self.plan.target is None:
             return self._with(extras, self.most) if self._saves(cost, self.most) else None
-        left = self._left_by(extras, self.plan.max_tokens)
+        left = self._left_by(extras, self.plan.target)
         stub = self._fitted(extras, left) if left >= 0 else None
         return stub if stub is not None and self._saves(cost, stub.shown) else None
 
     def basic(self) -> RowStub:
         """The rows within the limits, and nothing beside them but the limits."""
-        if self.plan.max_tokens is None:
+        if self.plan.target is None:
             return self._with({}, self.most)
-        return self._fitted({}, self._left_by({}, self.plan.max_tokens))
+        return self._fitted({}, self._left_by({}, self.plan.target))
 
     def is_worth_it(self, stub: RowStub) -> bool:
         """Tells whether the stub replaces the result: always above `max_rows`, otherwise if it saves enough."""
@@ -118,7 +120,7 @@ class _Draft:
         return self._tokens(stub) + _MIN_GAIN <= self.plan.tokens(self.result)
 
     def _most(self) -> dict[str, int]:
-        return {table.key: min(self.plan.max_rows, len(table.rows)) for table in self.tables}
+        return {table.key: min(self.plan.most_rows, len(table.rows)) for table in self.tables}
 
     def _is_too_long(self, max_tokens: int) -> bool:
         return self._left_by({}, max_tokens) < 0 if self.tables else self.plan.tokens(self.result) > max_tokens
@@ -163,7 +165,7 @@ class _Draft:
             shown[table.key] = count
             left -= used
         stub = self._with(extras, shown)
-        while self._tokens(stub) > (self.plan.max_tokens or 0) and any(shown.values()):
+        while self._tokens(stub) > (self.plan.target or 0) and any(shown.values()):
             shown = {key: count - (count + 7) // 8 for key, count in shown.items()}
             stub = self._with(extras, shown)
         return stub
@@ -216,15 +218,15 @@ def _forms(tables: Sequence[Table], plan: StubPlan) -> Iterator[dict[str, Any]]:
     """Yields what may join the rows, the fullest first."""
     base = {HANDLE: _NO_HANDLE, NOTE: _note(plan)}
     if plan.facts and (facts := facts_of(tables)):
-        for form in FORMS:
+        for form in FORMS if plan.target is None or plan.target > _SMALL else SMALL_FORMS:
             said = {table.key: form(table, found) for table, found in facts}
             yield {FACTS: said, **base}
     yield {**base, NOTE: _note(replace(plan, facts=False))}
 
 
 def _note(plan: StubPlan) -> str:
-    note = f"A sample: lists in {LIMITS} show only their first rows, so never add up or count what is shown."
+    note = "A sample of the rows: never count or add them up."
     if plan.facts:
-        note += f" {FACTS} is exact over all rows (row indexes from 0)."
-    note += f" query_rows answers from all rows by {HANDLE}." if plan.can_query else " All rows are stored."
+        note += f" {FACTS} is exact over all rows (indexes from 0)."
+    note += f" query_rows answers from all by {HANDLE}." if plan.can_query else " All rows are stored."
     return note + (_HOW_TO_REFER.format(plan.where_to_refer) if plan.where_to_refer else "")

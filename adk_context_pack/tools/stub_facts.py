@@ -118,3 +118,6 @@ FORMS: Sequence[Callable[[Table, TableFacts], dict[str, Any]]] = (
     _few,
 )
 """The forms in which the facts of a table may join its rows, the fullest first."""
+
+SMALL_FORMS = tuple(form for form in FORMS if form not in (_full_with_sums, _full))
+"""Those that say the same in lines of text."""

@@ -28,6 +28,18 @@ class StubPlan:
     can_query: bool
     where_to_refer: str = ""
     counter: Counter | None = None
+    stub_tokens: int | None = None
+    stub_rows: int | None = None
+
+    @property
+    def target(self) -> int | None:
+        """The most tokens of a stub, or None where there is no limit."""
+        return self.max_tokens if self.stub_tokens is None else self.stub_tokens
+
+    @property
+    def most_rows(self) -> int:
+        """The most rows of a list that a stub shows."""
+        return self.max_rows if self.stub_rows is None else self.stub_rows
 
     def tokens(self, value: Any) -> int:
         """Tokens of a value, by the counter as JSON with blanks in it, the longest form in which a provider gets it."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import ClearToolResults, FitTokenBudget, SettingError
-from adk_context_pack.conversation.ledger import _NAMES, ledger_text, result_names
+from adk_context_pack.conversation.ledger import _NAMES, ledger_text, names_within, result_names
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.testing import answerability, text_of
 from tests.benchmarks.bench_answerability import tau_bench
@@ -218,3 +218,11 @@ def test_within_a_run_a_result_is_searched_once(monkeypatch):
     again = clear.apply(request_for("a", events), replace(call, memo={}))
     assert text_of(first) == text_of(again)
     assert len(asked) == 1
+
+
+def test_names_within_a_text_are_all_or_none():
+    """Different identifiers are given in their order, each once, and None where there are more than asked for."""
+    text = "See A-17 and B-2, then A-17 again, by ana@example.com."
+    assert names_within(text, most=3) == ["A-17", "B-2", "ana@example.com"]
+    assert names_within(text, most=2) is None
+    assert names_within("plain words alone", most=0) == []

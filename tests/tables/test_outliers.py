@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.outliers import RULE, fences, may_have_outliers, middle_half, sample_positions
+from adk_context_pack.tables.outliers import (
+    LONE_RULE,
+    RARE_RULE,
+    RULE,
+    fences,
+    may_have_outliers,
+    middle_half,
+    sample_positions,
+)
 from adk_context_pack.tables.table_facts import table_facts
 
 
@@ -120,3 +128,40 @@ def test_infinite_numbers_move_no_fence():
     assert fences([*range(7), math.inf]) is None
     assert fences(list(range(8))) is not None
     assert fences([math.inf] * 9) is None
+
+
+def states(**counts):
+    """Rows of one column, so many of each value."""
+    return [{"state": value} for value, count in counts.items() for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "rare", "rule"),
+    [
+        (states(done=39, failed=1), ["failed"], LONE_RULE),
+        (states(done=10, failed=1), ["failed"], LONE_RULE),
+        (states(done=9, failed=1), [], None),
+        (states(done=30, open=10, failed=1), ["failed"], LONE_RULE),
+        (states(done=30, open=9, failed=1), [], None),
+        (states(done=30, lost=1, failed=1), [], None),
+        (states(failed=1), [], None),
+        (states(**{f"s{n}": 12 for n in range(11)}, failed=1), ["failed"], LONE_RULE),
+        (states(**{f"s{n}": 12 for n in range(12)}, failed=1), [], None),
+        (states(done=198, lost=1, failed=1), ["lost", "failed"], RARE_RULE),
+        (states(done=398, lost=2), ["lost", "lost"], RARE_RULE),
+        (states(done=399, lost=3), [], None),
+    ],
+)
+def test_a_rare_value_stands_apart_by_the_rule_that_is_told(rows, rare, rule):
+    """One row of its kind among many of few kinds is named with its rule. Small groups have none."""
+    facts = table_facts(rows)
+    assert [cell.value for cell in facts.outliers] == rare
+    assert facts.outlier_count == len(rare)
+    assert facts.columns[0].outlier_rule == (rule or "")
+
+
+def test_a_missing_value_is_not_a_rare_one():
+    """Empty cells are counted as missing, and neither stand apart nor keep the one odd value from it."""
+    rows = [*states(done=40), {"state": None}, {"state": "failed"}]
+    assert [cell.value for cell in table_facts(rows).outliers] == ["failed"]
+    assert table_facts(rows[:-1]).outliers == ()

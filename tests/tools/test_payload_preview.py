@@ -152,3 +152,30 @@ def test_ends_are_whole_lines():
     )
     assert set(head.split("\n")) <= set(LOG.split("\n"))
     assert set(tail.split("\n")) <= set(LOG.split("\n"))
+
+
+PROSE = "The demand of this region has grown while prices stayed flat. " * 200
+
+
+@pytest.mark.parametrize("name", ["FACT-3-273554", "ana@example.com", "2026-03-14", "Q3-report.pdf"])
+def test_the_few_names_of_a_prose_are_told(name):
+    """A code, an address, a date or a file that only the left-out middle mentions is in the preview."""
+    text = f"{PROSE}It is {name}, they say. {PROSE}"
+    preview = text_preview(text, max_tokens=200)
+    assert f"[all codes and names there: {name}]" in preview
+    assert estimate_tokens(preview) <= 200
+
+
+def test_many_names_are_not_told_in_part():
+    """Where more names are left out than fit a line, none is listed, since the line says that it has all of them."""
+    text = PROSE + " ".join(f"case A-{number}" for number in range(13)) + PROSE
+    assert "codes and names" not in text_preview(text, max_tokens=200)
+    text = PROSE + " ".join(f"case A-{number}" for number in range(12)) + PROSE
+    assert all(f"A-{number}" in text_preview(text, max_tokens=400) for number in range(12))
+
+
+def test_trouble_comes_before_names():
+    """Of a log, the line that reports trouble is shown and no list of names."""
+    preview = text_preview(f"{PROSE}\nERROR case A-7 failed\n{PROSE}", max_tokens=200)
+    assert "ERROR case A-7 failed" in preview
+    assert "codes and names" not in preview

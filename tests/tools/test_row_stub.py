@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.tables.table_walk import REPEATED
 from adk_context_pack.tools import stub_facts
 from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE, make_stub
@@ -311,3 +313,32 @@ def test_facts_are_weighed_against_the_rows_left_out():
     stub = make_stub({"rows": rows}, plan())
     assert stub.shown == {"rows": 100}
     assert FACTS not in stub.body
+
+
+@pytest.mark.parametrize("count", [30, 100])
+def test_a_stub_has_limits_of_its_own(count):
+    """A table within `max_rows` and `max_tokens` stays. A larger one shrinks to `stub_rows` and `stub_tokens`."""
+    limits = {"max_rows": 40, "max_tokens": 3000, "stub_rows": 3, "stub_tokens": 600}
+    result = {"rows": transactions(count), "status": "ok"}
+    stub = make_stub(result, plan(**limits))
+    if count == 30:
+        assert stub is None
+        return
+    assert 0 < stub.rows_shown <= 3
+    assert estimate_tokens(json_text(stub.body)) <= 600
+    assert stub.body[LIMITS]["rows"]["total"] == 100
+
+
+def test_stub_rows_bind_without_a_token_limit():
+    """Without `max_tokens`, the list that is too long shows `stub_rows` rows."""
+    assert make_stub({"rows": transactions(100)}, plan(max_rows=40, stub_rows=7)).rows_shown == 7
+    assert make_stub({"rows": transactions(40)}, plan(max_rows=40, stub_rows=7)) is None
+
+
+def test_a_small_stub_says_its_facts_in_lines():
+    """In a stub of up to 1,000 tokens the facts of numbers are lines of text, and data in a larger one."""
+    result = {"rows": transactions()}
+    small = make_stub(result, plan(max_tokens=1000)).body[FACTS]["rows"]
+    large = make_stub(result, plan(max_tokens=2500)).body[FACTS]["rows"]
+    assert "amount," in small["numbers"]
+    assert set(large["columns"]) == set(transactions()[0])

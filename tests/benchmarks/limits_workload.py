@@ -1,0 +1,188 @@
+"""A session of 37 model calls whose 24 tool results have the shapes that tools return, run live.
+
+Twelve turns with two calls each, and a last question. Six results are tables, whose total is asked for. Of the others,
+six logs report one error, six lists of nested objects hold one that differs, and six texts mention something once: each
+holds a planted fact. The model states what it reads. What it cannot read it looks up if `read_backs` says so.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.adk.agents import LlmAgent
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
+
+from tests.support.run import run_agent
+from tests.support.scripted_model import RecordedRequest, ScriptedModel, call
+
+TURNS, CALLS = 12, 2
+KINDS = ("table", "log", "nested", "prose")
+_HANDLE = re.compile(r"""(?:"_handle": ?|handle=)["']([^"']+)["']""")
+_WORDS = [
+    "the",
+    "report",
+    "of",
+    "this",
+    "region",
+    "shows",
+    "that",
+    "demand",
+    "has",
+    "grown",
+    "while",
+    "supply",
+    "stayed",
+    "flat",
+    "and",
+    "prices",
+    "moved",
+]
+_CITIES = ("Oslo", "Bergen", "Tromsø", "Hamar", "Bodø")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What came of one run.
+
+    Attributes:
+        requests: each request as texts: instruction and declarations first, then one for each content.
+        visible: the kinds of the results whose fact the model read where it was returned.
+        answered: how many facts the answers of the session state.
+    """
+
+    requests: list[Sequence[str]]
+    visible: list[str]
+    answered: int
+
+
+def planted(seed: int = 7) -> list[tuple[dict[str, Any], str]]:
+    """The 24 results of about 5,300 tokens, each with what its question asks for."""
+    rnd = random.Random(seed)
+    return [_MAKERS[KINDS[n % 4]](rnd, f"FACT-{n}-{rnd.randrange(10**6)}") for n in range(TURNS * CALLS)]
+
+
+def _table(rnd: random.Random, _: str) -> tuple[dict[str, Any], str]:
+    rows = [
+        {"id": n, "city": rnd.choice(_CITIES), "name": f"item {rnd.randrange(100)}", "amount": rnd.randrange(10**5) / 4}
+        for n in range(1, 235)
+    ]
+    return {"status": "success", "rows": rows}, str(sum(row["amount"] for row in rows))
+
+
+def _log(rnd: random.Random, fact: str) -> tuple[dict[str, Any], str]:
+    lines = [
+        f"2025-03-{n % 28 + 1:02d}T{n % 24:02d}:{n % 60:02d}:07Z INFO worker-{n % 9} done {n}"
+        for n in (rnd.randrange(10**6) for _ in range(240))
+    ]
+    lines.insert(120, f"2025-03-14T09:26:53Z ERROR worker-5 failed: {fact}")
+    return {"log": "\n".join(lines)}, fact
+
+
+def _nested(rnd: random.Random, fact: str) -> tuple[dict[str, Any], str]:
+    items: list[dict[str, Any]] = [
+        {"row": {"id": rnd.randrange(10**6), "amount": rnd.randrange(10**5) / 100}, "tags": ["a", "b"], "state": "done"}
+        for _ in range(214)
+    ]
+    items[107] |= {"state": "failed", "note": fact}
+    return {"items": items}, fact
+
+
+def _prose(rnd: random.Random, fact: str) -> tuple[dict[str, Any], str]:
+    sentences = [" ".join(rnd.choice(_WORDS) for _ in range(14)).capitalize() + "." for _ in range(350)]
+    sentences.insert(175, f"The code of the case is {fact}.")
+    return {"text": " ".join(sentences)}, fact
+
+
+_MAKERS: dict[str, Callable[[random.Random, str], tuple[dict[str, Any], str]]] = {
+    "table": _table,
+    "log": _log,
+    "nested": _nested,
+    "prose": _prose,
+}
+
+
+async def run(plugins: Sequence[BasePlugin], *, read_backs: bool = False) -> Found:
+    """Runs the session with the given plugins.
+
+    Args:
+        plugins: those of the app.
+        read_backs: whether the model looks up what it cannot read.
+    """
+    results = planted()
+    model = _Reader(results, read_backs=read_backs)
+
+    def read_source(source: int) -> dict:
+        """Reads a source.
+
+        Args:
+            source: its number.
+        """
+        return results[source][0]
+
+    instruction = "You answer questions about 24 sources, and state exact figures."
+    agent = LlmAgent(
+        name="analyst", model=ScriptedModel(answer=model.answer), instruction=instruction, tools=[read_source]
+    )
+    questions = [f"Question {turn}: what do sources {2 * turn} and {2 * turn + 1} say?" for turn in range(TURNS)]
+    done = await run_agent(agent, *questions, "Sum up: what did you find?", plugins=plugins)
+    return Found(
+        requests=[_texts(request) for request in done.requests],
+        visible=[KINDS[number % 4] for number in sorted(model.seen)],
+        answered=sum(fact in done.answer for _, fact in results),
+    )
+
+
+def _texts(request: RecordedRequest) -> Sequence[str]:
+    config = request.config.model_dump_json(include={"system_instruction", "tools"}, exclude_none=True)
+    return [config, *(content.model_dump_json(exclude_none=True) for content in request.contents)]
+
+
+class _Reader:
+    """Reads one source after the other, says what it read, and sums up from what it said."""
+
+    def __init__(self, results: Sequence[tuple[dict[str, Any], str]], *, read_backs: bool) -> None:
+        self.results = results
+        self.seen: set[int] = set()
+        self._read_backs = read_backs
+        self._asked = 0
+        self._known: list[str] = []
+
+    def answer(self, request: LlmRequest) -> Any:
+        """Answers one request."""
+        newest = request.contents[-1].parts[-1].function_response
+        if newest:
+            number = self._asked - 1
+            fact = self.results[number][1]
+            shown = json.dumps(newest.response, ensure_ascii=False).replace('\\"', '"')
+            if fact in shown:
+                self._known.append(fact)
+                if newest.name == "read_source":
+                    self.seen.add(number)
+            elif self._read_backs and newest.name == "read_source" and (handle := _HANDLE.search(shown)):
+                return self._look_up(number, shown, handle[1])
+        elif self._asked == TURNS * CALLS:
+            return "Found: " + ", ".join(fact for _, fact in self.results if fact in self._said(request))
+        if newest and self._asked % CALLS == 0:
+            known, self._known = self._known, []
+            return "The sources say " + " and ".join(known or ["nothing that I can read"]) + "."
+        self._asked += 1
+        return call("read_source", source=self._asked - 1)
+
+    @staticmethod
+    def _said(request: LlmRequest) -> str:
+        texts = (part.text or "" for content in request.contents if content.role == "model" for part in content.parts)
+        return "\n".join(texts)
+
+    @staticmethod
+    def _look_up(number: int, shown: str, handle: str) -> Any:
+        if KINDS[number % 4] == "table":
+            return call("query_rows", handle=handle, sql="SELECT sum(amount) FROM rows")
+        if "query_rows" in shown:
+            return call("query_rows", handle=handle, sql="SELECT note FROM rows WHERE note IS NOT NULL")
+        return call("read_payload", handle=handle, search="FACT-")
