@@ -9,23 +9,29 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from google.adk.models.llm_request import LlmRequest
+
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.model_window import window_of
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import SettingError, instances, positive
 from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.leading_pass import handed_over
+from adk_context_pack.passes.pipeline import leave_history
 from adk_context_pack.passes.presets import default_passes
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
+from adk_context_pack.tools.read_back import offer_read_back
 from adk_context_pack.tools.result_pass import ResultPass
 
 _SHARE_OF_WINDOW = 0.8
 """The share of the model's window that a request may fill. The rest is for the answer and for errors of estimates."""
 
 ReadBack = Literal["needed", "always"] | bool
-"""When an agent is given the tools to read back: where it needs them, always, or never."""
+"""When an agent is given the tools to read back: where it may need them, needs them, always, or never."""
 
 
 Value = TypeVar("Value")
@@ -165,10 +171,24 @@ class PackSettings:
             return tuple(self.result_passes)
         return tuple(entry for entry in (self.rows, self.payloads) if entry is not None)
 
-    @property
-    def declared_passes(self) -> tuple[ResultPass, ...]:
-        """The passes over results whose read-back tools are declared before they have kept anything."""
-        return () if self.read_back == "needed" else self.reducing_passes
+    def offer_read_back(self, passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> frozenset[str]:
+        """Adds to a request the tools that read back what its agent is not shown, and returns their names.
+
+        Args:
+            passes: the passes that will run over the request.
+            request: the request as ADK built it.
+            call: the model call.
+        """
+        if not self.read_back:
+            return frozenset()
+        return offer_read_back(
+            request,
+            call.state,
+            history=leave_history(passes, request, call),
+            passes=() if self.read_back == "needed" else self.reducing_passes,
+            always=self.read_back == "always",
+            handed=handed_over(call),
+        )
 
     def stored_in(self, store: Place | PayloadStore) -> PackSettings:
         """Returns the same settings with result passes that keep full results in `store`."""

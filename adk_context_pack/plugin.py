@@ -22,8 +22,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.pack_settings import Environment, PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.leading_pass import handed_over
-from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
+from adk_context_pack.passes.pipeline import ContextPipeline, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.html_page import keep_page
 from adk_context_pack.reports.report_log import ReportLog
@@ -33,7 +32,7 @@ from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
-from adk_context_pack.tools.read_back import READ_BACK, offer_read_back
+from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
 from adk_context_pack.tools.shadow import ShadowSession
@@ -215,11 +214,7 @@ class ContextPackPlugin(BasePlugin):
             # of the call, which comes before the tool returns.
             self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
         if settings.read_back:
-            history = leave_history(passes, request, call)
-            when: dict[str, Any] = {"passes": settings.declared_passes, "always": settings.read_back == "always"}
-            call.memo[PACK_TOOLS] = offer_read_back(
-                request, call.state, history=history, handed=handed_over(call), **when
-            )
+            call.memo[PACK_TOOLS] = settings.offer_read_back(passes, request, call)
 
     def _reducer(self, settings: PackSettings) -> ResultReducer:
         offered = READ_BACK if settings.read_back else frozenset()

@@ -18,8 +18,8 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.leading_pass import LeadingPass, handed_over, leading_passes
-from adk_context_pack.passes.pipeline import attempt, leave_history
+from adk_context_pack.passes.leading_pass import LeadingPass, leading_passes
+from adk_context_pack.passes.pipeline import attempt
 from adk_context_pack.replay.figures import Counted, recorded_with_pack, scale_of, silent_agents
 from adk_context_pack.replay.rebuilt_requests import RebuiltRequests, own_passes
 from adk_context_pack.replay.replayed import CAPS, OWN_PASSES, READ_BACK_TOOLS, Replayed
@@ -31,7 +31,6 @@ from adk_context_pack.reports.categories import spread
 from adk_context_pack.reports.pass_report import PrefixReport
 from adk_context_pack.reports.prefix import PrefixMemory
 from adk_context_pack.stores.handles import stored_results
-from adk_context_pack.tools.read_back import offer_read_back
 from adk_context_pack.tools.shadow import with_own_tools
 
 
@@ -194,9 +193,7 @@ class _SessionReplay:
         if not settings.read_back:
             return request
         offered = with_own_tools(request)
-        history = leave_history(passes, offered, call)
-        always = settings.read_back == "always"
-        names = offer_read_back(offered, call.state, history=history, always=always, handed=handed_over(call))
+        names = settings.offer_read_back(passes, offered, call)
         return reporter.ran(READ_BACK_TOOLS, offered) if names else request
 
     def _report(
