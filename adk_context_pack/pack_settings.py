@@ -30,8 +30,8 @@ from adk_context_pack.tools.result_pass import ResultPass
 _SHARE_OF_WINDOW = 0.8
 """The share of the model's window that a request may fill. The rest is for the answer and for errors of estimates."""
 
-ReadBack = Literal["needed", "always"] | bool
-"""When an agent is given the tools to read back: where it may need them, needs them, always, or never."""
+ReadBack = Literal["early", "always"] | bool
+"""When an agent is given the tools to read back: where it needs them, where it may need them, always, or never."""
 
 
 Value = TypeVar("Value")
@@ -127,11 +127,11 @@ class PackSettings:
         result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`. None means these
             two, and an empty sequence leaves results as they are.
         read_back: whether an agent is given the tools that read back what it is not shown: `query_rows` and
-            `read_payload` from its first request on where a result of its tools may be shortened, or where its request
-            shows a handle that another agent was given, and `search_history` where a pass leaves history out. "needed"
-            gives the first two with the first result that is shortened: fewer tokens for an agent with small results,
-            one cache miss for others. "always" gives all three with every request, so that declarations never change,
-            as an explicitly created cache needs it. A request that cannot
+            `read_payload` with the first result of its tools that is shortened, or where its request shows a handle of
+            another agent, and `search_history` where a pass leaves history out. "early" gives the first two
+            from the first request on where a result of the agent's tools may be shortened, so that its declarations do
+            not change then. "always" gives all three with every request, as an explicitly created cache needs it. A
+            request that cannot
             take function tools (built-in tools or a response schema, and no function tool) is given none. Use False
             for an agent whose model cannot call functions.
 
@@ -148,8 +148,8 @@ class PackSettings:
 
     def __post_init__(self) -> None:
         """Checks the settings."""
-        if self.read_back not in {True, False, "needed", "always"}:
-            raise SettingError.of(self, "read_back", self.read_back, 'True, False, "needed" or "always"')
+        if self.read_back not in {True, False, "early", "always"}:
+            raise SettingError.of(self, "read_back", self.read_back, 'True, False, "early" or "always"')
         if self.max_tokens is not None:
             positive(self, "max_tokens", self.max_tokens)
         if self.passes is not None:
@@ -185,7 +185,8 @@ class PackSettings:
             request,
             call.state,
             history=leave_history(passes, request, call),
-            passes=() if self.read_back == "needed" else self.reducing_passes,
+            passes=self.reducing_passes,
+            early=self.read_back == "early",
             always=self.read_back == "always",
             handed=handed_over(call),
         )

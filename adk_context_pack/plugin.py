@@ -89,9 +89,9 @@ class ContextPackPlugin(BasePlugin):
     Raises:
         SettingError: a setting that cannot work.
 
-    Cost to the prompt cache: that of the passes. `search_history` joins an agent's declarations once, before history
-    leaves, and moves the prefix then. With `read_back="always"` it never does: use it with caches that the app creates
-    itself.
+    Cost to the prompt cache: that of the passes. Tools to read back join an agent's declarations with the first result
+    that its request shows in part, and before history leaves, and move the prefix then. With `read_back="early"` the
+    first do not, and with "always" none does: use it with caches that the app creates itself.
     """
 
     def __init__(  # noqa: PLR0913 - each part of the pack is replaceable

@@ -48,13 +48,13 @@ async def test_by_default_relays_are_cast_tables_capped_and_the_rest_is_a_click_
     assert plugin.reports.totals().calls == len(run.requests)
 
 
-@pytest.mark.parametrize("settings", [{}, {"read_back": "needed"}])
+@pytest.mark.parametrize("settings", [{}, {"read_back": "early"}])
 async def test_read_back_tools_are_there_when_a_stub_names_them(settings):
     """They are declared from the first request on, or with the first result that they open, which names its tool."""
     run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin(**settings)])
     first, second, *_ = run.requests
-    assert first.tool_names == (["list_sales"] if settings else ["list_sales", "query_rows", "read_payload"])
-    assert second.tool_names == (["list_sales", "query_rows"] if settings else first.tool_names)
+    assert first.tool_names == (["list_sales", "query_rows", "read_payload"] if settings else ["list_sales"])
+    assert second.tool_names == ["list_sales", "query_rows", "read_payload"]
     assert "query_rows" in str(results_in(second)[0].response["_note"])
 
 
@@ -72,14 +72,14 @@ async def test_read_back_tools_are_there_when_a_stub_names_them(settings):
 async def test_a_tool_that_opens_nothing_is_not_declared(settings, declared):
     """What cannot shorten a result of the agent's tools gives it no tool from the first request on."""
     agent = LlmAgent(name="idle", model=ScriptedModel(), tools=[list_sales])
-    run = await run_agent(agent, "go", plugins=[ContextPackPlugin(passes=[], **settings)])
+    run = await run_agent(agent, "go", plugins=[ContextPackPlugin(**{"passes": [], "read_back": "early"} | settings)])
     assert run.requests[0].tool_names == ["list_sales", *declared]
 
 
 async def test_an_agent_without_tools_is_given_none():
     """A writer that calls nothing has no declarations with the plugin either, and neither has a mere router."""
     writer = LlmAgent(name="writer", model=ScriptedModel(), sub_agents=[LlmAgent(name="other", model=ScriptedModel())])
-    run = await run_agent(writer, "go", plugins=[ContextPackPlugin()])
+    run = await run_agent(writer, "go", plugins=[ContextPackPlugin(read_back="early")])
     assert run.requests[0].tool_names == ["transfer_to_agent"]
 
 
@@ -121,7 +121,7 @@ async def test_a_long_text_beside_a_table_goes_as_well():
 
 
 async def test_a_small_app_is_sent_what_it_would_be_sent_without():
-    """Short prose, small results and tools only as needed: requests are the same with and without the plugin."""
+    """Short prose and small results: requests are the same with and without the plugin."""
 
     def small() -> dict:
         """Gives little."""
@@ -132,7 +132,7 @@ async def test_a_small_app_is_sent_what_it_would_be_sent_without():
         return LlmAgent(name="a", model=ScriptedModel(answer=answer), instruction="Be short.", tools=[small])
 
     bare = await run_agent(agent(), "one", "two")
-    packed = await run_agent(agent(), "one", "two", plugins=[ContextPackPlugin(read_back="needed")])
+    packed = await run_agent(agent(), "one", "two", plugins=[ContextPackPlugin()])
     assert [request.contents for request in packed.requests] == [request.contents for request in bare.requests]
     assert [request.tool_names for request in packed.requests] == [request.tool_names for request in bare.requests]
 
@@ -169,7 +169,7 @@ async def test_cleared_results_can_be_found_again():
     agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[medium])
     run = await run_agent(agent, "one", "two", plugins=[ContextPackPlugin(payloads=None)])
     first, *_, last = run.requests
-    assert first.tool_names == ["medium", "query_rows"]
+    assert first.tool_names == ["medium"]
     assert "search_history" in last.tool_names
     assert "search_history" in results_in(last)[0].response["left_out"]
 

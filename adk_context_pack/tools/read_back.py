@@ -31,20 +31,23 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     *,
     history: bool,
     passes: Sequence[ResultPass] = (),
+    early: bool = False,
     always: bool = False,
     handed: Sequence[types.Content] = (),
 ) -> frozenset[str]:
     """Adds to `request` the read-back tools that its agent needs and does not have.
 
-    An agent needs the tool for a stored result if a pass may keep such a result of one of its tools, if it has kept
-    one, or if the request shows the handle: in what another agent did or said, in an answer of a child agent, in the
-    instruction. A request that cannot take function tools stays as it is.
+    An agent needs the tool for a stored result if the result is one of its own tools', or if the request shows the
+    handle: in what another agent did or said, in an answer of a child agent, in the instruction. With the first result
+    of its own it is given the tools for all that may follow, so that its declarations change once. A request that
+    cannot take function tools stays as it is.
 
     Args:
         request: the request as ADK built it.
         state: the session's state, whose keys tell which tools' results are kept.
         history: whether history has left, or will leave, the request.
-        passes: the passes over results that are declared before they have kept anything.
+        passes: the passes over the results of the agent's tools.
+        early: offers what these passes may make necessary before they have kept anything.
         handed: what will join the request's contents before it is sent.
         always: offers all of them whatever the request shows, so that an agent's declarations never change.
 
@@ -56,7 +59,7 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     wanted = (
         [*_TOOLS.values(), _HISTORY]
         if always
-        else [*_for_results(request, state, passes, handed), *([_HISTORY] * history)]
+        else [*_for_results(request, state, passes, handed, early=early), *([_HISTORY] * history)]
     )
     if missing := [tool for tool in wanted if tool.name not in request.tools_dict]:
         request.append_tools(missing)
@@ -64,12 +67,18 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
 
 
 def _for_results(
-    request: LlmRequest, state: Mapping[str, Any], passes: Sequence[ResultPass], handed: Sequence[types.Content]
+    request: LlmRequest,
+    state: Mapping[str, Any],
+    passes: Sequence[ResultPass],
+    handed: Sequence[types.Content],
+    *,
+    early: bool,
 ) -> list[BaseTool]:
     results = stored_results(state)
     offered = request.tools_dict
-    kinds = {each.kept_kind for each in passes if any(_may_change(each, name) for name in offered)}
-    kinds |= {result.kind for result in results if result.tool_name in offered}
+    kinds: set[str | None] = {result.kind for result in results if result.tool_name in offered}
+    if kinds or early:
+        kinds |= {each.kept_kind for each in passes if any(_may_change(each, name) for name in offered)}
     # Texts are searched for the kinds alone of which the agent made no result of its own.
     others = [result for result in results if result.kind not in kinds and _TOOLS[result.kind].name not in offered]
     if others:

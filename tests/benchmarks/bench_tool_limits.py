@@ -43,7 +43,7 @@ class Limits(NamedTuple):
 SETTINGS: dict[str, dict[str, Any] | None] = {
     "without the pack": None,
     "ContextPackPlugin()": {},
-    "tools declared as needed": {"read_back": "needed"},
+    "tools declared early": {"read_back": "early"},
     "tools always declared": {"read_back": "always"},
     **{
         f"{limits.max_tokens:,}: {limits.stub_rows} rows, {limits.stub_tokens:,}; {limits.preview_tokens}": {

@@ -49,8 +49,6 @@ def opened(request, handle, kind):
     """A call that opens a handle with the tool that the request offers, or the reason why it cannot."""
     if kind == "rows":
         return call("query_rows", handle=handle, sql=COUNT) if "query_rows" in request.tools_dict else "no query_rows"
-    if kind == "none":
-        return "later"
     offered = "read_payload" in request.tools_dict
     return call("read_payload", handle=handle, search="needle") if offered else "no read_payload"
 
