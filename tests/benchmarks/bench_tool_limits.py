@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload
 from adk_context_pack.replay.answering import packed
-from adk_context_pack.replay.tool_caps import REPLAYED, ToolCaps
+from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.testing.answerability import answerability
+from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.bench_answerability import bfcl, tau_bench
 from tests.benchmarks.limits_workload import Found, run
 from tests.benchmarks.replay import Score, score
@@ -121,7 +122,7 @@ def _recorded() -> None:
 
 def _replayed(entry: CapRows | OffloadPayload) -> CapRows | OffloadPayload:
     settings = {name: value for name, value in vars(entry).items() if not name.startswith("_")}
-    return type(entry)(**{**settings, "store": REPLAYED})
+    return type(entry)(**{**settings, "store": UnkeptStore()})
 
 
 if __name__ == "__main__":
