@@ -17,7 +17,6 @@ from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import SettingError, instances, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.leading_pass import handed_over
-from adk_context_pack.passes.pipeline import leave_history
 from adk_context_pack.passes.presets import default_passes
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.app_names import AppNames
@@ -171,20 +170,20 @@ class PackSettings:
             return tuple(self.result_passes)
         return tuple(entry for entry in (self.rows, self.payloads) if entry is not None)
 
-    def offer_read_back(self, passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> frozenset[str]:
+    def offer_read_back(self, request: LlmRequest, call: ModelCall, *, history: bool) -> frozenset[str]:
         """Adds to a request the tools that read back what its agent is not shown, and returns their names.
 
         Args:
-            passes: the passes that will run over the request.
             request: the request as ADK built it.
             call: the model call.
+            history: whether a pass leaves history out.
         """
         if not self.read_back:
             return frozenset()
         return offer_read_back(
             request,
             call.state,
-            history=leave_history(passes, request, call),
+            history=history,
             passes=self.reducing_passes,
             early=self.read_back == "early",
             always=self.read_back == "always",

@@ -22,7 +22,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.pack_settings import Environment, PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.pipeline import ContextPipeline, prepare_all
+from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.html_page import keep_page
 from adk_context_pack.reports.report_log import ReportLog
@@ -214,7 +214,8 @@ class ContextPackPlugin(BasePlugin):
             # of the call, which comes before the tool returns.
             self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
         if settings.read_back:
-            call.memo[PACK_TOOLS] = settings.offer_read_back(passes, request, call)
+            history = leave_history(passes, request, call)
+            call.memo[PACK_TOOLS] = settings.offer_read_back(request, call, history=history)
 
     def _reducer(self, settings: PackSettings) -> ResultReducer:
         offered = READ_BACK if settings.read_back else frozenset()

@@ -19,6 +19,7 @@ from adk_context_pack.errors import at_least, instances, refuse_class, warn_once
 from adk_context_pack.passes.context_pass import ContextPass, adopt, logger
 from adk_context_pack.passes.leading_pass import leading_passes, note_led
 from adk_context_pack.passes.unfilled_slots import warn_of_unfilled_slots
+from adk_context_pack.reports.calibrated import calibrated, hear
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
 from adk_context_pack.reports.outlets import annotate, log_line
@@ -144,7 +145,7 @@ class ContextPipeline:
             request = reporter.ran(entry.name, *attempt(entry, request, call))
         report = reporter.report(request, self._memory, keep_requests=self._keep_requests)
         report.shadow = call.is_shadow
-        return request, report
+        return request, report if self._counter else calibrated(report, call)
 
     def deliver(
         self, callback_context: CallbackContext, llm_request: LlmRequest, result: LlmRequest, report: CallReport
@@ -181,7 +182,7 @@ class ContextPipeline:
             if report is None:
                 return
             if llm_response.usage_metadata is not None:
-                report.heard(llm_response.usage_metadata)
+                hear(report, llm_response.usage_metadata, is_estimate=self._counter is None)
             # ADK stores no partial event of a stream.
             if not llm_response.partial:
                 if not report.shadow:

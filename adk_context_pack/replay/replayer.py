@@ -19,7 +19,7 @@ from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.leading_pass import LeadingPass, leading_passes
-from adk_context_pack.passes.pipeline import attempt
+from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.replay.figures import Counted, recorded_with_pack, scale_of, silent_agents
 from adk_context_pack.replay.rebuilt_requests import RebuiltRequests, own_passes
 from adk_context_pack.replay.replayed import CAPS, OWN_PASSES, READ_BACK_TOOLS, Replayed
@@ -193,7 +193,7 @@ class _SessionReplay:
         if not settings.read_back:
             return request
         offered = with_own_tools(request)
-        names = settings.offer_read_back(passes, offered, call)
+        names = settings.offer_read_back(offered, call, history=leave_history(passes, offered, call))
         return reporter.ran(READ_BACK_TOOLS, offered) if names else request
 
     def _report(

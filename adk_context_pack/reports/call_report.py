@@ -16,7 +16,9 @@ class CallReport:
     """The record of one model call's request on its way through a pipeline. `print(report)` shows it as a table.
 
     The tokens add up: `categories_before` to `tokens_before`, `categories` to `tokens_after`. Each pass starts with the
-    tokens that the previous pass left. All of them are the pipeline's own count, beside the provider's figures.
+    tokens that the previous pass left. They are the pipeline's own count. Without a counter of the app's own that is an
+    estimate, which is scaled to the provider's figure as soon as there is one, and to the figure for the agent's last
+    call before that.
 
     `tokens_without_pack` is what the same request would weigh had no result been made smaller, no tool been declared by
     the plugin and no pass run. ADK alone sends the full history with each call, so a request saves the tokens of each
@@ -46,6 +48,7 @@ class CallReport:
         prompt_tokens: the provider's own count, cached tokens included. None until it has answered, or if its answer
             has no count.
         cached_tokens: the tokens among them that the provider read from its cache.
+        scale: what the pipeline's own count was multiplied by.
         request_before: the request as ADK had built it, if the user asked for requests to be kept, otherwise None.
         request_after: the request as the model received it, under the same condition.
     """
@@ -68,6 +71,7 @@ class CallReport:
     prefix: PrefixReport = field(default_factory=PrefixReport)
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
+    scale: float = 1.0
     # Payloads: kept out of repr, and so out of every log that prints a report.
     request_before: RequestView | None = field(default=None, repr=False, compare=False)
     request_after: RequestView | None = field(default=None, repr=False, compare=False)
@@ -100,7 +104,7 @@ class CallReport:
 
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
-        totals = {
+        totals: dict[str, Any] = {
             "tokens_without_pack": self.tokens_without_pack,
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
@@ -108,8 +112,11 @@ class CallReport:
             "cached_tokens": self.cached_tokens,
             "prefix_share": round(self.prefix.share, 4),
         }
-        failed = [each.name for each in self.passes if each.error]
-        return {**totals, "failed": failed} if failed else totals
+        if self.scale != 1.0:
+            totals["scale"] = round(self.scale, 4)
+        if failed := [each.name for each in self.passes if each.error]:
+            totals["failed"] = failed
+        return totals
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain JSON values without payload."""
@@ -133,6 +140,7 @@ class CallReport:
             "prefix": {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)},
             "prompt_tokens": self.prompt_tokens,
             "cached_tokens": self.cached_tokens,
+            "scale": round(self.scale, 4),
         }
 
     def __str__(self) -> str:

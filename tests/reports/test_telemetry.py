@@ -4,6 +4,7 @@ import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
@@ -71,7 +72,8 @@ async def test_metrics_name_the_error_of_a_pass_by_type():
 async def test_span_events_tell_each_call(spans):
     """Each call is an event on ADK's own span, with one for each pass and one for the provider's figures."""
     spans.clear()
-    pipeline = ContextPipeline([StripForContext(), FailOnPurpose()])
+    # With a counter the figures of a call are the same before and after the provider has answered.
+    pipeline = ContextPipeline([StripForContext(), FailOnPurpose()], counter=estimate_tokens)
     await reported_run(pipeline=pipeline)
     found = [(span, event) for span in spans.get_finished_spans() for event in span.events]
     calls = [dict(event.attributes) for _, event in found if event.name == "adk_context_pack.request"]
@@ -97,7 +99,8 @@ async def test_span_events_tell_each_call(spans):
 async def test_the_span_of_each_model_call_carries_its_report(spans):
     """On every release, the span that ADK makes of a model call has the report of that very call as attributes."""
     spans.clear()
-    pipeline = ContextPipeline([StripForContext(), FailOnPurpose()])
+    # With a counter the figures of a call are the same before and after the provider has answered.
+    pipeline = ContextPipeline([StripForContext(), FailOnPurpose()], counter=estimate_tokens)
     await reported_run("Where is Oslo?", "And Rome?", pipeline=pipeline)
     names = {span.name for span in spans.get_finished_spans()}
     wanted = "call_llm" if "call_llm" in names else "generate_content scripted-model"
