@@ -34,7 +34,7 @@ def questions(count):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("max_tokens", [3_000, 6_000])
+@pytest.mark.parametrize("max_tokens", [2_500, 3_500])
 @pytest.mark.parametrize("read_back", [True, "always"])
 async def test_a_budget_holds_with_declared_tools(max_tokens, read_back):
     """With an exact counter no request exceeds its budget, the declarations of all read-back tools among it."""

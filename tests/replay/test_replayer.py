@@ -105,8 +105,9 @@ async def test_passes_and_reports_are_those_of_a_run():
         replayed(run.session, StripForContext(), CastNarrative(), keep_requests=True), live.reports, strict=True
     ):
         found = call_.report
-        assert found.tokens_before == report.tokens_before - fixed(report)
-        assert found.tokens_after == report.tokens_after - fixed(report)
+        # The live report is scaled to the provider's figure, which this recording does not hold.
+        assert found.tokens_before == pytest.approx((report.tokens_before - fixed(report)) / report.scale, abs=2)
+        assert found.tokens_after == pytest.approx((report.tokens_after - fixed(report)) / report.scale, abs=2)
         assert sum(found.categories.values()) == found.tokens_after
         assert found.request_before
 

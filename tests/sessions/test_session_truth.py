@@ -12,6 +12,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack import (
+    CapRows,
     CastNarrative,
     ClearToolResults,
     CompactState,
@@ -21,6 +22,7 @@ from adk_context_pack import (
     DropOldThoughts,
     FitTokenBudget,
     KeepNewestResult,
+    OffloadPayload,
     StripForContext,
 )
 from tests.sessions.paired_model import paired_model
@@ -129,9 +131,10 @@ async def test_passes_leave_no_trace_in_the_session(database, ids):
 
 
 async def test_the_plugin_leaves_nothing_but_its_reports(database):
-    """With small results the session is as without the plugin, but for the reports in `custom_metadata`."""
+    """With results within its limits the session is as without the plugin, but for the reports in `custom_metadata`."""
     expected, _ = await stored(database, team("stripped"))
-    plugin = ContextPackPlugin(passes=PASSES["all"])
+    limits = {"rows": CapRows(max_tokens=4000), "payloads": OffloadPayload(max_tokens=4000)}
+    plugin = ContextPackPlugin(passes=PASSES["all"], **limits)
     assert (await stored(database, team("stripped"), plugins=[plugin]))[0] == expected
     assert sum(report.tokens_saved for report in plugin.reports) > 0
 
