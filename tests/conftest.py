@@ -26,6 +26,7 @@ SLOW_FOLDERS = {"attacks", "benchmarks", "faults", "laws", "providers", "samples
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "quick: what runs between two commits; given to all tests but the slow ones")
+    config.addinivalue_line("markers", "newest: tells nothing of a release, so that it runs on the newest ADK alone")
     config.addinivalue_line("markers", "slow: takes a second or more, so that it is not among the quick ones")
     config.addinivalue_line("markers", "laws: the laws of a pass over generated conversations; see LAWS_EXAMPLES")
 

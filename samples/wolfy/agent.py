@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from adk_context_pack import (
     GOOGLE_ADS_KPIS,
     CompactState,
+    ContextPipeline,
     DataSummarizer,
     StripForContext,
     cap_rows,
@@ -30,6 +31,7 @@ from .csv_account import csv_account
 from .demo_account import demo_account
 from .offline.model import OFFLINE_MODEL
 from .queries import QUERIES, RESULTS, QueryTools
+from .techniques import llm_agents
 
 
 class QueryStatus(BaseModel):
@@ -142,6 +144,17 @@ def open_account(data: str | None = None) -> Account:
     return csv_account(Path(data)) if data else demo_account()
 
 
-root_agent: BaseAgent = build_pipeline(
-    open_account(os.environ.get("WOLFY_DATA")), os.environ.get("WOLFY_MODEL", OFFLINE_MODEL)
+def with_reports(root: BaseAgent) -> BaseAgent:
+    """Lets each agent's passes report on the events that they change a request for, and returns the root agent.
+
+    `adk web` shows the reports on the events of the model's answers.
+    """
+    for agent in llm_agents(root):
+        pipeline = ContextPipeline(agent.before_model_callback)  # type: ignore[arg-type]
+        agent.before_model_callback, agent.after_model_callback = [pipeline], [pipeline.after_model]
+    return root
+
+
+root_agent = with_reports(
+    build_pipeline(open_account(os.environ.get("WOLFY_DATA")), os.environ.get("WOLFY_MODEL", OFFLINE_MODEL))
 )

@@ -35,7 +35,7 @@ BLOCKS = {
 }
 
 
-PAD = {"ok": 1, "pad": "words " * 900}
+PAD = {"ok": 1, "pad": "words " * 500}
 """A result that is too long to be quoted whole, so that retelling it is worth it without ADK's fence, too."""
 
 

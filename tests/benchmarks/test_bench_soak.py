@@ -5,7 +5,7 @@ import pytest
 from tests.benchmarks.bench_soak import main, verdict
 from tests.support import postgres
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = [pytest.mark.slow, pytest.mark.newest, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
 @pytest.mark.parametrize("where", [["--state"], []], ids=["state", "artifacts"])

@@ -6,6 +6,7 @@ from tests.benchmarks.bench_tool_limits import live
 from tests.benchmarks.replay import score
 
 
+@pytest.mark.newest
 @pytest.mark.slow
 @pytest.mark.parametrize(("setting", "busts"), [("ContextPackPlugin()", 1), ("tools declared early", 0)])
 async def test_the_default_plugin_costs_a_fifteenth_and_shows_what_is_asked(setting, busts):

@@ -17,12 +17,13 @@ from google.genai import types
 
 from adk_context_pack.conversation.tokens import TokenMeter
 from samples.wolfy import measure
-from samples.wolfy.agent import build_pipeline, open_account
+from samples.wolfy.agent import build_pipeline, open_account, with_reports
 from samples.wolfy.measure import figures_of, run_pipeline
 from samples.wolfy.offline import model as offline
 from samples.wolfy.offline.roles import answer
 from samples.wolfy.techniques import CAP, TECHNIQUES, llm_agents
 from tests.support.o200k import o200k
+from tests.support.run import run_agent
 
 SUMS = ("impressions", "clicks", "conversions", "conversions_value")
 
@@ -262,3 +263,12 @@ def test_figures_are_read_from_the_reports_text():
     report = "# Ads report\n\n## q1: Campaigns\n- cost: 1,234.5\n- note: none\n\n### q2: Days\n* **cost**: $7\n"
 
     assert figures_of(report) == {"cost": 1234.5, "q2.cost": 7}
+
+
+async def test_the_pipeline_that_adk_loads_reports_on_its_events(account):
+    """In `adk web` each answer of a model has its report's totals, whose saving is the pack's."""
+    run = await run_agent(with_reports(build_pipeline(account)), "What did the campaigns cost?")
+    told = [(event.custom_metadata or {}).get("adk_context_pack") for event in run.events if event.usage_metadata]
+    assert len(told) > 10
+    assert all(told)
+    assert sum(each["tokens_without_pack"] - each["tokens_after"] for each in told) > 10_000
