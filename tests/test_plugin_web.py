@@ -92,6 +92,35 @@ def test_the_command_takes_it(agents):
         server.communicate(timeout=30)
 
 
+@pytest.mark.slow
+def test_the_traces_of_the_web_interface_show_the_reports(agents):
+    """`adk web` gives its Trace view one model call's span for each call, with the report as attributes."""
+    commands = pytest.importorskip("google.adk.cli.cli_tools_click")
+    if "extra_plugins" not in {option.name for option in commands.cli_web.params}:
+        pytest.skip("this ADK has no --extra_plugins")
+    port = _free_port()
+    server = _adk("web", "--port", str(port), "--extra_plugins", PLUGIN, str(agents), agents)
+    try:
+        _post(port, "/apps/counting/users/u/sessions/s", {}, server=server)
+        _post(port, "/run", MESSAGE, server=server)
+        spans = _traces(port)
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+    told = [span["attributes"] for span in spans if "adk_context_pack.tokens_after" in span["attributes"]]
+    # Some releases have two spans for one call.
+    assert len({each["adk_context_pack.tokens_after"] for each in told}) == 2
+    assert any(each.get("adk_context_pack.result.list_sales", 0) > 1000 for each in told)
+
+
+def _traces(port: int) -> list[dict]:
+    for path in ("/dev/apps/counting/debug/trace/session/s", "/debug/trace/session/s"):
+        url = f"http://127.0.0.1:{port}{path}"
+        with contextlib.suppress(urllib.error.HTTPError), urllib.request.urlopen(url, timeout=60) as reply:
+            return json.load(reply)
+    raise AssertionError("no trace of the session")
+
+
 def _adk(*args) -> subprocess.Popen[str]:
     *arguments, folder = args
     command = [sys.executable, "-m", "google.adk.cli", *arguments]
