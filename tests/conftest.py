@@ -24,6 +24,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 SLOW_FOLDERS = {"attacks", "benchmarks", "faults", "laws", "providers", "samples", "sessions", "support"}
 
 
+FREE_OF_ADK = {"search", "sql", "tables"}
+"""Folders of the package that import nothing of ADK, so that their tests tell nothing of a release."""
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "quick: what runs between two commits; given to all tests but the slow ones")
     config.addinivalue_line("markers", "newest: tells nothing of a release, so that it runs on the newest ADK alone")
@@ -36,6 +40,8 @@ def pytest_collection_modifyitems(items):
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
         if folder not in SLOW_FOLDERS and item.get_closest_marker("slow") is None:
             item.add_marker("quick")
+        if folder in FREE_OF_ADK:
+            item.add_marker("newest")
 
 
 def pytest_terminal_summary(terminalreporter):
