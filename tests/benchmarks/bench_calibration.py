@@ -3,8 +3,8 @@
     python -m tests.benchmarks.bench_calibration
 
 The scripted models report what o200k counts in the whole request. Printed is the median error of a report's
-`tokens_after` for calls after an agent's first one, and that of what a replay without `--app` tells for each agent with
-the pack.
+`tokens_after` for calls after an agent's first one, before the provider has answered and after it, and that of what a
+replay without `--app` tells for each agent with the pack.
 """
 
 from __future__ import annotations
@@ -19,20 +19,37 @@ from statistics import median
 from adk_context_pack import ContextPackPlugin
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.replay.replayer import Replayer
+from adk_context_pack.reports.call_report import CallReport
 from tests.replay.live_apps import APPS, LiveApp
 from tests.replay.live_runs import run_live, usage_of, weigh, written
 from tests.support.histories import o200k
 
 
-async def of_reports(app: LiveApp, counter: Counter | None) -> list[float]:
-    """Returns the errors of a run's reports, for each agent's calls after the first."""
-    plugin = ContextPackPlugin(counter=counter, **app.plugin)
+class Sent:
+    """Keeps what each report tells before the provider has answered."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+
+    def sent(self, report: CallReport) -> None:
+        """Takes the tokens of a request."""
+        self.tokens.append(report.tokens_after)
+
+    def heard(self, report: CallReport) -> None:
+        """Keeps nothing."""
+
+
+async def of_reports(app: LiveApp, counter: Counter | None) -> list[tuple[float, float]]:
+    """Returns the errors of a run's reports before and after the answer, for each agent's calls after the first."""
+    sent = Sent()
+    plugin = ContextPackPlugin(counter=counter, telemetry=sent, **app.plugin)
     await run_live(app, plugins=[plugin], usage=usage_of)
     seen: set[str] = set()
     errors = []
-    for report in plugin.reports:
+    for tokens, report in zip(sent.tokens, plugin.reports, strict=True):
         if report.agent in seen and report.prompt_tokens:
-            errors.append(abs(report.tokens_after - report.prompt_tokens) / report.prompt_tokens)
+            found = (abs(each - report.prompt_tokens) / report.prompt_tokens for each in (tokens, report.tokens_after))
+            errors.append((next(found), next(found)))
         seen.add(report.agent)
     return errors
 
@@ -63,7 +80,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             replays = [error for app in apps for error in asyncio.run(of_replay(app, counter, Path(folder)))]
         print(
-            f"{name}: reports {median(reports):.1%} in the median of {len(reports)} calls;"
+            f"{name}: reports {median(before for before, _ in reports):.1%} before the answer and"
+            f" {median(after for _, after in reports):.1%} after it, in the median of {len(reports)} calls;"
             f" replays {median(replays):.1%} of {len(replays)} agents"
         )
 
