@@ -9,7 +9,6 @@ from tests.providers.provider_clients import ATTACHED, PROVIDERS, connect
 from tests.providers.provider_scenarios import SCENARIOS
 from tests.providers.scenario import converse, maker
 from tests.support.all_passes import WAYS
-from tests.support.plugin_apps import stores_late
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -38,12 +37,12 @@ def talk(strict_server, monkeypatch):
 async def test_no_request_is_refused(provider, way, name, talk, strict_server):
     """With all passes on, each of which may bite, a conversation comes to its end and nothing is refused."""
     declared = SCENARIOS[name]().declared if way.startswith("plugin") else 0
-    attached = WAYS[way](BUDGET + declared)
+    # That server counts three fifths of what is estimated, and budgets are calibrated by what it counts.
+    attached = WAYS[way](BUDGET + declared * 3 // 5 if provider == "anthropic" else BUDGET + declared)
     scenario, run = await talk(provider, name, attached.callbacks, attached.plugins)
     assert strict_server.refusals == []
     assert run.answer == scenario.ends_with
-    # ADK 1.22 drops stubs on their way to Claude, so that the passes may find little to take away.
-    assert attached.taken_away() > 0 or (provider == "anthropic" and not await stores_late())
+    assert attached.taken_away() > 0
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
