@@ -20,7 +20,8 @@ from adk_context_pack._adk.model_names import model_names
 from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
-from adk_context_pack.pack_settings import Environment, PackSettings, ReadBack, checked_agents, names_in
+from adk_context_pack.environment import Environment
+from adk_context_pack.pack_settings import PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
@@ -46,7 +47,7 @@ class ContextPackPlugin(BasePlugin):
     For each agent of the app, the plugin retells the relayed logs of other agents, caps tables in tool results and
     stores other large results when they are produced, offers tools to read them back, keeps the history within the
     model's window, and reports on each model call. `adk web --extra_plugins adk_context_pack.ContextPackPlugin`
-    attaches it with no code change, as does `adk api_server`. `pack_settings.Environment` lists its variables then.
+    attaches it with no code change, as does `adk api_server`. `environment.Environment` lists its variables then.
 
     It returns nothing from any callback, so it hides neither an agent's own callbacks nor other plugins. None of its
     failures reaches the run, except those of a request pass with `on_error="raise"`. One instance serves all sessions

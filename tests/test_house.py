@@ -9,7 +9,7 @@ from tests.house import House, circles_of, floors_of
 
 FLOORS = (
     ("_adk/", "_json.py", "_text.py", "errors.py", "search/"),
-    ("stores/", "tables/"),
+    ("environment.py", "stores/", "tables/"),
     ("conversation/",),
     ("relays/", "reports/", "sql/", "views/"),
     ("passes/",),

@@ -118,7 +118,7 @@ def _as_node(agent: Any) -> Any:
 
 
 async def _build(context: InvocationContext, request: LlmRequest) -> None:
-    flow = context.agent._llm_flow  # type: ignore[union-attr]  # noqa: SLF001 - there is no public way
+    flow = context.agent._llm_flow  # type: ignore[union-attr]  # noqa: SLF001 - ADK has no public name for it
     flow.request_processors = [each for each in flow.request_processors if _word(each) in _BUILDING]
     async for _ in flow._preprocess_async(context, request):  # noqa: SLF001
         pass

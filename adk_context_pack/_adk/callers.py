@@ -11,7 +11,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack._adk.releases import invocation_of, isolation_scope_of, scope_of_event
-from adk_context_pack._adk.requests import contents_of
+from adk_context_pack._adk.requests import call_on_branch, contents_of
 
 
 class Caller(NamedTuple):
@@ -46,20 +46,11 @@ def caller_of(context: CallbackContext | None) -> Caller | None:
     parent = getattr(getattr(invocation, "artifact_service", None), "tool_context", None)
     if parent is not None and getattr(agent, "parent_agent", None) is None:
         return _caller(invocation_of(parent).session, parent.function_call_id)
-    call_id = isolation_scope_of(invocation) or _call_in(invocation, agent)
-    return None if call_id is None else _caller(invocation.session, call_id)
-
-
-def _call_in(invocation: Any, agent: Any) -> str | None:
-    """Returns the id of the call that a single-turn agent (2.x) answers, which its branch ends with, or None."""
-    name, _, call_id = (getattr(invocation, "branch", None) or "").rpartition(".")[2].partition("@")
-    if not call_id or name != getattr(agent, "name", None):
-        return None
-    calls = [call for event in invocation.session.events for call in event.get_function_calls()]
-    if any(call.id == call_id for call in calls):
-        return call_id
-    # Release 2.0.0 counts the runs of the agent there. The newest call is the one that it answers.
-    return next((call.id for call in reversed(calls) if call.name == name), None)
+    if scope := isolation_scope_of(invocation):
+        return _caller(invocation.session, scope)
+    branch, name = getattr(invocation, "branch", None), getattr(agent, "name", "")
+    call = call_on_branch(branch, name, invocation.session.events) if branch else None
+    return None if call is None else _caller(invocation.session, call.id)
 
 
 def _caller(session: Session, call_id: str | None) -> Caller | None:

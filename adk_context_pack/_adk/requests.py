@@ -39,7 +39,8 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
     Raises:
         ValueError: ADK refuses these events. Older releases do so where a result has no call.
     """
-    single = call_answered_by(event, before) is not None
+    call = _call_answered_by(event, before)
+    single = call is not None
     given: dict[str, Any] = {
         "isolation_scope": getattr(event, "isolation_scope", None),
         "is_single_turn": single,
@@ -47,7 +48,7 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
     }
     more = {name: value for name, value in given.items() if name in _SETTINGS}
     build = _build_turn if turn_only or single else _build
-    return build(event.branch, with_node_input(event, before), event.author, **more)
+    return build(event.branch, _with_input(event, before, call), event.author, **more)
 
 
 def node_path_of(event: Event) -> str | None:
@@ -55,12 +56,24 @@ def node_path_of(event: Event) -> str | None:
     return getattr(getattr(event, "node_info", None), "path", None) or None
 
 
-def call_answered_by(event: Event, before: Sequence[Event]) -> types.FunctionCall | None:
-    """Returns the call that a single-turn agent (2.x) answers, which its branch ends with, or None."""
-    name, at, call_id = (event.branch or "").rpartition(".")[2].partition("@")
-    if not at or name != event.author or getattr(event, "isolation_scope", None):
+def _call_answered_by(event: Event, before: Sequence[Event]) -> types.FunctionCall | None:
+    if getattr(event, "isolation_scope", None):
         return None
-    calls = [call for each in before for call in each.get_function_calls() if call.name == name]
+    return call_on_branch(event.branch, event.author, before)
+
+
+def call_on_branch(branch: str | None, agent_name: str, events: Sequence[Event]) -> types.FunctionCall | None:
+    """Returns the call that a single-turn agent (2.x) answers, which its branch ends with, or None.
+
+    Args:
+        branch: the branch on which the agent runs.
+        agent_name: its name.
+        events: the session's events.
+    """
+    name, _, call_id = (branch or "").rpartition(".")[2].partition("@")
+    if not call_id or name != agent_name:
+        return None
+    calls = [call for each in events for call in each.get_function_calls() if call.name == name]
     # Release 2.0.0 counts the runs of the agent there. The newest call is the one that it answers.
     return next((call for call in reversed(calls) if call.id == call_id), calls[-1] if calls else None)
 
@@ -72,8 +85,11 @@ def with_node_input(event: Event, before: Sequence[Event]) -> list[Event]:
         event: the answer of any agent's model.
         before: the events before it.
     """
+    return _with_input(event, before, _call_answered_by(event, before))
+
+
+def _with_input(event: Event, before: Sequence[Event], call: types.FunctionCall | None) -> list[Event]:
     events = list(before)
-    call = call_answered_by(event, before)
     if call is None:
         return events
     args = call.args or {}

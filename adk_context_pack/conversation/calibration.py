@@ -31,6 +31,11 @@ _MEANINGFUL = 100
 _SEARCHED = 50
 
 
+def is_plausible(factor: float) -> bool:
+    """Tells whether a provider's tokenizer may explain what one estimated token is worth."""
+    return _PLAUSIBLE[0] <= factor <= _PLAUSIBLE[1]
+
+
 def has_figures(call: ModelCall) -> bool:
     """Tells whether the provider has given a figure for any of this agent's calls."""
     return _answers(call).counted
@@ -170,7 +175,7 @@ def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int,
         guess += meter.content(event.content)
     # A short prompt is mostly what the provider adds to it, and says little about words.
     ratio = actual / guess if guess >= _MEANINGFUL else 0.0
-    return ratio if _PLAUSIBLE[0] <= ratio <= _PLAUSIBLE[1] else None
+    return ratio if is_plausible(ratio) else None
 
 
 def _figures(

@@ -145,7 +145,7 @@ class ContextPipeline:
             request = reporter.ran(entry.name, *attempt(entry, request, call))
         report = reporter.report(request, self._memory, keep_requests=self._keep_requests)
         report.shadow = call.is_shadow
-        return request, report if self._counter else calibrated(report, call)
+        return request, calibrated(report, call) if self._counter is None else report
 
     def deliver(
         self, callback_context: CallbackContext, llm_request: LlmRequest, result: LlmRequest, report: CallReport

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from google.adk.events.event import Event
 
 from adk_context_pack._adk.requests import contents_for, is_model_call
+from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports.telemetry import NAME
+from adk_context_pack.reports.outlets import totals_on
 
-_PLAUSIBLE = (0.2, 5.0)
 _MEANINGFUL = 100
 _SUSPICIOUS = 0.6
 """An agent of whose full history the provider counted a smaller share was not shown all of it."""
@@ -64,13 +64,13 @@ def scale_of(calls: Sequence[Counted], *, whole: bool) -> Scale:
     if not whole:
         steps = [(two.figure - one.figure, two.without - one.without) for one, two in pairwise(known)]  # type: ignore[operator]
         plausible = [
-            (actual, counted)
-            for actual, counted in steps
-            if counted >= _MEANINGFUL and _PLAUSIBLE[0] <= actual / counted <= _PLAUSIBLE[1]
+            (actual, counted) for actual, counted in steps if counted >= _MEANINGFUL and is_plausible(actual / counted)
         ]
         factor = _ratio(plausible)
     # A single call does not tell how much of it the replay cannot see.
-    factor = factor or min(_ratio([(call.figure or 0, call.without) for call in known]), 5.0 if whole else 1.0)
+    factor = factor or min(
+        _ratio([(call.figure or 0, call.without) for call in known]), HIGHEST_FACTOR if whole else 1.0
+    )
     fixed = round(median((call.figure or 0) - factor * call.without for call in known))
     return Scale(factor, max(fixed, 0))
 
@@ -80,17 +80,11 @@ def _ratio(pairs: Sequence[tuple[int, int]]) -> float:
     return sum(actual for actual, _ in pairs) / counted if counted else 0.0
 
 
-def recorded_totals(event: Event) -> Mapping[str, Any]:
-    """Returns what the pack stored on an event when it was recorded, or an empty mapping."""
-    found = (event.custom_metadata or {}).get(NAME)
-    return found if isinstance(found, Mapping) and found.get("tokens_after") else {}
-
-
 def recorded_with_pack(event: Event) -> tuple[int, int] | None:
     """Returns the tokens without the pack and with it of a call that was recorded with the pack, or None."""
-    totals = recorded_totals(event)
+    totals = totals_on(event)
     without, after = totals.get("tokens_without_pack"), totals.get("tokens_after")
-    if not isinstance(without, int) or not isinstance(after, int):
+    if not isinstance(without, int) or not isinstance(after, int) or not after:
         return None
     figure = _figure(event) or after
     return round(without * figure / after), figure
@@ -116,7 +110,7 @@ def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozen
     found = set()
     for agent, (place, event) in last.items():
         figure = _figure(event) or 0
-        if not is_model_call(event) or recorded_totals(event):
+        if not is_model_call(event) or totals_on(event):
             continue
         try:
             full, turn = (meter.contents(contents_for(event, events[:place], turn_only=only)) for only in (False, True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from typing import Any
 
 from adk_context_pack._adk.app_requests import AppRequests
 from adk_context_pack.conversation.tokens import Counter
@@ -12,9 +11,7 @@ from adk_context_pack.errors import SettingError
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.replay.load import load_passes, load_plugin
 from adk_context_pack.replay.tool_caps import SettingsFor
-from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.offload_payload import OffloadPayload
-from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
+from adk_context_pack.tools.presets import default_result_passes
 
 _OPTIONS = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
 
@@ -53,12 +50,8 @@ def load_pack(options: argparse.Namespace, app: AppRequests | None) -> Pack:
 
 
 def _settings(options: argparse.Namespace) -> PackSettings:
-    rows, tokens = options.max_rows, options.max_payload_tokens
-    capping: dict[str, Any] = {"rows": None, "payloads": None}
-    if not options.no_caps:
-        rows = DEFAULT_ROWS.max_rows if rows is None else rows
-        capping["payloads"] = DEFAULT_PAYLOADS if tokens is None else OffloadPayload(max_tokens=tokens)
-        tokens = DEFAULT_ROWS.max_tokens if tokens is None else tokens
-        capping["rows"] = CapRows(max_rows=rows, max_tokens=tokens)
+    limits = {"max_rows": options.max_rows, "max_tokens": options.max_payload_tokens}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    caps = () if options.no_caps else default_result_passes(**given)
     passes = None if options.passes is None else load_passes(options.passes)
-    return PackSettings(passes=passes, max_tokens=options.window, **capping)
+    return PackSettings(passes=passes, max_tokens=options.window, result_passes=caps)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adk_context_pack.replay.figures import Counted
+from adk_context_pack.reports.breakdown import spread
 from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.categories import spread
 from adk_context_pack.reports.pass_report import PassReport, PrefixReport
 
 CAPS = "tool_caps"
@@ -60,13 +60,15 @@ class Replayed:
             tokens_before=without,
             tokens_after=with_pack,
             passes=tuple(self._passes(without, with_pack)),
-            categories=spread(dict(report.categories), with_pack),
-            categories_before=spread(dict(report.categories_before), without),
             results={},
             pack_tools=0,
-            prefix=_scaled(report.prefix, with_pack, report.tokens_after),
+            prefix=report.prefix.scaled(with_pack / max(report.tokens_after, 1)),
         )
-        return replace(self, report=told, prefix_without=_scaled(self.prefix_without, without, report.tokens_before))
+        told.breakdown = report.breakdown.scaled(with_pack)
+        told.breakdown_before = report.breakdown_before.scaled(without)
+        return replace(
+            self, report=told, prefix_without=self.prefix_without.scaled(without / max(report.tokens_before, 1))
+        )
 
     def _passes(self, without: int, with_pack: int) -> Iterator[PassReport]:
         if self.packed_before is not None:
@@ -77,9 +79,3 @@ class Replayed:
         for each, tokens in zip(self.report.passes, spread(saved, without - with_pack).values(), strict=False):
             yield replace(each, tokens_before=left, tokens_after=left - tokens)
             left -= tokens
-
-
-def _scaled(prefix: PrefixReport, tokens: int, counted: int) -> PrefixReport:
-    ratio = tokens / max(counted, 1)
-    kept = min(round(prefix.tokens * ratio), tokens)
-    return replace(prefix, tokens=kept, previous_tokens=round(prefix.previous_tokens * ratio))

@@ -27,7 +27,6 @@ from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import CappedEvents, SettingsFor
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
-from adk_context_pack.reports.categories import spread
 from adk_context_pack.reports.pass_report import PrefixReport
 from adk_context_pack.reports.prefix import PrefixMemory
 from adk_context_pack.stores.handles import stored_results
@@ -141,7 +140,7 @@ class _SessionReplay:
         if not more:
             return
         report.tokens_before = without
-        report.categories_before = spread(dict(report.categories_before), without)
+        report.breakdown_before = report.breakdown_before.scaled(without)
         names = [each.name for each in report.passes]
         own = names.index(OWN_PASSES) if OWN_PASSES in names else 0
         report.passes = tuple(
@@ -160,9 +159,7 @@ class _SessionReplay:
         call = replace(call, context=alone.context, run_memo=self._run_memo, session_memo=self._session_memo)
         if not self._capped.reach(index):
             return raw, call
-        if alone.context is not None:
-            return self._requests.build(event, call)
-        if event.author in self._requests.blind:
+        if alone.context is not None or event.author in self._requests.blind:
             return self._requests.build(event, call)
         contents = self._capped.contents_for(index, event, raw.contents)
         return raw.model_copy(update={"contents": contents}), call

@@ -49,7 +49,7 @@ class Screen:
 
 
 def replay_text(sums: ReplaySums, screen: Screen | None = None) -> str:
-    """Returns the sums as tables that fit the screen. Without a single call, there are no tables to show."""
+    """Returns the sums as tables that fit the screen. Without a model call it says so in place of empty tables."""
     screen = screen or Screen()
     total = sums.total
     if not total.calls:

@@ -1,1 +1,1 @@
-"""What each pass did: the record of each model call, and the places where people look at it."""
+"""Records what each pass did to each model call, and shows it where people look."""

@@ -7,18 +7,15 @@ that the agent's next report begins with it, also in another process.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from adk_context_pack.conversation.calibration import is_plausible
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.categories import spread
-from adk_context_pack.reports.telemetry import NAME
+from adk_context_pack.reports.outlets import totals_on
 
-_PLAUSIBLE = (0.2, 5.0)
-"""No tokenizer explains a factor outside: another callback rewrote the request, or the model counts nothing."""
 _SEARCHED = 200
 
 
@@ -55,7 +52,7 @@ def rescale(report: CallReport, factor: float) -> None:
         report: the report, changed in place.
         factor: what one token of it is worth.
     """
-    if factor == 1.0 or not _is_plausible(report.scale * factor):
+    if factor == 1.0 or not is_plausible(report.scale * factor):
         return
     report.scale *= factor
     report.passes = tuple(
@@ -68,31 +65,15 @@ def rescale(report: CallReport, factor: float) -> None:
     )
     report.results = {name: round(factor * tokens) for name, tokens in report.results.items()}
     report.pack_tools = round(factor * report.pack_tools)
-    before, after = report.categories_before, report.categories
-    report.categories_before = spread(dict(before), report.tokens_before) if before else before
-    report.categories = spread(dict(after), report.tokens_after) if after else after
-    report.tools_before = _by_tool(report.tools_before, report.categories_before)
-    report.tools = _by_tool(report.tools, report.categories)
-    prefix = report.prefix
-    report.prefix = replace(
-        prefix, tokens=round(factor * prefix.tokens), previous_tokens=round(factor * prefix.previous_tokens)
-    )
-
-
-def _by_tool(tools: Mapping[str, int], categories: Mapping[str, int]) -> Mapping[str, int]:
-    return spread(dict(tools), categories.get("tool_calls_and_results", 0)) if tools else tools
-
-
-def _is_plausible(scale: float) -> bool:
-    return _PLAUSIBLE[0] <= scale <= _PLAUSIBLE[1]
+    report.breakdown_before = report.breakdown_before.scaled(report.tokens_before)
+    report.breakdown = report.breakdown.scaled(report.tokens_after)
+    report.prefix = report.prefix.scaled(factor)
 
 
 def _known_scale(call: ModelCall) -> float:
     """Returns the factor on the newest of the agent's events that has a report, or 1.0."""
     for event in islice(reversed(call.events), _SEARCHED):
-        if event.author == call.agent_name and event.custom_metadata:
-            totals = event.custom_metadata.get(NAME)
-            if isinstance(totals, Mapping):
-                scale = totals.get("scale", 1.0)
-                return scale if isinstance(scale, float) and _is_plausible(scale) else 1.0
+        if event.author == call.agent_name and (totals := totals_on(event)):
+            scale = totals.get("scale", 1.0)
+            return scale if isinstance(scale, float) and is_plausible(scale) else 1.0
     return 1.0

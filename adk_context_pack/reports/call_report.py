@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from adk_context_pack.reports.breakdown import Breakdown
 from adk_context_pack.reports.pass_report import PassReport, PrefixReport
 from adk_context_pack.reports.request_view import RequestView
 from adk_context_pack.reports.text_table import report_table
@@ -85,6 +86,24 @@ class CallReport:
     def tokens_without_pack(self) -> int:
         """Tokens of the request that ADK alone would have sent, as the class describes it."""
         return self.tokens_before + sum(self.results.values()) - self.pack_tools
+
+    @property
+    def breakdown(self) -> Breakdown:
+        """`categories` and `tools`, which are set together so that they add up."""
+        return Breakdown(self.categories, self.tools)
+
+    @breakdown.setter
+    def breakdown(self, found: Breakdown) -> None:
+        self.categories, self.tools = found
+
+    @property
+    def breakdown_before(self) -> Breakdown:
+        """`categories_before` and `tools_before`, which are set together so that they add up."""
+        return Breakdown(self.categories_before, self.tools_before)
+
+    @breakdown_before.setter
+    def breakdown_before(self, found: Breakdown) -> None:
+        self.categories_before, self.tools_before = found
 
     @property
     def seconds(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -11,7 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.categories import Categories, spread
+from adk_context_pack.reports.categories import Categories
 from adk_context_pack.reports.pass_report import PassReport
 from adk_context_pack.reports.prefix import PrefixMemory
 from adk_context_pack.reports.request_view import view_of
@@ -103,14 +102,11 @@ class CallReporter:
             return
         sorter = Categories(self._call, self._meter)
         before = sorter.of(self._first)
-        report.categories_before = spread(before, self.tokens_before)
-        report.tools_before = _by_tool(sorter.tools(self._first), report.categories_before)
+        report.breakdown_before = before.scaled(self.tokens_before)
         if request.contents is self._first.contents and request.config is self._first.config:
-            report.categories = dict(report.categories_before)
-            report.tools = dict(report.tools_before)
+            report.categories, report.tools = dict(report.categories_before), dict(report.tools_before)
         else:
-            report.categories = spread(sorter.with_views(sorter.of(request), before), self.tokens_after)
-            report.tools = _by_tool(sorter.tools(request), report.categories)
+            report.breakdown = sorter.with_views(sorter.of(request), before).scaled(self.tokens_after)
 
     def _count(self, request: LlmRequest) -> int:
         contents, config, count = self._measured
@@ -123,8 +119,3 @@ class CallReporter:
             count = 0
         self._measured = (request.contents, request.config, count)
         return int(count)
-
-
-def _by_tool(tools: Mapping[str, int], categories: Mapping[str, int]) -> dict[str, int]:
-    """Returns the tokens by tool so that they add up to their category."""
-    return spread(tools, categories.get("tool_calls_and_results", 0)) if tools else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -12,13 +12,14 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.reports.breakdown import CALLS_AND_RESULTS, Breakdown
 
 CATEGORIES = (
     "system_instruction",  # the system instruction, and the dynamic one that ADK puts among the contents
     "tool_declarations",
     "user",  # what the user said
     "own_words",  # what this agent said and thought
-    "tool_calls_and_results",  # this agent's, with code that it ran
+    CALLS_AND_RESULTS,  # this agent's, with code that it ran
     "relayed",  # what other agents did, as ADK relays it or as a pass retells it
     "state_views",  # state values that a pass filled into the instructions
     "media",  # images, audio, files, whoever sent them
@@ -29,7 +30,6 @@ CATEGORIES = (
 VIEWS = "state_views"
 """The entry of `ModelCall.memo` in which a pass lists the texts that it filled into instructions."""
 
-_TOOLS = "tool_calls_and_results"
 _TOOL = "tool "
 """Begins the keys of sums for one tool. No category begins so."""
 
@@ -49,26 +49,31 @@ class Categories:
         self._meter = meter
         self._dynamic = bool(getattr(agent_of(call.context), "static_instruction", None))
 
-    def of(self, request: LlmRequest) -> dict[str, int]:
-        """Returns tokens by category, with an entry for each of `CATEGORIES`. State views count as instructions."""
+    def of(self, request: LlmRequest) -> Breakdown:
+        """Returns tokens by category, with an entry for each of `CATEGORIES`, and by tool.
+
+        State views count as instructions, and code that the model ran as the tool `code`.
+        """
         found = dict.fromkeys(CATEGORIES, 0)
         found["system_instruction"] = self._meter.system(request)
         found["tool_declarations"] = self._meter.tools(request)
-        sums = self._sums(request.contents or ())
-        return found | {name: found[name] + tokens for name, tokens in sums.items() if not name.startswith(_TOOL)}
+        tools = {}
+        for name, tokens in self._sums(request.contents or ()).items():
+            if name.startswith(_TOOL):
+                tools[name.removeprefix(_TOOL)] = tokens
+            else:
+                found[name] += tokens
+        return Breakdown(found, tools)
 
-    def tools(self, request: LlmRequest) -> dict[str, int]:
-        """Returns the tokens of this agent's calls and results by tool. Code that the model ran is `code`."""
-        sums = self._sums(request.contents or ())
-        return {name.removeprefix(_TOOL): tokens for name, tokens in sums.items() if name.startswith(_TOOL)}
-
-    def with_views(self, found: dict[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    def with_views(self, found: Breakdown, before: Breakdown) -> Breakdown:
         """Returns `found` with state views apart: what passes list as filled in, else what instructions grew by."""
         texts = self._call.memo.get(VIEWS)
-        grown = found["system_instruction"] - before["system_instruction"]
+        instructions = found.categories["system_instruction"]
+        grown = instructions - before.categories["system_instruction"]
         views = sum(map(self._meter.text, texts)) if texts else grown
-        views = min(max(views, 0), found["system_instruction"])
-        return {**found, "system_instruction": found["system_instruction"] - views, "state_views": views}
+        views = min(max(views, 0), instructions)
+        apart = {"system_instruction": instructions - views, "state_views": views}
+        return found._replace(categories={**found.categories, **apart})
 
     def _sums(self, contents: Sequence[types.Content]) -> dict[str, int]:
         # It forgets the sums where the session says something else about the speakers.
@@ -86,11 +91,11 @@ class Categories:
             if parts and len(parts) == 1:
                 category = _kind(parts[0]) or self._speaker(content, voices)
                 sums[category] = sums.get(category, 0) + total
-                if category == _TOOLS:
+                if category == CALLS_AND_RESULTS:
                     _add_tool(sums, parts[0], total)
             else:
                 for part in parts or ():
-                    if _kind(part) == _TOOLS:
+                    if _kind(part) == CALLS_AND_RESULTS:
                         _add_tool(sums, part, self._meter.part(part))
                 for category, tokens in self._apart(content, total, voices):
                     sums[category] = sums.get(category, 0) + tokens
@@ -124,9 +129,9 @@ def _kind(part: types.Part) -> str:
     if part.text is not None:
         return ""
     if part.function_call is not None or part.function_response is not None:
-        return _TOOLS
+        return CALLS_AND_RESULTS
     if part.executable_code is not None or part.code_execution_result is not None:
-        return _TOOLS
+        return CALLS_AND_RESULTS
     return "media" if part.inline_data is not None or part.file_data is not None else ""
 
 
@@ -136,16 +141,3 @@ def _is_instruction(content: types.Content, *, dynamic: bool) -> bool:
         return True
     # Releases before 2.9.0 put no marks around it. Only agents with a static instruction have one.
     return dynamic and content.role == "user" and not (text or "").startswith("For context")
-
-
-def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
-    """Returns `found` scaled so that its sum is exactly `total`. The largest entry takes what rounding leaves."""
-    whole = sum(found.values())
-    if whole == total:
-        return dict(found)
-    if not whole:
-        return {**found, "other": total}
-    scaled = {name: tokens * total // whole for name, tokens in found.items()}
-    largest = max(scaled, key=scaled.__getitem__)
-    scaled[largest] += total - sum(scaled.values())
-    return scaled

@@ -1,10 +1,12 @@
-"""Where a report goes besides the list of reports: the log, and the event that ADK stores."""
+"""Writes a report to the log and to the event that ADK stores, and reads it from there."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
+from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
 
 from adk_context_pack.reports.call_report import CallReport
@@ -59,3 +61,9 @@ def _did(each: PassReport) -> str:
 def annotate(response: LlmResponse, report: CallReport) -> None:
     """Adds the totals of a report to the response's `custom_metadata`, which ADK stores on the event."""
     response.custom_metadata = {**(response.custom_metadata or {}), NAME: EventReport(report.to_totals())}
+
+
+def totals_on(event: Event) -> Mapping[str, Any]:
+    """Returns the totals that `annotate` put on an event, or an empty mapping."""
+    found = (event.custom_metadata or {}).get(NAME)
+    return found if isinstance(found, Mapping) else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -67,3 +67,8 @@ class PrefixReport:
     def share(self) -> float:
         """`tokens` as a share of the previous request, from 0 to 1. An agent's first request has 0."""
         return min(1.0, self.tokens / self.previous_tokens) if self.previous_tokens else 0.0
+
+    def scaled(self, factor: float) -> PrefixReport:
+        """Returns it with all tokens multiplied."""
+        tokens, previous = round(factor * self.tokens), round(factor * self.previous_tokens)
+        return replace(self, tokens=tokens, previous_tokens=previous)

@@ -196,7 +196,7 @@ class ReportLog(Sequence[CallReport]):
 
     @property
     def dropped(self) -> int:
-        """The number of reports that are no longer kept, since newer ones took their place."""
+        """The number of reports that were forgotten because newer ones took their place."""
         return self._added - len(self._reports)
 
     def __len__(self) -> int:

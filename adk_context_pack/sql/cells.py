@@ -51,12 +51,12 @@ class Cells:
 
     @property
     def needs_exact(self) -> bool:
-        """Whether the connection needs the collations and aggregates of `exact_sum`."""
+        """Tells whether the connection needs the collations and aggregates of `exact_sum`."""
         return self.overflows or self.numbers is not None or self.declared == EXACT
 
     @property
     def is_text(self) -> bool:
-        """Whether SQLite would add up the digits in front of its texts."""
+        """Tells whether SQLite would add up the digits in front of its texts."""
         if self.numbers is not None or self.declared == EXACT or self.declared[:4] not in {"", "TEXT"}:
             return self.numbers is not None
         return any(type(value) is str and not value.isdecimal() for value in self.values)

@@ -46,7 +46,7 @@ class ResultPass(ABC):
     """
 
     kept_kind: ClassVar[str | None] = None
-    """What the plugin declares a tool for from an agent's first request on: "rows", "payload" or nothing."""
+    """The kind of results that it keeps, "rows" or "payload". The plugin declares the tool that reads it back."""
 
     on_error: Literal["skip", "raise"] = "skip"
     tools: Mapping[str, Any] = field(default_factory=dict, hash=False)

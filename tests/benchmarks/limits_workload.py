@@ -18,31 +18,13 @@ from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 
+from tests.benchmarks.workload import WORDS
 from tests.support.run import run_agent
 from tests.support.scripted_model import RecordedRequest, ScriptedModel, call
 
 TURNS, CALLS = 12, 2
 KINDS = ("table", "log", "nested", "prose")
 _HANDLE = re.compile(r"""(?:"_handle": ?|handle=)["']([^"']+)["']""")
-_WORDS = [
-    "the",
-    "report",
-    "of",
-    "this",
-    "region",
-    "shows",
-    "that",
-    "demand",
-    "has",
-    "grown",
-    "while",
-    "supply",
-    "stayed",
-    "flat",
-    "and",
-    "prices",
-    "moved",
-]
 _CITIES = ("Oslo", "Bergen", "Tromsø", "Hamar", "Bodø")
 
 
@@ -94,7 +76,7 @@ def _nested(rnd: random.Random, fact: str) -> tuple[dict[str, Any], str]:
 
 
 def _prose(rnd: random.Random, fact: str) -> tuple[dict[str, Any], str]:
-    sentences = [" ".join(rnd.choice(_WORDS) for _ in range(14)).capitalize() + "." for _ in range(350)]
+    sentences = [" ".join(rnd.choice(WORDS[:-1]) for _ in range(14)).capitalize() + "." for _ in range(350)]
     sentences.insert(175, f"The code of the case is {fact}.")
     return {"text": " ".join(sentences)}, fact
 

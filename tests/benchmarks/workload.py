@@ -20,7 +20,7 @@ from tests.support.events import agent_called, agent_said, tool_returned, user_s
 AGENT = "analyst"
 TURNS, CALLS = 12, 2
 _KINDS = ("table", "log", "nested", "prose")
-_WORDS = [
+WORDS = [
     "the",
     "report",
     "of",
@@ -108,6 +108,6 @@ def _line(rnd: random.Random, kind: str) -> str:
         day, hour, minute = number % 28 + 1, number % 24, number % 60
         return f"2025-03-{day:02d}T{hour:02d}:{minute:02d}:07Z INFO worker-{number % 9} done {number}"
     if kind == "prose":
-        return " ".join(rnd.choice(_WORDS) for _ in range(14)) + "."
+        return " ".join(rnd.choice(WORDS) for _ in range(14)) + "."
     row: dict[str, Any] = {"id": number, "name": f"item {number % 100}", "amount": round(rnd.random() * 1000, 2)}
     return json.dumps({"row": row, "tags": ["a", "b"]} if kind == "nested" else row)

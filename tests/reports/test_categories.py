@@ -6,7 +6,6 @@ from google.genai import types
 
 from adk_context_pack.passes.compact_state import CompactState
 from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.reports.categories import spread
 from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
 from tests.support.requests import call_for, request_for
 from tests.support.run import run_agent
@@ -98,10 +97,3 @@ async def test_a_dynamic_instruction_counts_as_instruction():
     found = pipeline.reports[0].categories
     assert found["system_instruction"] > 100
     assert found["user"] < 10
-
-
-def test_spreads_to_an_exact_sum():
-    """Scaled shares add up to the total, also where there is nothing to scale."""
-    assert spread({"a": 1, "b": 1, "c": 1, "other": 0}, 100) == {"a": 34, "b": 33, "c": 33, "other": 0}
-    assert spread({"a": 0, "other": 0}, 7) == {"a": 0, "other": 7}
-    assert spread({"a": 3, "other": 0}, 3) == {"a": 3, "other": 0}

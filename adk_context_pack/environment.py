@@ -1,0 +1,90 @@
+"""Reads the plugin's settings from environment variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TypeVar
+
+from adk_context_pack.errors import SettingError
+
+Value = TypeVar("Value")
+_PREFIX = "ADK_CONTEXT_PACK_"
+_A_PAGE = "the path of an .html file in a folder that exists"
+_WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """Holds the settings of a plugin that may come from environment variables.
+
+    They are for a plugin that ADK builds without arguments, as `adk web --extra_plugins` does. An argument that is
+    given wins over its variable, and an empty variable counts as not set.
+
+    | variable | argument | value | without it |
+    | --- | --- | --- | --- |
+    | `ADK_CONTEXT_PACK_SHADOW` | `shadow` | `1`, `true`, `yes`, `on`, or `0`, `false`, `no`, `off` | off |
+    | `ADK_CONTEXT_PACK_MAX_TOKENS` | `max_tokens` | tokens, at least 1 | four fifths of the model's window |
+    | `ADK_CONTEXT_PACK_REPORT` | `report_file` | an `.html` file in a folder that exists | no file |
+
+    Attributes:
+        shadow: whether the plugin only reports on what it would have done.
+        max_tokens: the budget of a request in the default passes, or None.
+        report_file: the HTML page to write at the end of each run, or None.
+    """
+
+    shadow: bool
+    max_tokens: int | None
+    report_file: Path | None
+
+    @classmethod
+    def read(
+        cls, *, shadow: bool | None, max_tokens: int | None, report_file: str | PathLike[str] | None
+    ) -> Environment:
+        """Returns the arguments, and the variables for those that are None.
+
+        Raises:
+            SettingError: an argument or a variable that cannot work. The message names it and its value.
+        """
+        if not isinstance(shadow, bool | None):
+            raise SettingError.of("ContextPackPlugin", "shadow", shadow, "True, False or None")
+        if shadow is None:
+            shadow = _variable("SHADOW", lambda text: _WORDS[text.lower()], "1 or 0")
+        if max_tokens is None:
+            max_tokens = _variable("MAX_TOKENS", _tokens, "a whole number of tokens, at least 1")
+        page = _variable("REPORT", _page, _A_PAGE) if report_file is None else _given_page(report_file)
+        return cls(shadow=bool(shadow), max_tokens=max_tokens, report_file=page)
+
+
+def _variable(name: str, read: Callable[[str], Value], expected: str) -> Value | None:
+    text = os.environ.get(_PREFIX + name, "").strip()
+    if not text:
+        return None
+    try:
+        return read(text)
+    except (KeyError, ValueError):
+        raise SettingError.of("ContextPackPlugin", _PREFIX + name, text, expected) from None
+
+
+def _tokens(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def _page(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in {".html", ".htm"} or not path.parent.is_dir():
+        raise ValueError(text)
+    return path
+
+
+def _given_page(value: str | PathLike[str]) -> Path:
+    try:
+        return _page(os.fspath(value))
+    except (TypeError, ValueError):
+        raise SettingError.of("ContextPackPlugin", "report_file", value, _A_PAGE) from None

@@ -1,0 +1,46 @@
+"""The pack that a replay tries: without options it is the plugin as it is, and each option changes one thing."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from adk_context_pack import PackSettings, SettingError
+from adk_context_pack.replay.pack import load_pack
+from adk_context_pack.tools.presets import default_result_passes
+
+
+def settings(**given):
+    names = ("plugin", "passes", "window", "max_rows", "max_payload_tokens")
+    options = argparse.Namespace(**{**dict.fromkeys(names), "no_caps": False, **given})
+    return load_pack(options, None).settings_for("anybody")
+
+
+def test_without_options_it_is_the_plugin():
+    """A replay without options makes results smaller by the very limits of `ContextPackPlugin()`."""
+    assert settings().reducing_passes == PackSettings().reducing_passes
+    assert settings().passes is None
+    assert settings().max_tokens is None
+
+
+@pytest.mark.parametrize(
+    ("option", "limit"), [("max_rows", {"max_rows": 7}), ("max_payload_tokens", {"max_tokens": 5000})]
+)
+def test_an_option_changes_its_own_limit(option, limit):
+    """One limit that is given leaves the others as the plugin has them, stubs and previews included."""
+    [value] = limit.values()
+    assert settings(**{option: value}).reducing_passes == default_result_passes(**limit)
+    assert settings(**{option: value}).reducing_passes != PackSettings().reducing_passes
+
+
+def test_no_caps_leaves_results_whole():
+    """With `--no-caps` no pass over results runs."""
+    assert settings(no_caps=True).reducing_passes == ()
+
+
+@pytest.mark.parametrize("option", ["max_rows", "max_payload_tokens"])
+def test_a_limit_of_nothing_is_refused(option):
+    """A limit below one row or token is an error that names it."""
+    with pytest.raises(SettingError, match="0"):
+        settings(**{option: 0})
