@@ -47,7 +47,7 @@ def agents(tmp_path):
 
 
 def check(events) -> None:
-    """Whether the API's events show a report on each answer, and the result capped."""
+    """Holds that the API's events show a report on each answer, and the result capped."""
     marks = [event.get("customMetadata") for event in events]
     assert [mark and "adk_context_pack" in mark for mark in marks] == [True, None, True]
     assert all(mark["adk_context_pack"]["tokens_after"] > 0 for mark in marks if mark)
@@ -79,38 +79,35 @@ def in_memory(fast_api) -> dict:
 @pytest.mark.slow
 def test_the_command_takes_it(agents):
     """`adk api_server --extra_plugins …` on a port of this machine, asked over HTTP."""
-    commands = pytest.importorskip("google.adk.cli.cli_tools_click")
-    if "extra_plugins" not in {option.name for option in commands.cli_api_server.params}:
-        pytest.skip("this ADK has no --extra_plugins")
-    port = _free_port()
-    server = _adk("api_server", "--port", str(port), "--extra_plugins", PLUGIN, str(agents), agents)
-    try:
-        _post(port, "/apps/counting/users/u/sessions/s", {}, server=server)
-        check(_post(port, "/run", MESSAGE, server=server))
-    finally:
-        server.terminate()
-        server.communicate(timeout=30)
+    with served(agents, "api_server") as (_, events):
+        check(events)
 
 
 @pytest.mark.slow
 def test_the_traces_of_the_web_interface_show_the_reports(agents):
     """`adk web` gives its Trace view one model call's span for each call, with the report as attributes."""
-    commands = pytest.importorskip("google.adk.cli.cli_tools_click")
-    if "extra_plugins" not in {option.name for option in commands.cli_web.params}:
-        pytest.skip("this ADK has no --extra_plugins")
-    port = _free_port()
-    server = _adk("web", "--port", str(port), "--extra_plugins", PLUGIN, str(agents), agents)
-    try:
-        _post(port, "/apps/counting/users/u/sessions/s", {}, server=server)
-        _post(port, "/run", MESSAGE, server=server)
+    with served(agents, "web") as (port, _):
         spans = _traces(port)
-    finally:
-        server.terminate()
-        server.communicate(timeout=30)
     told = [span["attributes"] for span in spans if "adk_context_pack.tokens_after" in span["attributes"]]
     # Some releases have two spans for one call.
     assert len({each["adk_context_pack.tokens_after"] for each in told}) == 2
     assert any(each.get("adk_context_pack.result.list_sales", 0) > 1000 for each in told)
+
+
+@contextlib.contextmanager
+def served(agents, command):
+    """Runs a command of ADK's with the plugin, and gives its port and the events that it answered with."""
+    commands = pytest.importorskip("google.adk.cli.cli_tools_click")
+    if "extra_plugins" not in {option.name for option in getattr(commands, f"cli_{command}").params}:
+        pytest.skip("this ADK has no --extra_plugins")
+    port = _free_port()
+    server = _adk(command, "--port", str(port), "--extra_plugins", PLUGIN, str(agents), agents)
+    try:
+        _post(port, "/apps/counting/users/u/sessions/s", {}, server=server)
+        yield port, _post(port, "/run", MESSAGE, server=server)
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
 
 
 def _traces(port: int) -> list[dict]:
