@@ -5,6 +5,7 @@ The models follow a script, so that an app makes the same calls with the pack an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -70,7 +71,7 @@ def from_server(count: int) -> dict[str, Any]:
     """Answers as a tool of an MCP server does."""
     rows = get_rows(count)["rows"]
     return {
-        "content": [{"type": "text", "text": __import__("json").dumps({"items": rows})}],
+        "content": [{"type": "text", "text": json.dumps({"items": rows})}],
         "structuredContent": {"items": rows},
         "isError": False,
     }
