@@ -13,6 +13,7 @@ from adk_context_pack.sql.worker_process import JobEndedError, WorkerProcess
 
 _SECONDS_FOR_OPENING = 60
 _MAX_HELD = 10_000
+_ENCODED_AT_ONCE = 1_000_000
 # The memory that a search may use beside its text. Without a limit `regex` takes a gigabyte.
 _SEARCH_BYTES = 128 * 2**20
 
@@ -74,8 +75,11 @@ def search_text(  # noqa: PLR0913 - a limit each
         QueryError: the pattern met a limit; worded for a model.
     """
     limits = _limits(max_seconds, _SEARCH_BYTES)
+    # Other threads run between two steps, and while Python joins them.
+    steps = (text[at : at + _ENCODED_AT_ONCE] for at in range(0, len(text), _ENCODED_AT_ONCE))
+    data = b"".join(step.encode("utf-8", "surrogatepass") for step in steps)
     try:
-        process.ask({"do": "open text"}, [text.encode("utf-8", "surrogatepass")], seconds=_SECONDS_FOR_OPENING)
+        process.ask({"do": "open text"}, [data], seconds=_SECONDS_FOR_OPENING)
         answer = _ask(process, "search", {"pattern": pattern, "start": start, "most": most, "limits": limits})
     except JobEndedError as ended:
         raise QueryError(SEARCH_TOO_LONG if ended.by_time else SEARCH_TOO_LARGE) from None

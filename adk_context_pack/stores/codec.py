@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.errors import StoreError
-from adk_context_pack.stores.json_parts import dumps, loads
+from adk_context_pack.stores.json_parts import loads, parts
 
 _ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
 _BYTES_A_MEMBER = 64
@@ -39,14 +39,12 @@ def encode(value: Any) -> Encoded:
     """
     odd: list[type] = []
     try:
-        text = dumps(value, lambda part: exact_json(part, on_odd=lambda found: odd.append(type(found))))
+        written = parts(value, lambda part: exact_json(part, on_odd=lambda found: odd.append(type(found))))
+        # Python lets other threads run while it joins bytes, and not while it joins texts.
+        return Encoded(b"".join(map(_utf8, written)), not odd)
     except Exception as error:
         # A model or a sequence of the user's own may fail in any way, and its message may quote the result.
         raise StoreError(f"the result has no JSON form ({type(error).__name__})") from error
-    try:
-        return Encoded(text.encode(), not odd)
-    except UnicodeEncodeError:
-        return Encoded(without_surrogates(text).encode(), not odd)
 
 
 def decode(data: bytes | str) -> Any:
@@ -118,6 +116,13 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     except PydanticSerializationError:
         return False
     return True
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return without_surrogates(text).encode()
 
 
 def _has_plain_numbers(data: bytes) -> bool:

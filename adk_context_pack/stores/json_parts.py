@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -39,8 +39,18 @@ def loads(text: str) -> Any:
     return json.loads(text)
 
 
-def dumps(value: Any, write: Callable[[Any], str], depth: int = _MAX_DEPTH) -> str:
+def dumps(value: Any, write: Callable[[Any], str]) -> str:
     """Returns what `write` returns, and lets other threads run while it writes a long text, list or object.
+
+    Args:
+        value: what is written. It is read and never changed.
+        write: gives the compact JSON of a value.
+    """
+    return "".join(parts(value, write))
+
+
+def parts(value: Any, write: Callable[[Any], str], depth: int = _MAX_DEPTH) -> Iterator[str]:
+    """Yields the text of `dumps` in parts, since joining a long text also keeps other threads waiting.
 
     Args:
         value: what is written. It is read and never changed.
@@ -49,17 +59,31 @@ def dumps(value: Any, write: Callable[[Any], str], depth: int = _MAX_DEPTH) -> s
     """
     if type(value) is str and len(value) > _CHARACTERS_AT_ONCE:
         steps = range(0, len(value), _CHARACTERS_AT_ONCE)
-        return f'"{"".join(write(value[at : at + _CHARACTERS_AT_ONCE])[1:-1] for at in steps)}"'
-    if type(value) is list and len(value) > _ITEMS_AT_ONCE:
+        yield from _enclosed('""', "", (write(value[at : at + _CHARACTERS_AT_ONCE]) for at in steps))
+    elif type(value) is list and len(value) > _ITEMS_AT_ONCE:
         steps = range(0, len(value), _ITEMS_AT_ONCE)
-        return f"[{','.join(write(value[at : at + _ITEMS_AT_ONCE])[1:-1] for at in steps)}]"
-    if type(value) is dict and depth and _has_long_parts(value):
-        return f"{{{','.join(f'{write(key)}:{dumps(item, write, depth - 1)}' for key, item in value.items())}}}"
-    if type(value) is dict and len(value) > _ITEMS_AT_ONCE and _has_text_keys(value):
+        yield from _enclosed("[]", ",", (write(value[at : at + _ITEMS_AT_ONCE]) for at in steps))
+    elif type(value) is dict and depth and _has_long_parts(value):
+        for number, (key, item) in enumerate(value.items()):
+            yield f"{',' if number else '{'}{write(key)}:"
+            yield from parts(item, write, depth - 1)
+        yield "}"
+    elif type(value) is dict and len(value) > _ITEMS_AT_ONCE and _has_text_keys(value):
         items = iter(value.items())
         runs = iter(lambda: dict(islice(items, _ITEMS_AT_ONCE)), {})
-        return f"{{{','.join(write(run)[1:-1] for run in runs)}}}"
-    return write(value)
+        yield from _enclosed("{}", ",", map(write, runs))
+    else:
+        yield write(value)
+
+
+def _enclosed(marks: str, separator: str, written: Iterable[str]) -> Iterator[str]:
+    """Yields parts that were written as texts, lists or objects of their own as those of a single one."""
+    yield marks[0]
+    for number, part in enumerate(written):
+        if number and separator:
+            yield separator
+        yield part[1:-1]
+    yield marks[1]
 
 
 def _has_long_parts(value: dict[Any, Any]) -> bool:
@@ -75,17 +99,17 @@ def _is_long(value: Any) -> bool:
 
 
 def _string(text: str) -> str:
-    parts, at, last = [], 1, len(text) - 1
+    found, at, last = [], 1, len(text) - 1
     while at < last:
         cut = min(at + _PART, last)
         # Between two parts there is no escape, which a cut could end in the middle.
         while cut < last and (escape := text.rfind("\\", max(at, cut - _ESCAPE), cut)) >= 0:
             cut = min(escape + _ESCAPE + 1, last)
-        parts.append(json.loads(f'"{text[at:cut]}"'))
+        found.append(json.loads(f'"{text[at:cut]}"'))
         at = cut
     if text[last] != '"':
         raise ValueError("a string without an end")
-    return "".join(parts)
+    return "".join(found)
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.headers import has_typed_column, is_header
+from adk_context_pack.tables.long_text import lines_with
 
 _BARS = "|│┆║┃"
 _BAR = re.compile(r"(?<!\\)[|│┆║┃]")
@@ -22,7 +23,7 @@ _TYPE = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
-# Each kind of rule holds one of these, which a search finds fast in a long text that holds none.
+# Each kind of rule holds one of these, and a search for them is faster than a pattern over all lines.
 _HINTS = ("--", "|-", "| -", "|:", "==", "──", "━━", "══")
 _MAX_RULES = 200
 _MAX_LINES_ABOVE = 12
@@ -80,18 +81,10 @@ def to_markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _rules(text: str) -> Iterator[tuple[int, int]]:
-    hints = [hint for hint in _HINTS if hint in text]
-    place = 0
-    for _ in range(_MAX_RULES):
-        hits = [hit for hint in hints if (hit := text.find(hint, place)) >= 0]
-        if not hits:
-            return
-        start = text.rfind("\n", 0, min(hits)) + 1
-        end = _line_end(text, start)
+    for start, end in islice(lines_with(text, _HINTS), _MAX_RULES):
         line = text[start:end].strip()
         if _RULE.fullmatch(line) and _JOINT.search(line):
-            yield start, end
-        place = end
+            yield start, min(end + 1, len(text))
 
 
 def _below(text: str, start: int, end: int) -> DrawnTable | None:

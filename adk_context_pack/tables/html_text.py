@@ -10,6 +10,7 @@ from itertools import takewhile
 
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.headers import has_typed_column
+from adk_context_pack.tables.long_text import find
 
 _TAG = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
 _PROBED = 20
@@ -27,7 +28,7 @@ class HtmlTable:
 
 def find_html(text: str) -> HtmlTable | None:
     """Finds the first HTML table whose columns have names; tables that only arrange a page have none."""
-    if "<table" not in text and "<TABLE" not in text:
+    if find(text, "<table") < 0 and find(text, "<TABLE") < 0:
         return None
     for start, end in _places(text):
         rows = _rows_of(text[start:end])

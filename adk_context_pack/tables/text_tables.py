@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from adk_context_pack.tables.csv_text import find_csv, to_csv
 from adk_context_pack.tables.drawn_text import find_aligned, find_ruled, to_markdown
 from adk_context_pack.tables.html_text import find_html
 from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document
+from adk_context_pack.tables.long_text import lines_with
 
 Form = Literal["json", "lines", "csv", "markdown", "other"]
 
@@ -105,7 +106,7 @@ def _parts(text: str) -> Iterator[str | TextTable]:
 def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
     """Yields where what is in code fences starts and ends, and its language."""
     opened: tuple[int, str, str] | None = None
-    for start, end in _lines_with(text, ("```", "~~~")):
+    for start, end in lines_with(text, ("```", "~~~")):
         fence = _FENCE.fullmatch(text[start:end].rstrip())
         if fence is None:
             continue
@@ -114,16 +115,6 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
         elif fence[1] == opened[1] and not fence[2]:
             yield opened[0], start, opened[2]
             opened = None
-
-
-def _lines_with(text: str, signs: Sequence[str]) -> Iterator[tuple[int, int]]:
-    place = 0
-    known = [sign for sign in signs if sign in text]
-    while hits := [hit for sign in known if (hit := text.find(sign, place)) >= 0]:
-        start = text.rfind("\n", 0, min(hits)) + 1
-        end = text.find("\n", start)
-        place = end = len(text) if end < 0 else end
-        yield start, end
 
 
 def _tables(text: str) -> Iterator[str | TextTable]:

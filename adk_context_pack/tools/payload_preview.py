@@ -13,6 +13,7 @@ from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.stores.json_parts import loads
+from adk_context_pack.tables.long_text import find
 
 # By how bad they are: within the budget the first kinds come first. Plain words as logs write them, since searching
 # 50 MB for a word takes 50 ms and for a pattern two seconds.
@@ -23,7 +24,6 @@ _TROUBLE = (
 )
 _MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
-_SEARCHED_AT_ONCE = 1_000_000
 _MARK = 16
 _HEAD, _TROUBLE_SHARE, _TAIL = 0.4, 0.35, 0.25
 _MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
@@ -179,13 +179,9 @@ def _worst_lines(text: str, start: int, end: int, budget: int) -> Iterator[tuple
 
 
 def _places(text: str, word: str, start: int, end: int) -> Iterator[int]:
-    while start < end:
-        # One call over 50 MB would hold the interpreter's lock, and with it the event loop, until it returns.
-        stop = min(end, start + _SEARCHED_AT_ONCE)
-        place = text.find(word, start, min(end, stop + len(word) - 1))
-        if place >= 0:
-            yield place
-        start = stop if place < 0 else place + len(word)
+    while (place := find(text, word, start, end)) >= 0:
+        yield place
+        start = place + len(word)
 
 
 def _line_around(text: str, place: int) -> tuple[int, str, int]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack._json import exact_json
+from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.stores import json_parts
 from adk_context_pack.stores.codec import compress, decompress, encode
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
@@ -34,16 +34,29 @@ ROWS = st.lists(st.dictionaries(st.text(max_size=3), st.none() | st.integers() |
 
 
 @pytest.mark.slow
-@given(st.dictionaries(st.text(max_size=3), ROWS | st.text()) | ROWS | st.text())
+@given(
+    st.dictionaries(st.text(max_size=3), ROWS | st.text()) | ROWS | st.text() | st.text('a\ud83d\ude00"é', max_size=9)
+)
 def test_pieces_make_the_same_text_as_the_whole(value):
-    """A result that is written in pieces is the same JSON as one that is written at once."""
+    """A result that is written in pieces is the same JSON as one that is written at once, as text and as UTF-8."""
     items, characters = json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE
+    whole = encode(value)
     try:
         json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE = 2, 3
         in_pieces = json_parts.dumps(value, exact_json)
+        assert encode(value) == whole
     finally:
         json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE = items, characters
     assert in_pieces == exact_json(value)
+    assert whole.data.decode() == without_surrogates(in_pieces)
+
+
+def test_no_piece_is_long():
+    """The text, the rows and the members of a large result are written in pieces of a bounded length."""
+    rows, members = [{"id": 1}] * 9_500, {f"key {number}": number for number in range(9_500)}
+    pieces = list(json_parts.parts({"log": "x" * 2_500_000, "rows": rows, "members": members}, exact_json))
+    assert max(map(len, pieces)) == json_parts._CHARACTERS_AT_ONCE
+    assert sum(len(piece) > 1_000 for piece in pieces) == 3 + 10 + 10
 
 
 @given(st.binary())

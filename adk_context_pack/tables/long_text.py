@@ -1,0 +1,42 @@
+"""Searches long texts in steps, between which other threads run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+# One call of `str.find` keeps the interpreter's lock until it returns, and with it stops the event loop.
+_AT_ONCE = 1_000_000
+
+
+def find(text: str, sign: str, start: int = 0, end: int | None = None) -> int:
+    """Returns what `text.find(sign, start, end)` returns: the first place of a sign, or -1.
+
+    Args:
+        text: any text.
+        sign: what is looked for, at least one character.
+        start: where to begin, zero or more.
+        end: where to end; None for the end of the text.
+    """
+    end = len(text) if end is None else min(end, len(text))
+    while start < end:
+        stop = start + _AT_ONCE
+        # A sign may begin in one step and end in the next.
+        place = text.find(sign, start, min(end, stop + len(sign) - 1))
+        if place >= 0:
+            return place
+        start = stop
+    return -1
+
+
+def lines_with(text: str, signs: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yields the start and the end of each line that holds one of the signs, without its line end.
+
+    Looks at each part of the text at most once for each sign, so the time is linear in the length.
+    """
+    next_places = {sign: find(text, sign) for sign in signs}
+    while known := {sign: place for sign, place in next_places.items() if place >= 0}:
+        start = text.rfind("\n", 0, min(known.values())) + 1
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield start, end
+        next_places = {sign: find(text, sign, end) if place < end else place for sign, place in known.items()}
