@@ -12,6 +12,8 @@ from google.adk.flows.llm_flows import contents as adk_contents
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.node_inputs import is_workflow_node, node_path_of, node_run, workflow_input
+
 # Private in every release, and the very function that each request goes through.
 _build = adk_contents._get_contents  # noqa: SLF001
 _EMPTY = LlmRequest(config=types.GenerateContentConfig())
@@ -40,7 +42,7 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
         ValueError: ADK refuses these events. Older releases do so where a result has no call.
     """
     call = _call_answered_by(event, before)
-    single = call is not None
+    single = call is not None or is_workflow_node(event, before)
     given: dict[str, Any] = {
         "isolation_scope": getattr(event, "isolation_scope", None),
         "is_single_turn": single,
@@ -49,11 +51,6 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
     more = {name: value for name, value in given.items() if name in _SETTINGS}
     build = _build_turn if turn_only or single else _build
     return build(event.branch, _with_input(event, before, call), event.author, **more)
-
-
-def node_path_of(event: Event) -> str | None:
-    """Returns the path of the node (2.x) that made an event, or None."""
-    return getattr(getattr(event, "node_info", None), "path", None) or None
 
 
 def _call_answered_by(event: Event, before: Sequence[Event]) -> types.FunctionCall | None:
@@ -79,7 +76,7 @@ def call_on_branch(branch: str | None, agent_name: str, events: Sequence[Event])
 
 
 def with_node_input(event: Event, before: Sequence[Event]) -> list[Event]:
-    """Returns the events before an answer with the input of a single-turn agent, which ADK shows it and never stores.
+    """Returns the events before an answer, with the input of a single-turn agent or node, which ADK never stores.
 
     Args:
         event: the answer of any agent's model.
@@ -90,16 +87,20 @@ def with_node_input(event: Event, before: Sequence[Event]) -> list[Event]:
 
 def _with_input(event: Event, before: Sequence[Event], call: types.FunctionCall | None) -> list[Event]:
     events = list(before)
-    if call is None:
+    if call is not None:
+        args = call.args or {}
+        text = args["request"] if args.keys() == {"request"} else json.dumps(args)
+        content: types.Content | None = types.Content(role="user", parts=[types.Part(text=str(text))])
+        place = next((place for place, each in enumerate(events) if each.branch == event.branch), len(events))
+    elif is_workflow_node(event, before):
+        content, place = workflow_input(event, before), node_run(event, before)
+    else:
         return events
-    args = call.args or {}
-    text = args["request"] if args.keys() == {"request"} else json.dumps(args)
-    content = types.Content(role="user", parts=[types.Part(text=str(text))])
-    given = Event(author="user", content=content, branch=event.branch, invocation_id=event.invocation_id)
-    if path := node_path_of(event):
-        given.node_info.path = path
-    own = (place for place, each in enumerate(events) if each.branch == event.branch)
-    events.insert(next(own, len(events)), given)
+    if content is not None:
+        given = Event(author="user", content=content, branch=event.branch, invocation_id=event.invocation_id)
+        if path := node_path_of(event):
+            given.node_info.path = path
+        events.insert(place, given)
     return events
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from google.adk.version import __version__
 
 from tests.replay.live_apps import APPS
 from tests.replay.live_runs import compare, reported
@@ -23,8 +22,6 @@ async def assert_agrees(name, folder, **mode):
     app = APPS[name]
     if app.skipped:
         pytest.skip(app.skipped)
-    if name == "a workflow" and __version__.startswith("2.8."):
-        pytest.skip("ADK 2.8 shows a node of a workflow less than a replay rebuilds")
     found = await compare(app, folder, **mode)
     assert found
     assert {agent: each for agent, each in found.items() if each.difference > 0.05} == {}
