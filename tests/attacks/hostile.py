@@ -8,8 +8,14 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
-from adk_context_pack import CastNarrative, ClearToolResults, ContextPackPlugin, FitTokenBudget, StripForContext
-from adk_context_pack.passes.pipeline import ContextPipeline
+from adk_context_pack import (
+    CastNarrative,
+    ClearToolResults,
+    ContextPackPlugin,
+    ContextPipeline,
+    FitTokenBudget,
+    StripForContext,
+)
 from tests.support import relay
 from tests.support.run import Run, run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in

@@ -1,18 +1,17 @@
-"""Memory of a process after thousands of sessions; `python -m tests.benchmarks.bench_memory [SESSIONS]`.
+"""Memory of a process after thousands of sessions.
+
+    python -m tests.benchmarks.bench_memory [SESSIONS] [--baseline none]
 
 Each session has 400 events and goes through the plugin's `before_model_callback` with ADK's own contexts, once, or in
-two runs. Both are measured in a process of their own: what the process holds beyond what it held after a few sessions,
-by the operating system, beside the bound that the pack states for what it keeps of sessions.
+two runs. Each figure is what a process of its own holds beyond what it held after a few sessions, by the operating
+system. The goal is the bound that the pack states for what it keeps of sessions.
 """
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import gc
-import logging
-import subprocess
-import sys
+from importlib import import_module
 from pathlib import Path
 
 from google.adk.agents.callback_context import CallbackContext
@@ -23,7 +22,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 
 from adk_context_pack import ContextPackPlugin
-from adk_context_pack.conversation import memos
+from tests.benchmarks.baseline import Row, parser_of, print_rows
 from tests.benchmarks.bench_passes import session
 from tests.support.adk_contents import contents_of, request_of
 
@@ -53,8 +52,8 @@ async def one_run(plugin: ContextPackPlugin, name: str, events: list[Event]) -> 
     await plugin.before_model_callback(callback_context=CallbackContext(run), llm_request=request)
 
 
-async def grown(sessions: int, runs: int) -> float:
-    """Megabytes that the process gained."""
+async def grown(sessions: int, runs: int) -> dict[str, float]:
+    """Returns how many megabytes the process gained."""
     plugin, events = ContextPackPlugin(max_tokens=100_000, max_reports=20), list(session(EVENTS))
     before = 0.0
     for number in range(WARM + sessions):
@@ -62,21 +61,27 @@ async def grown(sessions: int, runs: int) -> float:
             before = resident()
         for _ in range(runs):
             await one_run(plugin, f"s{number}", events)
-    return resident() - before
+    return {"MB": resident() - before}
 
 
 def main() -> None:
-    """Prints the figures, or one of them in a process of its own."""
-    logging.disable(logging.CRITICAL)
-    sessions = int(sys.argv[1]) if len(sys.argv) > 1 else SESSIONS
-    if len(sys.argv) > 2:
-        print(f"{asyncio.run(grown(sessions, int(sys.argv[2]))):.0f} MB", flush=True)
-        return
-    bound = getattr(memos, "MAX_BYTES", 32 * 2**20) / 2**20
-    for runs, words in ((1, "once"), (2, "twice")):
-        print(f"{sessions:,} sessions of {EVENTS} events, called {words}, bound {bound:.0f} MB: +", end="", flush=True)
-        again = [sys.executable, "-m", "tests.benchmarks.bench_memory", str(sessions), str(runs)]
-        subprocess.run(again, check=True)  # noqa: S603 - this file
+    """Prints the figures, each of a process of its own."""
+    parser = parser_of(__doc__)
+    parser.add_argument("sessions", type=int, nargs="?", default=SESSIONS)
+    asked = parser.parse_args()
+    # Inside, since version 0.1.0 has no such module and measures too.
+    memos = import_module("adk_context_pack.conversation.memos")
+    bound = {"MB": memos.MAX_BYTES / 2**20}
+    rows = (
+        Row(
+            f"memory after {asked.sessions:,} sessions of {EVENTS} events, called {words}",
+            grown,
+            (asked.sessions, runs),
+            bound,
+        )
+        for runs, words in ((1, "once"), (2, "twice"))
+    )
+    print_rows(rows, asked.baseline)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
-"""What the plugin costs: its passes alone, and the whole plugin with its reports, on the 74-message history.
+"""What the plugin costs in a whole turn and in memory.
 
-    python -m tests.benchmarks.bench_plugin
+    python -m tests.benchmarks.bench_plugin [--timed 10] [--baseline none]
 
-A ratio of one run, taken over both of the plugin's model callbacks with ADK's own contexts; and what the plugin still
-holds after 2,000 and after 10,000 calls in 1,000 sessions.
+A turn is a question, a tool call with its result, and an answer, after a history that ADK relays from another agent. It
+is the median of the processor time, as a ratio to the same app without the pack. The memory is what lives after
+2,000 and after 10,000 calls in 1,000 sessions.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from statistics import median
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -23,23 +23,20 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
-from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from adk_context_pack import ContextPackPlugin, ModelCall, default_passes
-from tests.benchmarks.workload import AGENT, workload
+from adk_context_pack import ContextPackPlugin
+from tests.benchmarks.baseline import Row, parser_of, print_rows
+from tests.benchmarks.bench_passes import session
+from tests.benchmarks.bench_session_size import APPS, Analyst
+from tests.benchmarks.workload import AGENT
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
 BUDGET = 200_000
-ROUNDS = 40
 SESSIONS = 1_000
+EVENTS = (400, 4_000)
 _SERVICE = InMemorySessionService()
-
-
-def read_source(source: int) -> dict:
-    """Reads a source."""
-    return {"source": source}
 
 
 def context_of(events: Sequence[Event], session_id: str = "s") -> CallbackContext:
@@ -52,37 +49,21 @@ def context_of(events: Sequence[Event], session_id: str = "s") -> CallbackContex
     return CallbackContext(invocation)
 
 
-def plugin_ratio(rounds: int = ROUNDS) -> tuple[float, float]:
-    """Milliseconds of the default passes alone, and of the plugin, for the newest call of the history."""
-    events = workload().events
-    contents = contents_of(events, AGENT)
-    passes = default_passes(max_tokens=BUDGET)
-    plugin = ContextPackPlugin(max_tokens=BUDGET)
-    context, tool = context_of(events), FunctionTool(read_source)
-    # As after the first event of any app; until then tools are copied, too.
-    plugin._stored_first = False
-
-    def alone(request: LlmRequest) -> None:
-        call = ModelCall.of(context)
-        for entry in passes:
-            request = entry.apply(request, call)
-
-    def whole(request: LlmRequest) -> None:
-        asyncio.run(_one_call(plugin, context, request))
-
-    def nothing(request: LlmRequest) -> None:
-        asyncio.run(_no_call())
-
-    times: dict[Callable[[LlmRequest], None], list[float]] = {alone: [], whole: [], nothing: []}
-    for _ in range(rounds):
-        for work, taken in times.items():
-            request = request_of(contents)
-            request.append_tools([tool])
-            start = time.process_time()
-            work(request)
-            taken.append((time.process_time() - start) * 1000)
-    # Starting a loop is the benchmark's own doing.
-    return min(times[alone]), min(times[whole]) - min(times[nothing])
+async def turn_ratio(size: int, timed: int) -> dict[str, float]:
+    """Returns the time of a turn after so many relayed events, against the app without the pack."""
+    apps = {name: Analyst(name, InMemorySessionService(), 5) for name in APPS[:2]}
+    for app in apps.values():
+        await app.turn()
+        stored = await app.sessions.get_session(app_name="bench", user_id="user", session_id="session")
+        for event in session(size):
+            await app.sessions.append_event(stored, event)
+        await app.turn()
+    seconds: dict[str, list[float]] = {name: [] for name in apps}
+    for _ in range(timed):
+        for name, app in apps.items():
+            seconds[name].append(await app.turn())
+    without, packed = (median(found) for found in seconds.values())
+    return {"against without the pack": packed / without}
 
 
 def held_after(calls: int, plugin: ContextPackPlugin, *, start: int = 0) -> int:
@@ -99,13 +80,13 @@ def held_after(calls: int, plugin: ContextPackPlugin, *, start: int = 0) -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-def growth(warm: int = 2_000, more: int = 8_000) -> tuple[int, int]:
-    """Bytes held after `warm` calls, and after `more` on top."""
+def growth(warm: int, more: int) -> dict[str, float]:
+    """Returns the megabytes held after `warm` calls, and after `more` on top."""
     plugin = ContextPackPlugin(max_tokens=BUDGET)
     tracemalloc.start()
     try:
-        first = held_after(warm, plugin)
-        return first, held_after(more, plugin, start=warm)
+        first, last = held_after(warm, plugin), held_after(more, plugin, start=warm)
+        return {f"after {warm:,} calls": first / 2**20, f"after {warm + more:,} calls": last / 2**20}
     finally:
         tracemalloc.stop()
 
@@ -126,17 +107,15 @@ async def _one_call(plugin: ContextPackPlugin, context: CallbackContext, request
     await plugin.after_model_callback(callback_context=context, llm_response=response)
 
 
-async def _no_call() -> None:
-    return None
-
-
 def main() -> None:
-    """Prints the figures."""
-    logging.disable(logging.ERROR)
-    alone, whole = plugin_ratio()
-    print(f"passes alone {alone:.2f} ms, the plugin with its reports {whole:.2f} ms: {whole / alone:.2f} times")
-    first, last = growth()
-    print(f"held after 2,000 calls {first / 2**20:.2f} MB, after 10,000 in {SESSIONS:,} sessions {last / 2**20:.2f} MB")
+    """Prints the table."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--timed", type=int, default=10)
+    asked = parser.parse_args()
+    goals = {"against without the pack": 1.03}
+    rows = [Row(f"a turn after {size:,} relayed events", turn_ratio, (size, asked.timed), goals, 3) for size in EVENTS]
+    rows.append(Row(f"MB in {SESSIONS:,} sessions", growth, (2_000, 8_000)))
+    print_rows(rows, asked.baseline)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 """Bytes of a stored turn by what they are for, and the size of a session by the limits of `CapRows`.
 
-    python -m tests.benchmarks.bench_session_bytes [--rows 150] [--turns 10] [--limits]
+    python -m tests.benchmarks.bench_session_bytes [--rows 150] [--turns 10] [--limits] [--baseline none]
 
 A turn is that of `bench_session_size`: a question, a call, its result of so many rows, and an answer, in ADK's SQLite
-service. The first table says what each byte of a turn in the database is for. The database itself takes more, since
-SQLite fills pages. With `--limits` the second table gives the size of the database against that of the app without the
-pack, for other limits than the default ones.
+service. The first table gives what the pack adds to a stored event of the model, and the second one says what each byte
+of a turn in the database is for. The database itself takes more, since SQLite fills pages. With `--limits` the third
+table gives the size of the database against that of the app without the pack, for other limits than the default ones.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import logging
@@ -21,11 +20,14 @@ from collections import Counter
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload
+from tests.benchmarks.baseline import Row, parser_of, print_rows
 from tests.benchmarks.bench_session_size import APPS, Analyst, size_of, sqlite
 
+GOAL = dict.fromkeys(APPS[1:], 200)
 LIMITS = [(tokens, rows) for tokens in (600, 1_000, 2_000, 4_000) for rows in (20, 50, 100)]
 
 
@@ -59,6 +61,21 @@ def _add_event(found: Counter[str], data: str) -> None:
     found["the rest of events"] += left
 
 
+async def added(rows: int, turns: int) -> dict[str, int]:
+    """Returns how many bytes more than without the pack an event of the model takes where it is stored."""
+    sizes = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in APPS:
+            service, path = sqlite(Path(folder), name)
+            app = Analyst(name, service, rows)
+            for _ in range(turns):
+                await app.turn()
+            with closing(sqlite3.connect(path)) as connection:
+                events = [data for (data,) in connection.execute("SELECT event_data FROM events")]
+            sizes[name] = mean(len(data.encode()) for data in events if json.loads(data)["content"]["role"] == "model")
+    return {name: round(sizes[name] - sizes[APPS[0]]) for name in APPS[1:]}
+
+
 async def stored(name: str, rows: int, turns: int, plugin: Any = ContextPackPlugin) -> tuple[Counter[str], int]:
     """Returns the bytes of a turn by category, and of the database."""
     with tempfile.TemporaryDirectory() as folder:
@@ -78,15 +95,17 @@ def limited(max_tokens: int, max_rows: int) -> ContextPackPlugin:
 
 async def main() -> None:
     """Prints the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=150)
     parser.add_argument("--turns", type=int, default=10)
     parser.add_argument("--limits", action="store_true")
     asked = parser.parse_args()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
+    what = "bytes that the pack adds to each stored event of the model"
+    print_rows([Row(what, added, (asked.rows, asked.turns), GOAL)], asked.baseline)
     found = [await stored(name, asked.rows, asked.turns) for name in APPS]
-    print(f"bytes of a turn with {asked.rows} rows\n\n| for | {' | '.join(APPS)} |\n| --- {'| --- ' * len(APPS)}|")
+    print(f"\nbytes of a turn with {asked.rows} rows\n\n| for | {' | '.join(APPS)} |\n| --- {'| --- ' * len(APPS)}|")
     for category in sorted(set().union(*(parts for parts, _ in found))):
         print(f"| {category} | {' | '.join(f'{parts[category]:,}' for parts, _ in found)} |")
     print(f"| in the database | {' | '.join(f'{size:,}' for _, size in found)} |")

@@ -1,6 +1,6 @@
 """Size of a session and time of a turn with the pack, as ratios against the same app without it.
 
-    python -m tests.benchmarks.bench_session_size [--turns 40] [--results 100] [--timed 10] [--quick]
+    python -m tests.benchmarks.bench_session_size [--turns 40] [--results 100] [--timed 10] [--quick] [--baseline none]
 
 In each turn the model calls a tool once and answers. Three apps do the same turns: one without the pack, one with
 `ContextPackPlugin()` and no artifact service, and one with the plugin and an artifact service. The session database is
@@ -13,13 +13,8 @@ of the medians. Nothing here asserts a time.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import json
-import logging
 import sqlite3
 import tempfile
-import warnings
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -37,10 +32,17 @@ from google.genai import types
 
 from adk_context_pack import ContextPackPlugin
 from adk_context_pack.testing import ScriptedModel, call
+from tests.benchmarks.baseline import Row, parser_of, print_rows
 
-SIZE_GOALS = {600: (1.0, 0.5), 150: (1.0, 0.6), 5: (1.1, 1.1)}
-TIME_GOALS = (0.3, 0.15)
 APPS = ("without the pack", "with the pack, in state", "with the pack, artifacts")
+
+
+def _goals(state: float, artifacts: float) -> dict[str, float]:
+    return dict(zip(APPS[1:], (state, artifacts), strict=True))
+
+
+SIZE_GOALS = {600: _goals(1.0, 0.5), 150: _goals(1.0, 0.6), 5: _goals(1.1, 1.1)}
+TIME_GOALS = _goals(0.3, 0.15)
 _CITIES = ("Oslo", "Bergen", "Köln", "Aarhus", "Turku")
 
 
@@ -99,8 +101,8 @@ def size_of(path: Path) -> int:
     return path.stat().st_size
 
 
-async def sizes(turns: int, rows: int) -> dict[str, int]:
-    """Returns the size of the session database of each app after so many turns."""
+async def sizes(turns: int, rows: int) -> dict[str, float]:
+    """Returns the size of the session database after so many turns, as ratios to the app without the pack."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in APPS:
@@ -109,11 +111,11 @@ async def sizes(turns: int, rows: int) -> dict[str, int]:
             for _ in range(turns):
                 await app.turn()
             found[name] = size_of(path)
-    return found
+    return _ratios(found)
 
 
-async def times(results: int, timed: int, *, memory: bool) -> dict[str, float]:
-    """Returns the median processor time of a turn of each app in a session that holds so many results of 60 KB."""
+async def times(results: int, timed: int, memory: bool) -> dict[str, float]:  # noqa: FBT001 - as JSON has it
+    """Returns the median time of a turn in a session with so many results of 60 KB, as ratios to the same app."""
     with tempfile.TemporaryDirectory() as folder:
         services = {name: InMemorySessionService() if memory else sqlite(Path(folder), name)[0] for name in APPS}
         apps = {name: Analyst(name, service, 600) for name, service in services.items()}
@@ -126,19 +128,16 @@ async def times(results: int, timed: int, *, memory: bool) -> dict[str, float]:
         for _ in range(timed):
             for name, app in apps.items():
                 seconds[name].append(await app.turn())
-        return {name: median(found) for name, found in seconds.items()}
+        return _ratios({name: median(found) for name, found in seconds.items()})
 
 
-def told(what: str, found: Mapping[str, float], goals: tuple[float, float]) -> str:
-    """Returns a line with the ratios and their goals."""
-    base = found[APPS[0]]
-    state, artifacts = (found[name] / base for name in APPS[1:])
-    return f"| {what} | {state:.2f} (goal {goals[0]}) | {artifacts:.2f} (goal {goals[1]}) |"
+def _ratios(found: Mapping[str, float]) -> dict[str, float]:
+    return {name: found[name] / found[APPS[0]] for name in APPS[1:]}
 
 
-async def main() -> None:
+def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--results", type=int, default=100)
     parser.add_argument("--timed", type=int, default=10)
@@ -146,18 +145,15 @@ async def main() -> None:
     asked = parser.parse_args()
     if asked.quick:
         asked.turns, asked.results, asked.timed = 10, 20, 3
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    size = len(json.dumps(rows_of(600, 0)))
-    print(f"against the app without the pack; 600 rows are {size:,} bytes of JSON")
-    print("| what | in state | with an artifact service |\n| --- | --- | --- |")
-    for rows, goals in SIZE_GOALS.items():
-        what = f"session database after {asked.turns} turns with {rows}-row results"
-        print(told(what, await sizes(asked.turns, rows), goals), flush=True)
-    for memory in (False, True):
-        what = f"a turn {'in memory' if memory else 'on SQLite'} with {asked.results} results of 60 KB stored"
-        print(told(what, await times(asked.results, asked.timed, memory=memory), TIME_GOALS), flush=True)
+    rows = [
+        Row(f"session database after {asked.turns} turns with {rows}-row results", sizes, (asked.turns, rows), goals)
+        for rows, goals in SIZE_GOALS.items()
+    ]
+    for memory, where in enumerate(("on SQLite", "in memory")):
+        what = f"a turn {where} with {asked.results} results of 60 KB stored"
+        rows.append(Row(what, times, (asked.results, asked.timed, bool(memory)), TIME_GOALS))
+    print_rows(rows, asked.baseline)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -1,11 +1,11 @@
 """How long large results hold up the event loop in one go, with the pack and without.
 
-    python -m tests.benchmarks.bench_stalls
+    python -m tests.benchmarks.bench_stalls [--baseline none]
 
 A real Runner with a tool that returns a large result, and, with the pack, a second call that opens it again. For each
-app there are two figures: the longest processor time that the loop's thread took between two beats of a heart, which a
-busy machine does not stretch, and the longest time on the clock, which other processes and waiting for the
-interpreter's lock stretch.
+app the figure is the longest processor time in ms that the loop's thread took between two beats of a heart, which a
+busy machine does not stretch. With the pack there is the longest time on the clock as well, which other processes and
+waiting for the interpreter's lock stretch.
 
 "ADK alone" sends the whole result to the model. "Thrown away" is a plugin that replaces the result with one word where
 the pack would: what is left there is what ADK itself does with a result before any plugin sees it.
@@ -14,7 +14,6 @@ the pack would: what is left there is what ADK itself does with a result before 
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import time
 from collections.abc import Callable
@@ -25,7 +24,9 @@ from google.adk.plugins.base_plugin import BasePlugin
 
 from adk_context_pack import ContextPackPlugin, QueryRows, ReadPayload
 from tests.attacks.hostile import OddTool, own_run
+from tests.benchmarks.baseline import Row, parser_of, print_rows
 
+GOALS = {"with the pack, work": 50, "with the pack, clock": 50}
 _BEAT = 0.001
 
 
@@ -45,6 +46,17 @@ def rows() -> dict[str, Any]:
     return {"rows": [{"id": number, "name": f"row {number}", "v": number * 1.5} for number in range(100_000)]}
 
 
+def csv() -> str:
+    """Returns CSV text of 100,000 rows."""
+    lines = (f"{number},row {number},{number * 1.5},2026-11-{number % 28 + 1:02}" for number in range(100_000))
+    return "id,name,value,day\n" + "\n".join(lines)
+
+
+def texts() -> dict[str, Any]:
+    """Returns 50,000 rows of eight numbers that are written as texts."""
+    return {"rows": [{f"n{column}": str(number * column * 1.25) for column in range(8)} for number in range(50_000)]}
+
+
 def broken() -> dict[str, Any]:
     """A failed result of 20 MB."""
     return {"error": "it failed " * 2_000_000}
@@ -54,6 +66,8 @@ CASES: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
     "log of 50 MB, searched": (log, "read_payload", {"search": "item 899999"}),
     "JSON of 52 MB, searched": (tree, "read_payload", {"search": "key 99999"}),
     "100,000 rows, queried": (rows, "query_rows", {"sql": "SELECT count(*) FROM rows"}),
+    "CSV text of 100,000 rows, queried": (csv, "query_rows", {"sql": "SELECT count(*) FROM rows"}),
+    "50,000 rows of 8 numbers as texts, queried": (texts, "query_rows", {"sql": "SELECT count(*) FROM rows"}),
     "error of 20 MB, searched": (broken, "read_payload", {"search": "failed it"}),
 }
 
@@ -94,21 +108,23 @@ def handle_of(results: list[Any]) -> str:
     return found[1] if found else ""
 
 
+async def stalls(case: str) -> dict[str, float]:
+    """Returns the longest stalls of a case in milliseconds, with the pack and without."""
+    make, tool, args = CASES[case]
+    value, opened = make(), (tool, {"handle": handle_of, **args})
+    # The first run of an app imports a good part of ADK.
+    await longest_stall(["x"], plugins=[ContextPackPlugin()])
+    alone, _ = await longest_stall(value)
+    floor, _ = await longest_stall(value, plugins=[Discard(name="discard")])
+    work, clock = await longest_stall(value, opened, plugins=[ContextPackPlugin()])
+    figures = {"ADK alone": alone, "thrown away": floor, "with the pack, work": work, "with the pack, clock": clock}
+    return {name: round(stall) for name, stall in figures.items()}
+
+
 def main() -> None:
     """Prints the table."""
-    logging.disable(logging.ERROR)
-    # The first run of an app imports a good part of ADK.
-    asyncio.run(longest_stall(["x"], plugins=[ContextPackPlugin()]))
-    print("longest stall in ms: work / clock")
-    print(f"{'':26}{'ADK alone':>16}{'thrown away':>16}{'with the pack':>16}")
-    for name, (make, tool, args) in CASES.items():
-        value, opened = make(), (tool, {"handle": handle_of, **args})
-        alone = asyncio.run(longest_stall(value))
-        floor = asyncio.run(longest_stall(value, plugins=[Discard(name="discard")]))
-        packed = asyncio.run(longest_stall(value, opened, plugins=[ContextPackPlugin()]))
-        print(
-            f"{name:26}" + "".join(f"{work:8.0f} /{clock:6.0f}" for work, clock in (alone, floor, packed)), flush=True
-        )
+    asked = parser_of(__doc__).parse_args()
+    print_rows((Row(f"ms, {case}", stalls, (case,), GOALS) for case in CASES), asked.baseline)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Facts over 100,000 rows of eight columns held as dicts, against pandas and polars, as ratios in one run.
 
-    python -m tests.benchmarks.bench_table_facts [--rows 100000] [--rounds 15] [--json]
+    python -m tests.benchmarks.bench_table_facts [--rows 100000] [--rounds 15] [--baseline none]
 
 Each library builds its frame from the same list and computes the same facts: sum, minimum, maximum, mean, missing
 count, rows of the extremes and outliers (beyond 3 times the distance of the quartiles) of four number columns;
@@ -11,17 +11,17 @@ rounds, since other work on the machine only ever adds time. Needs pandas and po
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import sys
 import time
 import tracemalloc
 from importlib import import_module
 from importlib.util import find_spec
 
 from adk_context_pack.tables.table_facts import table_facts
+from tests.benchmarks.baseline import Row, parser_of, print_rows
 
+GOALS = {"of polars": 1.0, "of pandas": 1.0}
 NUMBERS = ("impressions", "clicks", "cost_micros", "conversions")
 OTHERS = ("id", "date", "campaign", "device")
 
@@ -118,27 +118,30 @@ def memory_of_rows(count):
     return held, peak - held
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args(arguments)
-    rows = make_rows(chosen.rows)
+def ratios(count, rounds):
+    rows = make_rows(count)
     ways = {"adk_context_pack": with_ours}
     ways |= {name: way for name, way in (("pandas", with_pandas), ("polars", with_polars)) if find_spec(name)}
     answers = {name: way(rows) for name, way in ways.items()}
     for name, answer in answers.items():
         if not agree(answers["adk_context_pack"], answer):
-            sys.exit(f"{name} computes other facts")
-    times = fastest(ways, rows, chosen.rounds)
-    held, beyond = memory_of_rows(chosen.rows)
-    report = {"rows": chosen.rows, "milliseconds": {name: round(took * 1000, 1) for name, took in times.items()}}
-    report |= {
-        f"of_{name}": round(times["adk_context_pack"] / times[name], 2) for name in ways if name != "adk_context_pack"
+            raise RuntimeError(f"{name} computes other facts")
+    times = fastest(ways, rows, rounds)
+    ours = times.pop("adk_context_pack")
+    held, beyond = memory_of_rows(count)
+    return {
+        "ms": round(1000 * ours, 1),
+        **{f"of {name}": ours / taken for name, taken in times.items()},
+        "memory against that of the rows": beyond / held,
     }
-    report["memory_of_rows"] = round(beyond / held, 3)
-    print(json.dumps(report) if chosen.json else "\n".join(f"{key}: {value}" for key, value in report.items()))
+
+
+def main():
+    parser = parser_of(__doc__)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=15)
+    asked = parser.parse_args()
+    print_rows([Row(f"facts over {asked.rows:,} rows", ratios, (asked.rows, asked.rounds), GOALS, 3)], asked.baseline)
 
 
 if __name__ == "__main__":
