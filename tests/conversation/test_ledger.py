@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import ClearToolResults, FitTokenBudget, SettingError
-from adk_context_pack.conversation.ledger import _NAMES, ledger_text, names_within, result_names
+from adk_context_pack.conversation.ledger import _MAX_OF_RESULT, _NAMES, ledger_text, names_within, result_names
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.testing import answerability, text_of
 from tests.benchmarks.bench_answerability import tau_bench
@@ -226,3 +226,40 @@ def test_names_within_a_text_are_all_or_none():
     assert names_within(text, most=3) == ["A-17", "B-2", "ana@example.com"]
     assert names_within(text, most=2) is None
     assert names_within("plain words alone", most=0) == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "named"),
+    [
+        (None, ""), (True, ""), (False, ""), (99, ""), (-99, ""), (99.5, ""), (100, "100"), (-100, "-100"),
+        (100.5, "100.5"), ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""),
+        ("see A-17 there", "A-17"), ("", ""),
+    ],
+)  # fmt: skip
+def test_which_values_of_a_result_are_named(cell, named):
+    """Numbers from 100 on and short texts without blanks are, and of other texts the identifiers in them."""
+    for response in (cell, {"a": cell}, {"a": [cell, cell]}, [{"a": {"b": cell}}]):
+        assert result_names(response, max_tokens=80, said="") == named
+
+
+def test_so_many_values_of_a_result_are_searched():
+    """The search ends with a number of different values, or behind the value with which the characters are too many."""
+    plain = [f"value {'and ' * number}" for number in range(_MAX_OF_RESULT)]
+    assert result_names([*plain[1:], "A-4711"], max_tokens=80, said="") == "A-4711"
+    assert result_names([*plain[1:], *plain[1:], "A-4711"], max_tokens=80, said="") == "A-4711"
+    assert result_names([*plain, "A-4711"], max_tokens=80, said="") == ""
+    assert result_names(["a b" * 6_666, "c", "A-4711"], max_tokens=80, said="") == "A-4711"
+    assert result_names(["a b" * 6_668, "A-4711"], max_tokens=80, said="") == ""
+
+
+def test_the_order_of_names():
+    """Those that an agent asked with come first, then those named most often, then the newest, then by the alphabet."""
+    contents = [
+        agent_said("a", "Old-1 and Twice-2").content,
+        agent_said("a", "Twice-2, New-4 and New-3").content,
+        agent_called("a", "look", "c", key="Asked-9").content,
+        user_said("for User-5").content,
+    ]
+    assert ledger(contents=contents) == "said: User-5, Twice-2, New-3, New-4, Old-1; look: Asked-9"
+    # The user's name is the newer of the two that somebody asked with, so it comes first.
+    assert ledger(contents=contents, max_tokens=8) == "said: User-5"

@@ -52,9 +52,11 @@ class Round:
     options: tuple[str, ...] = ()
 
 
-def rounds_of(root: Path, mutant: Mutant, reach: Reach, most: str) -> list[Round]:
+def rounds_of(root: Path, mutant: Mutant, reach: Reach, most: str, *, passed_quick: bool = False) -> list[Round]:
     """Returns the rounds of a mutant up to the kind `most`: the quick tests that enter its function come first."""
     room = mutant.path.parts[1]
+    if passed_quick:
+        return _wider(root, room)
     tests = reach.tests_of(root, mutant)
     rounds = (
         quick_rounds(root, room) if tests is None else [Round("quick", tuple(tests), ("-m", "quick"))] * bool(tests)

@@ -4,6 +4,7 @@
     python -m tests.mutation.run --sample 300 --rooms relays tables    # more, of these folders
     python -m tests.mutation.run --at adk_context_pack/relays/proof.py:27    # all of one line
     python -m tests.mutation.run --record found.jsonl    # keeps what is known; started again, tries only the rest
+    python -m tests.mutation.run --record found.jsonl --tests quick    # the first round alone; the second can follow
 
 A mutant that no test notices "survived". Survivors are printed with their line, and marked where only the suite notices
 them. Two scores are printed: the share that the quick tests of the mutant's own folder notice, and the share that the
@@ -58,6 +59,13 @@ class Trial(NamedTuple):
     rounds: deque[Round]
 
 
+class Outcome(NamedTuple):
+    """The kind of round that noticed a mutant, or nobody, and the last kind that was tried."""
+
+    kind: str
+    tests: str
+
+
 def main() -> None:
     """Draws mutants, tries them, and prints the survivors and the scores."""
     wanted = _arguments()
@@ -70,13 +78,17 @@ def main() -> None:
         known = _known(wanted.record)
         if wanted.check:
             _check(root, sorted({mutant.path.parts[1] for mutant in keys}), wanted.seconds)
-        untried = [mutant for mutant, key in keys.items() if key not in known]
-        reach = Reach(_recorded(root, sorted({mutant.path.parts[1] for mutant in untried})))
-        trials = (Trial(mutant, deque(rounds_of(root, mutant, reach, wanted.tests))) for mutant in untried)
+        untried = [mutant for mutant, key in keys.items() if not _is_settled(known.get(key), wanted.tests)]
+        fresh = {mutant.path.parts[1] for mutant in untried if keys[mutant] not in known}
+        reach = Reach(_recorded(root, sorted(fresh)))
+        trials = [
+            Trial(mutant, deque(rounds_of(root, mutant, reach, wanted.tests, passed_quick=keys[mutant] in known)))
+            for mutant in untried
+        ]
         for mutant, kind in _tried(root, deque(trials), trees, wanted.seconds):
-            known[keys[mutant]] = kind
-            _note(mutant, keys[mutant], kind, wanted.record)
-    _print_scores(Counter(known[key] for key in keys.values()), len(found), wanted.seed)
+            known[keys[mutant]] = Outcome(kind, wanted.tests)
+            _note(mutant, keys[mutant], known[keys[mutant]], wanted.record)
+    _print_scores(Counter(known[key].kind for key in keys.values()), len(found), wanted.seed)
 
 
 def _arguments() -> argparse.Namespace:
@@ -131,17 +143,22 @@ def _key(root: Path, mutant: Mutant) -> str:
     return hashlib.sha256(f"{mutant.path}\n{source_of(root, mutant)}".encode()).hexdigest()
 
 
-def _known(record: Path | None) -> dict[str, str]:
+def _known(record: Path | None) -> dict[str, Outcome]:
     lines = record.read_text().splitlines() if record and record.exists() else []
-    return {entry["key"]: entry["noticed_by"] for entry in map(json.loads, lines)}
+    return {entry["key"]: Outcome(entry["noticed_by"], entry["tests"]) for entry in map(json.loads, lines)}
 
 
-def _note(mutant: Mutant, key: str, kind: str, record: Path | None) -> None:
-    if kind != "quick":
-        print(f"{mutant}{'  (the suite notices it)' if kind == 'suite' else ''}", flush=True)
+def _is_settled(outcome: Outcome | None, tests: str) -> bool:
+    return outcome is not None and (outcome.kind != NOBODY or tests in ("quick", outcome.tests))
+
+
+def _note(mutant: Mutant, key: str, outcome: Outcome, record: Path | None) -> None:
+    if outcome.kind != "quick":
+        print(f"{mutant}{'  (the suite notices it)' if outcome.kind == 'suite' else ''}", flush=True)
     if record:
+        entry = {"key": key, "noticed_by": outcome.kind, "tests": outcome.tests, "mutant": str(mutant)}
         with record.open("a") as file:
-            file.write(json.dumps({"key": key, "noticed_by": kind, "mutant": str(mutant)}) + "\n")
+            file.write(json.dumps(entry) + "\n")
 
 
 def _print_scores(counts: Counter[str], found: int, seed: int) -> None:

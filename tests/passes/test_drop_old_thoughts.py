@@ -4,6 +4,7 @@ import pytest
 from google.genai import types
 
 from adk_context_pack import DropOldThoughts, SettingError
+from tests.support.adk_contents import request_of
 from tests.support.events import call_part, event, result_part, user_said
 from tests.support.requests import applied, call_for, request_for
 
@@ -64,3 +65,27 @@ def test_a_thought_that_is_also_something_else_stays(other):
     both = types.Part(text="So I call it.", thought=True, **other)
     events = [user_said("Q1"), event("a", both, types.Part(text="A1")), user_said("Q2")]
     assert thoughts(applied(DropOldThoughts(), "a", events)) == [[], ["So I call it."], []]
+
+
+@pytest.mark.parametrize(
+    ("parts", "left"),
+    [
+        ([THOUGHT], [THOUGHT]),
+        ([THOUGHT, THOUGHT], [THOUGHT, THOUGHT]),
+        ([THOUGHT, types.Part(text="A")], ["A"]),
+        ([types.Part(text="A"), THOUGHT, types.Part(text="B")], ["A", "B"]),
+        ([SIGNED, THOUGHT], [SIGNED]),
+        ([types.Part(text="A")], ["A"]),
+    ],
+)
+def test_what_is_left_of_a_content(parts, left):
+    """Thoughts go where something else is left; a content that loses nothing is the same object, and is not counted."""
+    events = [user_said("Q"), event("a", *parts), event("a", THOUGHT, types.Part(text="A")), user_said("R")]
+    # ADK leaves out contents of nothing but thoughts, which other callers may send.
+    raw, call = request_of([each.content for each in events]), call_for("a", events)
+    result = DropOldThoughts().apply(raw, call)
+    wanted = [types.Part(text=part) if isinstance(part, str) else part for part in left]
+    assert result.contents[1].parts == wanted
+    lost = len(left) < len(parts)
+    assert (result.contents[1] is raw.contents[1]) is not lost
+    assert call.notes == [f"dropped the thoughts of {1 + lost} contents"]

@@ -319,3 +319,28 @@ def test_the_current_message_stays_where_it_is_in_no_newest_turn():
     assert "Which flight?" not in said(
         FitTokenBudget(max_tokens=1, cut_to=0.01).apply(request_of(contents), other).contents
     )
+
+
+@pytest.mark.parametrize("kind", ["json", "prose"])
+@pytest.mark.parametrize("max_tokens", [2_000, 5_000, 10_000])
+@pytest.mark.parametrize("max_ledger_tokens", [0, 200])
+def test_the_report_says_how_much_was_left_out(kind, max_tokens, max_ledger_tokens):
+    """The note's tokens are what the request is smaller by, and its groups are calls with results and single words."""
+
+    def count(text):
+        return len(text) // 3
+
+    events = turns_of(kind, 8)
+    raw, call = request_for("a", events), call_for("a", events)
+    entry = FitTokenBudget(max_tokens=max_tokens, max_ledger_tokens=max_ledger_tokens, counter=count)
+    result = entry.apply(raw, call)
+    meter = TokenMeter(counter=count)
+    gone = meter.contents(raw.contents) - meter.contents(result.contents)
+    kept = set(map(id, result.contents))
+    groups = [
+        content
+        for content in raw.contents
+        if id(content) not in kept and not any(part.function_response for part in content.parts)
+    ]
+    assert gone > 0
+    assert call.notes == [f"left out {len(groups)} groups, {gone} tokens"]

@@ -13,6 +13,7 @@ from adk_context_pack import (
     KeepNewestResult,
     OffloadPayload,
     PayloadStore,
+    RecallMemory,
     SettingError,
     StripForContext,
 )
@@ -63,3 +64,52 @@ def test_names_are_held_as_a_set(owner, name):
     assert getattr(made, name) == frozenset({"a", "b"})
     assert made == owner(**{name: ("a", "b")})
     assert hash(made) == hash(owner(**{name: ("a", "b")}))
+
+
+AT_LEAST_1 = {
+    CapRows: ("max_rows", "max_tokens", "stub_rows", "stub_tokens"),
+    CastNarrative: ("max_said_chars", "max_args_chars", "max_result_chars", "max_error_chars"),
+    ClearToolResults: ("min_tokens",),
+    DropOldMedia: ("keep_turns",),
+    DropOldThoughts: ("keep_turns",),
+    FitTokenBudget: ("max_tokens", "keep_turns"),
+    KeepNewestResult: ("min_tokens",),
+    OffloadPayload: ("max_tokens", "preview_tokens"),
+    PayloadStore: ("max_session_bytes", "max_results", "max_age_s"),
+    QueryRows: ("max_rows", "max_tokens", "max_seconds", "max_megabytes"),
+    ReadPayload: ("max_tokens", "max_matches", "max_seconds"),
+    RecallMemory: ("max_tokens",),
+}
+AT_LEAST_0 = {
+    CastNarrative: ("max_result_tokens", "max_quoted_tokens"),
+    ClearToolResults: ("keep_results", "keep_in_turn", "max_ledger_tokens"),
+    DropOldMedia: ("min_bytes",),
+    FitTokenBudget: ("max_ledger_tokens",),
+    PayloadStore: ("max_state_bytes",),
+}
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "lowest"),
+    [
+        (owner, name, lowest)
+        for lowest, settings in ((1, AT_LEAST_1), (0, AT_LEAST_0))
+        for owner, names in settings.items()
+        for name in names
+    ],
+)
+def test_the_lowest_value_that_works(owner, name, lowest):
+    """Each number has a lowest value, which works; one less is refused, and the error names the lowest one."""
+    assert owner(**NEEDED.get(owner, {}) | {name: lowest})
+    with pytest.raises(SettingError, match=f"{name} must be an integer of at least {lowest}, not {lowest - 1}"):
+        owner(**NEEDED.get(owner, {}) | {name: lowest - 1})
+
+
+@pytest.mark.parametrize(("cut_to", "works"), [(0, False), (1e-9, True), (0.999, True), (1, False), (True, False)])
+def test_the_share_that_a_cut_leaves(cut_to, works):
+    """The share is above 0 and below 1, and a truth value is no number."""
+    if works:
+        assert FitTokenBudget(max_tokens=1, cut_to=cut_to).cut_to == cut_to
+    else:
+        with pytest.raises(SettingError, match="cut_to must be a number above 0 and below 1"):
+            FitTokenBudget(max_tokens=1, cut_to=cut_to)

@@ -227,3 +227,23 @@ def test_other_blocks_stay_where_they_are():
     found = replace_rows(value, {"result": ROWS[:2]}, min_rows=2)
     assert [block["type"] for block in found["content"]] == ["image", "text", "text", "image"]
     assert [json.loads(block["text"]) for block in found["content"][1:3]] == ROWS[:2]
+
+
+@pytest.mark.parametrize("key", ["columns", "fields", "schema", "headers", "cols"])
+@pytest.mark.parametrize(
+    ("described", "found"),
+    [
+        ([{"name": "a"}, {"name": "b"}], ["rows"]),
+        ([{"Name": "a", "Type": "int"}, {"Name": "b", "Type": "int"}], ["rows"]),
+        ([{"name": "a"}, {"title": "b"}], ["rows", "KEY"]),
+        ([{"title": "a"}, {"title": "b"}], ["rows", "KEY"]),
+        ([["name", "Name"], ["b", "c"]], ["rows", "KEY"]),
+    ],
+)
+def test_lists_of_columns_are_no_tables_beside_rows(key, described, found):
+    """Objects that each name a column are no table where there are rows, and one where they stand alone."""
+    rows = [[1, 2], [3, 4]]
+    assert sorted(table.key for table in find_tables({"rows": rows, key: described})) == sorted(
+        key if name == "KEY" else name for name in found
+    )
+    assert [table.key for table in find_tables({key: described})] == [key]

@@ -70,3 +70,45 @@ def test_micros_without_end(micros):
     assert table.totals()["cost"] is None
     assert table.totals()["clicks"] == 3
     assert table.kpis(GOOGLE_ADS_KPIS)["CPC"] is None
+
+
+KPIS = {kpi.name: kpi for kpi in GOOGLE_ADS_KPIS}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"cost": 2.5, "clicks": 5}, {"cost": 0.5, "clicks": 2}, {"clicks": 4}, {"cost": 1}],
+        [{"cost_micros": 2_500_000, "clicks": 5}, {"cost_micros": 500_000, "clicks": 2}, {"clicks": 4},
+         {"cost_micros": 1_000_000}],
+        [{"metrics": {"costMicros": 2_500_000, "clicks": 5}}, {"metrics": {"costMicros": 500_000, "clicks": 2}},
+         {"metrics": {"clicks": 4}}, {"metrics": {"costMicros": 1_000_000}}],
+    ],
+)  # fmt: skip
+def test_key_figures_are_the_same_in_either_unit(rows):
+    """A figure of each row, of some rows and of all is that of the cost in currency, however the rows have it."""
+    table, cpc = Measures(rows), (KPIS["CPC"],)
+    assert table.values("CPC", cpc) == table.values("cpc", cpc) == [0.5, 0.25, None, None]
+    assert [table.row(index, cpc)["CPC"] for index in range(4)] == [0.5, 0.25, None, None]
+    assert table.kpis(cpc) == {"CPC": 4 / 11}
+    assert table.kpis(cpc, [0, 1]) == {"CPC": 3 / 7}
+    assert table.cells("cost") == [2.5, 0.5, None, 1]
+    assert table.totals()["cost"] == 4
+    assert table.totals([2])["cost"] is None
+
+
+def test_money_of_several_currencies_is_never_added():
+    """Rows of one currency have a total of money; rows of two have none, and other totals stay."""
+    cells = [("EUR", 1), ("USD", 2), ("EUR", 3), (None, 4)]
+    table = Measures([{"currency_code": code, "cost": cost, "clicks": 1} for code, cost in cells])
+    assert table.currencies() == {"EUR": [0, 2], "USD": [1]}
+    assert table.totals() == {"cost": None, "clicks": 4}
+    assert table.totals([0, 2]) == table.totals([0, 2, 3]) | {"cost": 4, "clicks": 2}
+    assert table.totals([0, 2, 3])["cost"] == 8
+    assert table.kpis((KPIS["CPC"],)) == {"CPC": None}
+    assert Measures([{"currency_code": "EUR", "cost": 1}, {"currency_code": "EUR", "cost": 2}]).currencies() == {}
+
+
+def test_rates_are_not_added():
+    """A column of ratios or averages has no total."""
+    assert Measures([{"ctr": 0.5, "clicks": 1}, {"ctr": 0.25, "clicks": 3}]).totals() == {"clicks": 4}

@@ -1,0 +1,69 @@
+"""What is said of whole columns: every figure, count, note and outlier, for each kind of column there is."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adk_context_pack.tables.table_facts import table_facts
+
+CASES = {
+    case["name"]: case
+    for case in tomllib.loads((Path(__file__).parent / "golden" / "columns.toml").read_text("utf-8"))["case"]
+}
+
+
+def cells_of(case: dict[str, Any]) -> list[Any]:
+    """The cells, which a long column gives as runs of equal ones."""
+    if "counted_to" in case:
+        return list(range(case["counted_to"]))
+    if "runs" in case:
+        return [cell for cell, count in json.loads(case["runs"]) for _ in range(count)]
+    return json.loads(case["cells"])
+
+
+def said_of(rows: list[Any], name: str, **settings: Any) -> dict[str, Any]:
+    """The facts of one column, and the outliers of the table where it has some."""
+    said = table_facts(rows, **settings).as_dict()
+    assert said["rows"] == len(rows)
+    return said["columns"][name] | ({"outliers": said["outliers"]} if "outliers" in said else {})
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_is_said_of_a_column(case):
+    """Clean columns are read block by block and others cell by cell, and both say just what stands in the file."""
+    cells, name = cells_of(case), case["column"]
+    expected = json.loads(case["facts"])
+    assert said_of([{name: cell} for cell in cells], name) == expected
+    # Rows as lists never take the way over blocks.
+    assert said_of([[cell] for cell in cells], name, columns=[name]) == expected
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_facts_do_not_depend_on_the_neighbours(case):
+    """Another column beside it, before or behind, changes nothing that is said of a column, nor does a longer table."""
+    cells, name = cells_of(case), case["column"]
+    expected = {key: value for key, value in json.loads(case["facts"]).items() if key != "outliers"}
+    before = table_facts([{"other": "same", name: cell} for cell in cells]).as_dict()
+    behind = table_facts([{name: cell, "none": None} for cell in cells]).as_dict()
+    assert before["columns"][name] == behind["columns"][name] == expected
+    assert list(before["columns"]) == ["other", name]
+    assert behind["columns"]["none"] == {"distinct": 0, "missing": len(cells)}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_limit_on_outliers_limits_the_list_and_not_the_count(case):
+    """With one outlier wanted the farthest is listed, with none wanted no row, and the count stays that of all."""
+    cells, name = cells_of(case), case["column"]
+    rows = [{name: cell} for cell in cells]
+    expected = json.loads(case["facts"]).get("outliers")
+    for most in (0, 1):
+        facts = table_facts(rows, max_outliers=most)
+        assert facts.outlier_count == (expected["count"] if expected else 0)
+        assert [{"row": one.row, name: one.value} for one in facts.outliers] == (
+            expected["rows"][:most] if expected else []
+        )

@@ -1,0 +1,113 @@
+"""A line of names differs from the cells below it, up to the limits that are stated."""
+
+from datetime import date
+
+import pytest
+
+from adk_context_pack.tables.headers import has_typed_column, is_header, is_name, is_plain, is_typed
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *(5, 1.5, True, None, date(2024, 1, 1), "5", "-5", "+5", "(5)", "$5", "USD 5", "5%", "5 €", "1,000.50", "1e9"),
+        *("5 ms", "3.5GB", "7KiB", "2024-01-01", "2024/1", "1/2/2024", "10:00", "2024-01-01T10:00"),
+        *("true", "False", "YES", "no", "null", "None", "NaN", "N/A", "na", " 5 ", "3k", "1" * 80),
+    ],
+)  # fmt: skip
+def test_cells_with_a_type(cell):
+    """Numbers, amounts, durations, sizes, dates, times, truth values and words for missing have a type."""
+    assert is_typed(cell)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "",
+        " ",
+        "-",
+        "--",
+        "abc",
+        "truely",
+        "5 apples",
+        "usd 5",
+        "Usd 5",
+        "US 5",
+        "USD",
+        "five",
+        "-a",
+        "[1]",
+        [1],
+        "1" * 81,
+        "x5",
+    ],
+)
+def test_cells_without_a_type(cell):
+    """Words, words with a number, texts above 80 characters and containers have none."""
+    assert not is_typed(cell)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a",
+        "n" * 80,
+        "one two three four five six seven eight",
+        "cost (EUR)",
+        "_id",
+        "#orders",
+        "%share",
+        "€ net",
+        "2nd",
+    ],
+)
+def test_names(name):
+    """A name has a letter, at most 80 characters and at most eight words."""
+    assert is_name(name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "n" * 81, "one two three four five six seven eight nine", "cost (EUR", "#1", "12", "2024-01-01", "true"),
+        *("a = b", "{a}", "[a]", "a;", "a: b", "http://a", "x->y", "ada@example.org", "- item", "* item", "Total:"),
+        *("Done.", "wow!", "a,", "// a", "<b>", "select x", "the cost", "10:00 start"),
+    ],
+)
+def test_texts_that_are_no_names(text):
+    """Code, sentences, list items, times, cells with a type and texts above the limits are no names."""
+    assert not is_name(text)
+
+
+@pytest.mark.parametrize(
+    ("names", "is_one"),
+    [
+        (["a", "b"], True), (["", "b"], True), (["a", "2024"], True), (["a", "2024-Q1", "2024-01"], True),
+        (["a", "1/2/2024"], True), (["a"], False), (["", ""], False), (["a", "", "c"], False), (["a", ""], False),
+        (["2024", "2025"], False), (["2024", "b"], False), (["", "2024"], False), (["a", "5"], False), ([], False),
+    ],
+)  # fmt: skip
+def test_headers(names, is_one):
+    """A header has two names or more, of which the first may be empty and further ones may be periods."""
+    assert is_header(names) == is_one
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_column"),
+    [
+        ([1] * 7 + ["x"] * 3, True), ([1] * 6 + ["x"] * 4, False), ([1, "", None, ""], True), (["", None], False),
+        ([], False), (["x", "y"], False),
+    ],
+)  # fmt: skip
+def test_typed_columns(cells, is_column):
+    """From seven cells of ten on a column has a type; empty cells do not count, and there has to be one that is not."""
+    rows = [["word", cell] for cell in cells]
+    assert has_typed_column(["a", "b"], rows) == is_column
+    assert has_typed_column(["a", "b"], [*rows, ["only one"]]) == is_column
+    assert not has_typed_column(["a"], rows)
+
+
+def test_plain_names_have_four_words():
+    """A line of names without numbers below has to be of at most four words each."""
+    assert is_plain(["one two three four", "b"])
+    assert not is_plain(["a", "one two three four five"])
