@@ -118,7 +118,7 @@ def read_counted(name: str, counts: Counter[Any], values: Sequence[Any]) -> Read
     if None in counts:
         texts = counts.copy()
         del texts[None]
-    are_few = len(texts) <= _SAMPLE or any(map(_is_like_number, _sampled(values)))
+    are_few = len(texts) <= _SAMPLE or any(map(_is_like_number, dict.fromkeys(_sampled(values))))
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     if found.numbers or found.names:
         reading = _of_found(name, found, texts, nothing=nothing, present=present)

@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from adk_context_pack.errors import SettingError
+from adk_context_pack.tables import block_facts
 from adk_context_pack.tables.table_facts import table_facts
 from tests.support.shared_data import shared_file
 
@@ -270,6 +272,41 @@ def test_a_stray_cell_in_a_late_block(stray, base):
     for name in ("kind", "total", "minimum", "maximum", "not_numbers", "example", "min_row", "max_row"):
         assert getattr(fast, name) == getattr(thorough, name)
     assert type(fast.total) is type(thorough.total)
+
+
+@pytest.mark.parametrize("base", [int, str], ids=["integers", "texts"])
+@pytest.mark.parametrize("stray", [None, "", 7, "7", True, 7.5, [7]], ids=repr)
+@pytest.mark.parametrize("row", [0, 1, 700, 1999])
+def test_identifiers_that_are_not_alone(row, stray, base):
+    """An identifier that occurs again, is missing or has another type is counted, in whichever block it is."""
+    rows = [{"id": base(number)} for number in range(2000)]
+    assert table_facts(rows).columns[0].distinct == 2000
+    rows[row] = {"id": stray}
+    fast, thorough = (table_facts(found).columns[0] for found in (rows, [*rows, {}]))
+    assert replace(fast, missing=fast.missing + 1) == thorough
+    assert type(fast.commonest[0][0]) is type(thorough.commonest[0][0])
+
+
+@pytest.mark.parametrize("cell", [None, 7.5, True, [7], Decimal(7)], ids=repr)
+def test_identifiers_that_are_neither_integers_nor_texts(cell):
+    """A whole column of other types under the name of an identifier is read the thorough way."""
+    rows = [{"id": cell}] * 3
+    fast, thorough = (table_facts(found).columns[0] for found in (rows, [*rows, {}]))
+    assert replace(fast, missing=fast.missing + 1) == thorough
+    assert table_facts(rows[:1]).columns[0].distinct == fast.distinct
+
+
+def test_identifiers_are_counted_from_the_first_repetition_on(monkeypatch):
+    """A long column of different identifiers is not counted, and one that occurs again late is."""
+    counted = []
+    real = block_facts._Counts.add
+    monkeypatch.setattr(block_facts._Counts, "add", lambda self, cells: counted.append(len(cells)) or real(self, cells))
+    rows = [{"id": number} for number in range(2000)]
+    assert table_facts(rows).columns[0].commonest == ((0, 1),)
+    assert not counted
+    rows[1800] = {"id": 3}
+    assert table_facts(rows).columns[0].commonest == ((3, 2),)
+    assert sum(counted) == 2000
 
 
 def test_many_blocks():
