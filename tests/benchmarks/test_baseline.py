@@ -10,14 +10,19 @@ from tests.benchmarks.baseline import NOW, ROOT, Row, compared, folders, measure
 ROW = Row("letters", Counter, ("aab",), {"a": 2})
 
 
+def filled(folder, code=""):
+    """A folder with a package that takes no time to import, and what measures it."""
+    for name in ("adk_context_pack", "tests/benchmarks"):
+        (folder / name).mkdir(parents=True)
+    (folder / "adk_context_pack/__init__.py").write_text(code)
+    shutil.copy(ROOT / "tests/benchmarks/baseline.py", folder / "tests/benchmarks")
+    return folder
+
+
 @pytest.fixture
 def other(tmp_path):
-    """A folder with a package and this file's helpers, which takes no time to import."""
-    (tmp_path / "adk_context_pack").mkdir()
-    (tmp_path / "adk_context_pack/__init__.py").touch()
-    (tmp_path / "tests/benchmarks").mkdir(parents=True)
-    shutil.copy(ROOT / "tests/benchmarks/baseline.py", tmp_path / "tests/benchmarks")
-    return tmp_path
+    """Another revision."""
+    return filled(tmp_path)
 
 
 def test_the_package_of_the_folder_is_measured(other, tmp_path_factory, monkeypatch):
@@ -33,15 +38,15 @@ def test_the_package_of_the_folder_is_measured(other, tmp_path_factory, monkeypa
 
 
 def test_a_side_that_cannot_do_the_work_is_named(other, monkeypatch, capsys):
-    """A function that the other revision lacks leaves its cell without a figure, with the reason beside the table."""
+    """A revision that cannot do the work leaves its cell without a figure, with the reason beside the table."""
     assert compared(ROW._replace(rounds=3), {NOW: other}) == {NOW: {"a": 2, "b": 1}}
-    monkeypatch.setattr("tests.benchmarks.baseline._unpacked", lambda revision, folder: True)
+    monkeypatch.setattr("tests.benchmarks.baseline._unpacked", lambda _, folder: filled(folder, "1 / 0"))
     monkeypatch.setattr("tests.benchmarks.baseline.ROOT", other)
     print_rows([ROW], "older")
     shown = capsys.readouterr()
     assert "| what | older | now | goal |" in shown.out
     assert "| letters: a | does not run | 2 | 2 |" in shown.out
-    assert "letters does not run there:" in shown.err
+    assert "letters does not run there: ZeroDivisionError" in shown.err
 
 
 def test_git_gives_a_revision_with_todays_benchmarks(capsys):
