@@ -35,6 +35,7 @@ class BudgetCut:
         marker: the tokens of the marker where something was left out.
         calibration: what the estimates are worth.
         walk: how far an earlier call followed this history; see `CutWalk.fits`.
+        settled: how many of the first groups are known to stay as they are however the history grows.
     """
 
     groups: Sequence[Group]
@@ -48,6 +49,7 @@ class BudgetCut:
     marker: int
     calibration: Calibration
     walk: CutWalk | None = None
+    settled: int = 0
 
     def find(self) -> CutWalk:
         """Follows the history to its end, and returns what leaves it.
@@ -58,8 +60,7 @@ class BudgetCut:
         if walk is None or not walk.fits(self):
             walk = CutWalk(self.fixed, self.calibration)
         walk.pinned = self.pinned
-        settled = settled_groups(self.groups)
-        for is_end, stop in ((False, settled), (True, len(self.groups))):
+        for is_end, stop in ((False, settled_groups(self.groups, self.settled)), (True, len(self.groups))):
             sizes, calls, weights = self.sizes, self.calls, walk.weights
             for index in range(walk.stop, stop):
                 start, _, kind, _ = self.groups[index]

@@ -87,9 +87,11 @@ _LARGEST_NOTE = 800
 _LARGEST_NAME = 6
 """So many tokens of a dense body may have fewer characters than one token of a note's names."""
 _PART_OF_BODY = 3
-_NAMES_BYTES = 200
+_NAMES_BYTES = 250
 _CHARACTERS_A_TOKEN = 0.7
 """The densest text for the estimate has four bytes a character and three bytes a token."""
+_TOKENS_A_CHARACTER = 1.5
+"""More than the estimate of any note, so that most need not be counted to know that there is room for names."""
 
 
 class _Note(NamedTuple):
@@ -97,13 +99,20 @@ class _Note(NamedTuple):
     tokens: int
 
 
-class _Names(dict[Place, str]):
-    """The identifiers in the notes of a session. The search for them takes most of the time of a run's first call."""
+class _Written(NamedTuple):
+    """What a session remembers of a note: its identifiers and its size."""
+
+    names: str
+    tokens: int
+
+
+class _WrittenNotes(dict[Place, _Written]):
+    """What the notes of a session name. The search for names takes most of the time of clearing a result."""
 
     @property
     def bytes(self) -> int:
         """About how many bytes of memory they take."""
-        return sum(map(len, self.values())) + _NAMES_BYTES * len(self)
+        return sum([len(one.names) for one in self.values()]) + _NAMES_BYTES * len(self)
 
 
 class ClearingEditor:
@@ -128,8 +137,9 @@ class ClearingEditor:
         self._contents = known.contents
         # Each call clears the same old results again, and writing their notes would take most of the time.
         self._notes: dict[Place, _Note] = known.texts(("notes", findable, meter.name, max_ledger_tokens))
-        with known.growing(("names", findable, meter.name, max_ledger_tokens), _Names, items=()) as (names, _):
-            self._names = names
+        name = "written notes", findable, meter.name, max_ledger_tokens
+        with known.growing(name, _WrittenNotes, items=()) as (written, _):
+            self._written = written
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:
@@ -192,20 +202,28 @@ class ClearingEditor:
         if note is None:
             result = self.result(place)
             words = result_note(result.name, result.response, size, findable=self.findable)
-            note = _Note(words, self.meter.payload(words))
-            names = self._names.get(place)
-            if names is None:
-                # Never so many that the result would have to stay because of them.
-                room = min(self.max_ledger_tokens, size // _PART_OF_BODY, (size - note.tokens) // 2)
-                names = result_names(result.response, max_tokens=room, said=" ".join(words.values()))
-                self._names[place] = names
-            if names:
-                named = words | {NAMED: names}
-                tokens = self.meter.payload(named)
-                if tokens < size and _is_shorter_than(named, result.response, size):
-                    note = _Note(named, tokens)
+            written = self._written.get(place)
+            if written is None:
+                note = self._with_names(words, result.response, size)
+                self._written[place] = _Written(note.words.get(NAMED, ""), note.tokens)
+            else:
+                note = _Note(words | {NAMED: written.names} if written.names else words, written.tokens)
             self._notes[place] = note
         return note
+
+    def _with_names(self, words: dict[str, str], response: Any, size: int) -> _Note:
+        # Never so many that the result would have to stay because of them.
+        room = min(self.max_ledger_tokens, size // _PART_OF_BODY)
+        tokens = None
+        if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(words):
+            tokens = self.meter.payload(words)
+            room = min(room, (size - tokens) // 2)
+        if names := result_names(response, max_tokens=room, said=" ".join(words.values())):
+            named = words | {NAMED: names}
+            count = self.meter.payload(named)
+            if count < size and _is_shorter_than(named, response, size):
+                return _Note(named, count)
+        return _Note(words, self.meter.payload(words) if tokens is None else tokens)
 
     def _replace(self, place: Place, name: str, value: object) -> None:
         parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))

@@ -38,14 +38,14 @@ class ContentHashes:
         """Takes in the payloads of events."""
         payloads, hashes = self._payloads, self._hashes
         for event in events:
-            if event.content is None or not event.id:
+            content = event.content
+            if content is None:
                 continue
-            for number, part in enumerate(event.content.parts or ()):
-                if part.text is None:
-                    value = _payload(part)
-                    if value:
-                        payloads[id(value)] = value
-                        hashes[id(value)] = hash((event.id, event.timestamp, number))
+            for number, part in enumerate(content.parts or ()):
+                if part.text is None and (value := _payload(part)) and event.id:
+                    key = id(value)
+                    payloads[key] = value
+                    hashes[key] = hash((event.id, event.timestamp, number))
 
     def next_call(self) -> None:
         """Forgets payloads that no event holds where most of them belong to calls long past. Ask before each call."""
@@ -60,7 +60,26 @@ class ContentHashes:
 
     def of(self, contents: Iterable[types.Content]) -> list[int]:
         """Returns the hash of each content."""
-        return [self.of_one(content) for content in contents]
+        hashes = []
+        payloads, known = self._payloads, self._hashes
+        for content in contents:
+            parts = content.parts
+            # The common kinds of content are written out, since this runs for each content of a session.
+            if parts is None or len(parts) != 1:
+                hashes.append(self.of_one(content))
+                continue
+            part = parts[0]
+            head: object = part.text
+            if head is None:
+                used = part.function_response or part.function_call
+                if used is None:
+                    hashes.append(self.of_one(content))
+                    continue
+                value = used.response if isinstance(used, types.FunctionResponse) else used.args
+                key = id(value)
+                head = used.name, used.id, known[key] if payloads.get(key, self) is value else self._add(value)
+            hashes.append(hash((content.role, head)))
+        return hashes
 
     def of_one(self, content: types.Content) -> int:
         """Returns the hash of one content."""

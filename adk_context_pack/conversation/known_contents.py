@@ -49,10 +49,14 @@ class KnownContents:
         self.before = before
         self._cache = cache
         self._run_cache = run_cache
-        for each in (cache, run_cache):
-            if hashes[: len(each.keys)] != each.keys:
-                each.forget()
-            each.keys = hashes
+        before_run = run_cache.keys
+        begins = hashes[: len(cache.keys)] == cache.keys
+        if not begins:
+            cache.forget()
+        # As a rule both were last used for the same call.
+        if not (begins if before_run is cache.keys else hashes[: len(before_run)] == before_run):
+            run_cache.forget()
+        cache.keys = run_cache.keys = hashes
 
     def is_of(self, contents: Sequence[types.Content]) -> bool:
         """Tells whether `contents` is this list, and nobody has added to it since."""
@@ -120,5 +124,10 @@ def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownCon
     if before is None or len(before.contents) != len(before.hashes):
         return known.of(contents)
     # A pass made these of the list before, and left most of them as they were.
-    hashed = dict(zip(map(id, before.contents), before.hashes, strict=True))
-    return [hashed[id(one)] if id(one) in hashed else known.of_one(one) for one in contents]
+    pairs = zip(before.contents, before.hashes, strict=True)
+    if len(contents) == len(before.contents):
+        return [
+            hashed if one is other else known.of_one(one) for one, (other, hashed) in zip(contents, pairs, strict=True)
+        ]
+    hashes = {id(one): hashed for one, hashed in pairs}.get
+    return [known.of_one(one) if (hashed := hashes(id(one))) is None else hashed for one in contents]

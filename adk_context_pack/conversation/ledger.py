@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -39,20 +40,20 @@ _ASKED = 800
 
 
 class Ledger(NamedTuple):
-    """The text of a ledger, and the contents that it was made of.
+    """The text about what left a request, and what it was made of.
 
     Attributes:
-        left: the indexes of the contents that left the request.
-        text: the identifiers.
+        left: the indexes of what left the request, in order.
+        text: the text.
     """
 
-    left: frozenset[int]
+    left: array[int]
     text: str
 
     @property
     def bytes(self) -> int:
         """About how many bytes of memory it takes."""
-        return 80 * len(self.left) + len(self.text)
+        return 200 + 4 * len(self.left) + len(self.text)
 
 
 class _Name(NamedTuple):

@@ -40,17 +40,17 @@ class Group(NamedTuple):
     open: bool = False
 
 
-def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) -> None:
+def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice], *, settled: int = 0) -> None:
     """Makes `groups` cover all contents of `pairing`, in order.
 
     Args:
         groups: the groups of the same contents when there were fewer of them, or none. Changed in place.
         pairing: the contents' calls and results.
         voices: who speaks in each content. Those of contents with calls or results are not read.
+        settled: how many of the first groups are known to be settled.
     """
     # Only an open group can still get a result, and so become longer.
-    settled = settled_groups(groups)
-    del groups[settled:]
+    del groups[settled_groups(groups, settled) :]
     start = groups[-1].stop if groups else 0
     waiting = {place.content for place in pairing.unanswered}
     reach = pairing.reach
@@ -64,9 +64,14 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) 
         start = stop
 
 
-def settled_groups(groups: Sequence[Group]) -> int:
-    """Returns how many of the first groups stay as they are however the contents grow."""
-    return next((number for number, one in enumerate(groups) if one.open), len(groups))
+def settled_groups(groups: Sequence[Group], known: int = 0) -> int:
+    """Returns how many of the first groups stay as they are however the contents grow.
+
+    Args:
+        groups: the groups.
+        known: how many of them are known to stay. They are not looked at.
+    """
+    return next((number for number in range(known, len(groups)) if groups[number].open), len(groups))
 
 
 def _kind(inside: range, pairing: Pairing, voices: Sequence[Voice]) -> GroupKind:
@@ -88,6 +93,7 @@ class Outline:
         calls: the indexes of the agent's own turns; each of them answers the contents before it.
         turns: the indexes at which a user's turn starts. Relays and function responses start none.
         steps: for each of `calls`, its index, the number of results before it, and the number before its turn began.
+        settled: how many of the first `groups` stay as they are however the contents grow. Ask for `groups` before.
     """
 
     def __init__(self, voices: Voices) -> None:
@@ -102,6 +108,7 @@ class Outline:
         self._users: set[int] = set()
         self._others: set[int] = set()
         self._groups: list[Group] = []
+        self.settled = 0
 
     @property
     def bytes(self) -> int:
@@ -167,7 +174,9 @@ class Outline:
     @property
     def groups(self) -> list[Group]:
         """The contents as groups that cover all of them, in order. Do not change the list."""
-        grow_groups(self._groups, self.pairing, self.voices)
+        if not self._groups or self._groups[-1].stop < len(self.voices):
+            grow_groups(self._groups, self.pairing, self.voices, settled=self.settled)
+            self.settled = settled_groups(self._groups, self.settled)
         return self._groups
 
 

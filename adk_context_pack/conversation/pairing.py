@@ -20,8 +20,12 @@ from adk_context_pack.conversation.session_events import reading_events
 _Key = str | tuple[str | None]
 """A call's id, or its name alone where it has none."""
 
-_ENTRY_BYTES = 180
+_ENTRY_BYTES = 165
 """Bytes of an entry with its places; tests/conversation/test_memory_bound.py measures them."""
+
+
+_APPROVALS = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
+"""ADK's own calls that ask the user. Releases differ in which of them reach a request."""
 
 
 class Used(NamedTuple):
@@ -50,6 +54,7 @@ class Pairing:
         calls: every call, in order.
         results: the tool's name of every result, in order, orphans included.
         orphans: results without a call in these contents.
+        asking: the calls by which ADK asks the user for something.
         tooling: indexes of the contents that hold calls or results.
         answering: how many results a content holds, by its index.
         reach: for each content, the index of the last one that holds a result of its calls, or its own.
@@ -59,6 +64,7 @@ class Pairing:
     calls: dict[Place, Used] = field(default_factory=dict)
     results: dict[Place, str | None] = field(default_factory=dict)
     orphans: list[Place] = field(default_factory=list)
+    asking: set[Place] = field(default_factory=set)
     tooling: set[int] = field(default_factory=set)
     answering: dict[int, int] = field(default_factory=dict)
     reach: list[int] = field(default_factory=list)
@@ -82,6 +88,8 @@ class Pairing:
                     place = Place(index, number)
                     self.calls[place] = Used(call.name, call.id)
                     self.tooling.add(index)
+                    if call.name in _APPROVALS:
+                        self.asking.add(place)
                     self._open.setdefault(call.id or (call.name,), []).append(place)
                 elif (result := part.function_response) is not None:
                     self._answer(Place(index, number), result)
@@ -133,17 +141,12 @@ def _newest(waiting: Sequence[Place]) -> int:
     return next(number for number, call in enumerate(waiting) if call.content == newest)
 
 
-_APPROVALS = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
-"""ADK's own calls that ask the user. Releases differ in which of them reach a request."""
-
-
 def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:
     """Returns the places of calls that nothing may be taken from: unanswered ones, and those that wait for somebody.
 
     If ADK has removed the ids, the newest calls of a name count as waiting.
     """
-    found = set(pairing.unanswered)
-    found.update(place for place, made in pairing.calls.items() if made.name in _APPROVALS)
+    found = pairing.unanswered | pairing.asking
     with reading_events(call, "waiting", _Waiting) as (waiting, events):
         waiting.take(events)
     names = waiting.names

@@ -73,6 +73,7 @@ class TokenMeter:
 
     Attributes:
         name: equal for meters that count alike.
+        estimates: whether it estimates tokens, since the user provided no tokenizer.
     """
 
     def __init__(self, *, counter: Counter | None = None, call: ModelCall | None = None) -> None:
@@ -81,6 +82,7 @@ class TokenMeter:
         # the run until Python's garbage collector finds it.
         self._call: Callable[[], ModelCall | None] = _nothing if call is None else ref(call)
         self._counter = counter
+        self.estimates = counter is None
         self._texts: dict[str, int] = {} if call is None else call.run_memo.setdefault(("texts", self.name), {})
         self._seen: dict[int, tuple[object, int]] = {}
         self._last: tuple[Sequence[types.Content], list[int]] = ((), [])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
+from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack.conversation.clearing import ClearingEditor, is_note
-from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, part_at, waiting_calls
@@ -84,6 +85,7 @@ class ClearToolResults(ContextPass):
             for place in new:
                 size = self._size(place, pairing, editor)
                 sizes.append(size if size and editor.is_worth_it(place, size) else 0)
+        clearable = sizes
         if waiting := waiting_calls(pairing, call):
             sizes = [
                 0 if pairing.call_of.get(place) in waiting else size for place, size in zip(results, sizes, strict=True)
@@ -93,7 +95,10 @@ class ClearToolResults(ContextPass):
             sizes = [0 if place in pinned else size for place, size in zip(results, sizes, strict=True)]
         if not any(sizes):
             return request
-        cleared = self._cleared(outline, results, sizes, [0, *accumulate(meter.sizes(contents))])
+        sums = _Sums([0, *accumulate(sizes)], [0, *accumulate(meter.sizes(contents))], results)
+        # What a waiting call or an active skill holds back now was not held back at earlier calls.
+        name = ("batches", self, findable) if sizes is clearable else None
+        cleared = self._cleared(outline, sums, known, name)
         for place, size in zip(results[:cleared], sizes, strict=False):
             if size and editor.clear_result(place, size) and self.clear_args:
                 editor.clear_args(pairing.call_of[place], self.min_tokens)
@@ -106,12 +111,18 @@ class ClearToolResults(ContextPass):
         """Returns whether there are results old and large enough to be cleared at this call or a later one."""
         contents = request.contents or []
         meter = meter_of(call, self.counter)
-        if max(meter.sizes(contents), default=0) < self.min_tokens:
+        sizes = meter.sizes(contents)
+        if max(sizes, default=0) < self.min_tokens:
             return False
         outline = outline_of(call, contents)
         _, there, before_turn = outline.next_step
         old = max(0, min(there - self.keep_results, max(before_turn, there - self._kept_in_turn)))
-        results = (part_at(contents, place).function_response for place in list(outline.pairing.results)[:old])
+        # Most results need not be weighed again, since their contents are too small already.
+        results = (
+            part_at(contents, place).function_response
+            for place in islice(outline.pairing.results, old)
+            if sizes[place.content] >= self.min_tokens
+        )
         return any(
             result.name not in self.exclude_tools and meter.payload(result.response) >= self.min_tokens
             for result in results
@@ -131,33 +142,69 @@ class ClearToolResults(ContextPass):
         )
         return 0 if stays else size
 
-    def _cleared(self, outline: Outline, results: Sequence[Place], sizes: Sequence[int], sums: Sequence[int]) -> int:
-        """Returns how many of the oldest results are cleared, from all model calls of the history.
+    def _cleared(self, outline: Outline, sums: _Sums, known: KnownContents, name: Hashable) -> int:
+        """Returns how many of the oldest results are cleared. What earlier calls cleared is kept under `name`."""
+        batches = self._followed(known.peek(name) or _Batches(), outline.steps, sums)
+        if name is not None:
+            known.keep(name, batches)
+        return self._followed(batches, (*outline.steps, outline.next_step), sums).cleared
+
+    def _followed(self, batches: _Batches, steps: Sequence[tuple[int, int, int]], sums: _Sums) -> _Batches:
+        """Returns what model calls clear, which depends on all calls before them.
 
         At each call the results that may go are cleared if they weigh at least as much as what follows the first of
         them and was sent before. That is what the provider has to read once more.
 
         Args:
-            outline: the outline of the contents.
-            results: the places of all results.
-            sizes: the tokens of those that may be cleared.
-            sums: the tokens of all contents before each content, and of all.
+            batches: what the first of the calls clear.
+            steps: all calls; see `Outline.steps`.
+            sums: what results and contents weigh.
         """
-        gains = [0, *accumulate(sizes)]
+        gains, contents, results = sums
         keep, keep_in_turn = self.keep_results, self._kept_in_turn
-        cleared = before = sent = 0
-        for now, there, before_turn in (*outline.steps, outline.next_step):
+        done, cleared, before, sent = batches
+        for now, there, before_turn in islice(steps, done, None):
             limit = min(there - keep, before)
             if limit > cleared and gains[limit] > gains[cleared]:
                 limit = min(limit, max(there - keep_in_turn, before_turn))
                 gain = gains[limit] - gains[cleared] if limit > cleared else 0
                 # Results that stay in any case come before the first that goes.
                 first = bisect_right(gains, gains[cleared], cleared) - 1
-                if gain and gain >= sums[sent] - sums[results[first].content] - gain:
+                if gain and gain >= contents[sent] - contents[results[first].content] - gain:
                     cleared = limit
             sent, before = now, there
-        return cleared
+        return _Batches(len(steps), cleared, before, sent)
 
     @property
     def _kept_in_turn(self) -> int:
         return max(self.keep_results, self.keep_in_turn or 0)
+
+
+class _Sums(NamedTuple):
+    """Running totals of tokens.
+
+    Attributes:
+        results: those of the results that may be cleared, before each result and of all.
+        contents: those of the contents, before each content and of all.
+        places: the places of all results.
+    """
+
+    results: Sequence[int]
+    contents: Sequence[int]
+    places: Sequence[Place]
+
+
+class _Batches(NamedTuple):
+    """Holds what the first model calls of a history cleared.
+
+    Attributes:
+        calls: the number of these calls.
+        cleared: how many of the oldest results they cleared.
+        results: how many results there were at the last of them.
+        sent: the number of contents that it sent.
+    """
+
+    calls: int = 0
+    cleared: int = 0
+    results: int = 0
+    sent: int = 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from operator import attrgetter
 
 from google.adk.models.llm_request import LlmRequest
@@ -14,12 +14,13 @@ from google.genai import types
 from adk_context_pack.conversation.budget_cut import BudgetCut, CutWalk
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, has_figures
 from adk_context_pack.conversation.contents import copies_of
+from adk_context_pack.conversation.group_weights import GroupWeights
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.ledger import Ledger, ledger_text
 from adk_context_pack.conversation.left_out import MAX_TOKENS, marker_text, without
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
-from adk_context_pack.conversation.pairing import Pairing, waiting_calls
+from adk_context_pack.conversation.pairing import waiting_calls
 from adk_context_pack.conversation.pinned import pinned_results
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
 from adk_context_pack.errors import SettingError, at_least, names, positive
@@ -96,12 +97,11 @@ class FitTokenBudget(ContextPass):
         if prior * HIGHEST_FACTOR <= self.max_tokens or (prior <= self.max_tokens and not self._is_calibrated(call)):
             return request
         outline = outline_of(call, contents)
-        pairing, groups = outline.pairing, outline.groups
         known = known_contents(call, contents)
         cut = self._cut(request, call, meter, outline, known.peek(("cut", self)))
         walk = cut.find()
         known.keep(("cut", self), cut.walk)
-        result = self._without(request, groups, walk, pairing, known)
+        result = self._without(request, outline, walk, known)
         gone = sum(sizes) - sum(meter.sizes(result))
         if gone < _LITTLE + 2 * self._ledger_tokens and characters(result) > characters(contents):
             gone = 0
@@ -109,8 +109,8 @@ class FitTokenBudget(ContextPass):
             call.note(f"left out {len(walk.dropped)} groups, {gone} tokens")
         if walk.total > self.max_tokens:
             self._warn(call, walk)
-        if pairing.orphans:
-            call.note(f"{len(pairing.orphans)} results without a call were left as they came")
+        if orphans := outline.pairing.orphans:
+            call.note(f"{len(orphans)} results without a call were left as they came")
         # A marker may weigh more than what was left out.
         return request.model_copy(update={"contents": result}) if gone > 0 else request
 
@@ -123,23 +123,20 @@ class FitTokenBudget(ContextPass):
         self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, walk: CutWalk | None
     ) -> BudgetCut:
         contents, groups = request.contents, outline.groups
-        started = set(outline.calls)
-        sums = [0, *accumulate(meter.sizes(contents))]
-        sizes = [sums[one.stop] - sums[one.start] for one in groups]
+        weights = self._weights(contents, outline, meter)
+        sizes, fixed = weights.sizes, weights.fixed
         standing = meter.fixed(request)
         held = self._pinned(request, call, outline, sizes)
         waiting = {place.content for place in waiting_calls(outline.pairing, call)}
-        pinned = fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
-        if waiting:
-            pinned = fixed | {index for index, one in enumerate(groups) if not waiting.isdisjoint(range(*one[:2]))}
-        pinned = pinned | held
+        pinned = fixed | held
+        pinned |= {_group_at(groups, index) for index in waiting}
         # Providers read the turn after a call without a result as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
         pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
         return BudgetCut(
             groups=groups,
             sizes=[0 if index in fixed else size for index, size in enumerate(sizes)] if fixed else sizes,
-            calls={index for index, one in enumerate(groups) if one.start in started},
+            calls=weights.calls,
             pinned=pinned,
             fixed=_in_steps(standing + sum(sizes[index] for index in fixed), self.max_tokens),
             budget=self.max_tokens,
@@ -150,7 +147,15 @@ class FitTokenBudget(ContextPass):
             if self._is_calibrated(call)
             else Calibration({}),
             walk=walk,
+            settled=outline.settled,
         )
+
+    @staticmethod
+    def _weights(contents: Sequence[types.Content], outline: Outline, meter: TokenMeter) -> GroupWeights:
+        groups, sizes = outline.groups, meter.sizes(contents)
+        with meter.growing(contents, "group weights", GroupWeights) as (weights, _):
+            weights.grow(groups[: outline.settled], sizes, outline.calls)
+        return weights if outline.settled == len(groups) else weights.copied().grow(groups, sizes, outline.calls)
 
     def _pinned(self, request: LlmRequest, call: ModelCall, outline: Outline, sizes: Sequence[int]) -> set[int]:
         """Returns the groups that hold active instructions, and says so in the report where they crowd the budget."""
@@ -159,7 +164,7 @@ class FitTokenBudget(ContextPass):
         contents = {place.content for place in places}
         if not contents:
             return set()
-        pinned = {i for i, one in enumerate(outline.groups) if not contents.isdisjoint(range(one.start, one.stop))}
+        pinned = {_group_at(outline.groups, index) for index in contents}
         tokens = sum(sizes[index] for index in pinned)
         if tokens > self.max_tokens * _CROWDED:
             text = f"instructions that stay whole take about {tokens} of {self.max_tokens} tokens"
@@ -177,19 +182,29 @@ class FitTokenBudget(ContextPass):
         return self.counter is None and has_figures(call)
 
     def _without(
-        self, request: LlmRequest, groups: Sequence[Group], walk: CutWalk, pairing: Pairing, known: KnownContents
+        self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents
     ) -> list[types.Content]:
         if not walk.dropped:
             return request.contents
-        findable = "search_history" in (request.tools_dict or {})
-        ledger = self._ledger(request.contents, groups, walk, known)
-        marker = marker_text(groups, walk.dropped, pairing, findable=findable, ledger=ledger)
-        return without(request.contents, groups, walk.dropped, marker)
+        return without(request.contents, outline.groups, walk.dropped, self._marker(request, outline, walk, known))
+
+    def _marker(self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents) -> str:
+        groups, findable = outline.groups, "search_history" in (request.tools_dict or {})
+        dropped = array("I", sorted(walk.dropped))
+        # Which contents a settled group holds never changes, so the groups alone decide what the marker says.
+        name = ("marker", self, findable) if dropped[-1] < outline.settled else None
+        kept: Ledger | None = known.peek(name)
+        if kept is None or kept.left != dropped:
+            ledger = self._ledger(request.contents, groups, dropped, known)
+            kept = Ledger(dropped, marker_text(groups, dropped, outline.pairing, findable=findable, ledger=ledger))
+            if name is not None:
+                known.keep(name, kept)
+        return kept.text
 
     def _ledger(
-        self, contents: Sequence[types.Content], groups: Sequence[Group], walk: CutWalk, known: KnownContents
+        self, contents: Sequence[types.Content], groups: Sequence[Group], dropped: Sequence[int], known: KnownContents
     ) -> str:
-        left = frozenset(i for number in walk.dropped for i in range(groups[number].start, groups[number].stop))
+        left = array("I", [i for number in dropped for i in range(groups[number].start, groups[number].stop)])
         kept: Ledger | None = known.peek(("ledger", self))
         if kept is None or kept.left != left:
             text = ledger_text(contents, left, max_tokens=self._ledger_tokens, cache=known.texts("ledger"))
@@ -207,10 +222,15 @@ def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: M
     """Returns the group of the user's current message, which ADK may have moved out of the newest turns."""
     message = call.user_content
     for place in copies_of(contents, message) if message is not None else ():
-        found = bisect(groups, place, key=attrgetter("start")) - 1
+        found = _group_at(groups, place)
         if groups[found].kind == "user":
             return {found}
     return set()
+
+
+def _group_at(groups: Sequence[Group], content: int) -> int:
+    """Returns the group that holds the content at an index. Groups cover all contents."""
+    return bisect(groups, content, key=attrgetter("start")) - 1
 
 
 def _in_steps(tokens: int, budget: int) -> int:
