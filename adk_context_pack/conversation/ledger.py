@@ -93,8 +93,8 @@ def ledger_text(
         for name in cache[key]:
             asked, count, _, source = found.get(name.text, (False, 0, 0, ""))
             found[name.text] = (asked or name.asked, count + 1, index, source or name.source)
-    ranked = sorted(found, key=lambda text: (not found[text][0], -found[text][1], -found[text][2], text))
-    return _within(((text, found[text][3]) for text in ranked), max_tokens)
+    ranked = sorted([(not asked, -count, -newest, text) for text, (asked, count, newest, _) in found.items()])
+    return _within(((text, found[text][3]) for *_, text in ranked), max_tokens)
 
 
 def result_names(response: Any, *, max_tokens: int, said: str) -> str:

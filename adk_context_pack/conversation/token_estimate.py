@@ -61,13 +61,19 @@ def _pieces_of(value: Any) -> Iterable[Any]:
 
 
 def _holds_long(value: Any) -> bool:
-    return type(value) is dict and len(value) <= _FEW and any(map(_is_long, value.values()))
+    if type(value) is dict and len(value) <= _FEW:
+        # A plain loop, since this runs for each payload of a session.
+        for item in value.values():
+            if _is_long(item):
+                return True
+    return False
 
 
 def _is_long(value: Any) -> bool:
-    return (type(value) in (dict, list) and len(value) > _AT_ONCE) or (
-        type(value) is str and len(value) > _CHARACTERS_AT_ONCE
-    )
+    kind = type(value)
+    if kind is dict or kind is list:
+        return len(value) > _AT_ONCE
+    return kind is str and len(value) > _CHARACTERS_AT_ONCE
 
 
 def _runs(value: Any) -> Iterator[Any]:

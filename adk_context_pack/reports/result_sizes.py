@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -16,7 +16,8 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.content_hashes import payload_hash
 from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.conversation.tokens import Counter, TokenMeter
+from adk_context_pack.conversation.tokens import Counter as Tokenizer
+from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.tables.frames import without_frames
 
@@ -58,6 +59,7 @@ class ResultSizes:
     def __init__(self, max_results: int = _MAX_RESULTS) -> None:
         self._max_results = max_results
         self._known: OrderedDict[tuple[str, object], SmallerResult] = OrderedDict()
+        self._sessions: Counter[str] = Counter()
         self._lock = Lock()
 
     def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
@@ -71,9 +73,17 @@ class ResultSizes:
         """
         with self._lock:
             for key in (payload_hash(shown), *handles):
+                self._sessions[session_id] += (session_id, key) not in self._known
                 self._known[session_id, key] = result
             while len(self._known) > self._max_results:
-                self._known.popitem(last=False)
+                (oldest, _), _ = self._known.popitem(last=False)
+                self._sessions[oldest] -= 1
+                if not self._sessions[oldest]:
+                    del self._sessions[oldest]
+
+    def knows(self, session_id: str) -> bool:
+        """Tells whether any result of a session is remembered."""
+        return session_id in self._sessions
 
     def of_response(
         self, session_id: str, tool: str, response: Mapping[str, Any], stored: Mapping[str, str]
@@ -119,7 +129,7 @@ class ResultWeigher:
         counter: from text to tokens. Without one, tokens are estimated.
     """
 
-    def __init__(self, counter: Counter | None = None) -> None:
+    def __init__(self, counter: Tokenizer | None = None) -> None:
         self._counter = counter
         self._meter = TokenMeter(counter=counter)
         # With the results themselves, so that no other object gets the identity of one.

@@ -59,15 +59,10 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
     """
     with meter.growing(contents, "smaller results", SavedByResults) as (saved, new):
         stored = {result.handle: result.tool_name for result in stored_results(call.state)} if new else {}
-        voices = Voices.of(call) if new else None
-        for content in new:
-            for part in content.parts or ():
-                if (response := part.function_response) is not None:
-                    body = response.response or {}
-                    found = SIZES.of_response(call.session_id, response.name or "", body, stored)
-                    saved.add(found, as_text=False)
-            if voices is not None and voices.is_relay(content):
-                _add_relayed(saved, call.session_id, content, stored)
+        is_known = SIZES.knows(call.session_id)
+        # A process that has just begun remembers nothing. Only stored results are worth a look then.
+        if stored or is_known:
+            _add(saved, call, new, stored, set() if is_known else set(stored.values()))
     return saved
 
 
@@ -83,6 +78,26 @@ def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> 
         if function.name in names
     ]
     return sum(meter.text(function.model_dump_json(exclude_none=True)) for function in functions)
+
+
+def _add(
+    saved: SavedByResults,
+    call: ModelCall,
+    contents: Sequence[types.Content],
+    stored: Mapping[str, str],
+    tools: Collection[str],
+) -> None:
+    """Adds what contents hold. Other tools than `tools` are left out, unless that is empty."""
+    voices = Voices.of(call)
+    for content in contents:
+        for part in content.parts or ():
+            response = part.function_response
+            if response is not None and (not tools or response.name in tools):
+                body = response.response or {}
+                found = SIZES.of_response(call.session_id, response.name or "", body, stored)
+                saved.add(found, as_text=False)
+        if voices.is_relay(content):
+            _add_relayed(saved, call.session_id, content, stored)
 
 
 def _add_relayed(saved: SavedByResults, session_id: str, content: types.Content, stored: Mapping[str, str]) -> None:

@@ -209,3 +209,14 @@ def test_the_oldest_results_are_forgotten_first():
     known = [sizes.of_response("s", "t", {"n": number}, {}) for number in range(9)]
     assert [one and one.saved for one in known] == [None] * 5 + [5, 6, 7, 8]
     assert sizes.of_response("other", "t", {"n": 8}, {}) is None
+
+
+def test_a_session_is_known_as_long_as_one_of_its_results_is():
+    """Only the sessions of results that are still remembered are known, however often a result came."""
+    sizes = ResultSizes(max_results=2)
+    result = SmallerResult(tool="t", saved=1, saved_in_text=0)
+    for session_id, number in (("old", 0), ("old", 0), ("old", 1), ("new", 2)):
+        sizes.add(session_id, {"n": number}, [], result)
+    assert (sizes.knows("old"), sizes.knows("new"), sizes.knows("other")) == (True, True, False)
+    sizes.add("new", {"n": 3}, [], result)
+    assert (sizes.knows("old"), sizes.knows("new")) == (False, True)
