@@ -14,7 +14,8 @@ from typing import Any, TextIO
 
 from adk_context_pack.errors import RecordingError, SettingError
 from adk_context_pack.replay.answering import AnswerabilitySums
-from adk_context_pack.replay.load import load_app, load_counter
+from adk_context_pack.replay.full_results import FullResults
+from adk_context_pack.replay.load import load_app, load_artifacts, load_counter
 from adk_context_pack.replay.pack import load_pack
 from adk_context_pack.replay.recordings import Recording, files_in, open_recording, sessions_in
 from adk_context_pack.replay.replayed import CAPS
@@ -129,6 +130,7 @@ class _Run:
         self._progress = Progress(err)
         app = load_app(options.app)
         pack = load_pack(options, app)
+        self._full = FullResults(artifact_service=load_artifacts(options.artifacts))
         self._answers = AnswerabilitySums(pack.settings_for) if options.answerability else None
         self._replayer = Replayer(
             pack.settings_for,
@@ -195,6 +197,7 @@ class _Run:
         return UNREADABLE if sums.problems else OK
 
     def _replay_one(self, session: RecordedSession) -> None:
+        session = self._full.of(session)
         entry = self.sums.open_session(session)
         refused = 0
         for call in self._replayer.replay(session):

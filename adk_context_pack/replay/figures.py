@@ -45,9 +45,15 @@ class Scale(NamedTuple):
     fixed: int = 0
 
     def of(self, call: Counted) -> tuple[int, int]:
-        """Returns the tokens of a call without the pack and with it. The provider's own figure counts where it is."""
+        """Returns the tokens of a call without the pack and with it. The provider's own figure counts where it is.
+
+        The rest of a request shrinks by the share that the replay counts. A saving of so many counted tokens would
+        leave the error of all that was saved in the little that is left.
+        """
         without = call.figure or round(self.fixed + self.factor * call.without)
-        return without, max(without - round(self.factor * (call.without - call.with_pack)), 0)
+        fixed = min(self.fixed, without)
+        share = call.with_pack / call.without if call.without else 1.0
+        return without, round(fixed + (without - fixed) * share)
 
 
 def scale_of(calls: Sequence[Counted], *, whole: bool) -> Scale:
@@ -88,6 +94,22 @@ def recorded_with_pack(event: Event) -> tuple[int, int] | None:
         return None
     figure = _figure(event) or after
     return round(without * figure / after), figure
+
+
+def recorded_as_capped(event: Event) -> int | None:
+    """Returns the tokens of a request as ADK had built it with capped results, or None if the pack did not report."""
+    totals = totals_on(event)
+    before, after = totals.get("tokens_before"), totals.get("tokens_after")
+    if not isinstance(before, int) or not isinstance(after, int) or not after:
+        return None
+    tools = totals.get("pack_tools", 0)
+    return round((before - (tools if isinstance(tools, int) else 0)) * (_figure(event) or after) / after)
+
+
+def recorded_scale(event: Event) -> float:
+    """Returns what a token of the pack's estimate was worth when a call was recorded."""
+    scale = totals_on(event).get("scale", 1.0)
+    return scale if isinstance(scale, float) and is_plausible(scale) else 1.0
 
 
 def silent_agents(events: Sequence[Event]) -> frozenset[str]:

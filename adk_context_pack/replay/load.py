@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adk_context_pack._adk.app_requests import AppRequests, is_app
+from adk_context_pack._adk.artifact_services import artifact_service
 from adk_context_pack.errors import SettingError
 from adk_context_pack.passes.context_pass import ContextPass
 
@@ -65,6 +66,22 @@ def load_app(name: str | None) -> AppRequests | None:
     if not is_app(found):
         raise SettingError.of("replay", "--app", name, "an app or an agent, such as mypackage.agent:root_agent")
     return AppRequests(found)
+
+
+def load_artifacts(uri: str | None) -> Any:
+    """Returns the artifact service that `--artifacts` names by a URI or a folder, or None.
+
+    Raises:
+        SettingError: ADK has no such service, or the folder does not exist.
+    """
+    if uri is None:
+        return None
+    try:
+        return artifact_service(uri)
+    except ValueError as error:
+        raise SettingError.of(
+            "replay", "--artifacts", uri, f"such as file:///folder or gs://bucket ({error})"
+        ) from None
 
 
 def load_plugin(name: str | None, app: AppRequests | None) -> Any:

@@ -15,6 +15,8 @@ _ANSWERABILITY = """also tell which values that the next tool calls needed are s
 within two read-backs, and name those that are lost"""
 _APP = """the app that was recorded, or its root agent, whose instructions, tools and include_contents a session does
 not hold; the pack then has the settings of the app's own ContextPackPlugin, if it has one"""
+_ARTIFACTS = """the artifact service of the app as adk web takes it (file:///folder, gs://bucket), or its folder, where
+full results of sessions may be that were recorded with the pack"""
 _PLUGIN = "a ContextPackPlugin, whose settings the pack then has (default: those of ContextPackPlugin())"
 _BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; * stands for every other agent;
 may be repeated"""
@@ -43,6 +45,7 @@ def _add_pack(parser: argparse.ArgumentParser) -> None:
     """Adds the settings of the pack that is tried on the sessions."""
     add = parser.add_argument
     add("--app", metavar="MODULE:NAME", help=_APP)
+    add("--artifacts", metavar="URI", help=_ARTIFACTS)
     add("--plugin", metavar="MODULE:NAME", help=_PLUGIN)
     add("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
     add("--window", type=int, metavar="N", help="budget of the default passes in tokens (default: the plugin's)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.leading_pass import callbacks_of
-from adk_context_pack.passes.pipeline import ContextPipeline
+from adk_context_pack.passes.pipeline import ContextPipeline, attempt
 from adk_context_pack.replay.figures import agents_without_history
 from adk_context_pack.replay.stored_event import RecordedSession
 
@@ -74,3 +75,10 @@ def own_passes(context: CallbackContext | None) -> list[ContextPass]:
     for each in callbacks_of(context):
         found += each.passes if isinstance(each, ContextPipeline) else [each] if isinstance(each, ContextPass) else []
     return found
+
+
+def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
+    """Returns a request after passes, of which one that fails is skipped."""
+    for entry in passes:
+        request = attempt(entry, request, call)[0]
+    return request

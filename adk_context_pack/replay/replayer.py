@@ -20,8 +20,15 @@ from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.leading_pass import LeadingPass, leading_passes
 from adk_context_pack.passes.pipeline import attempt, leave_history
-from adk_context_pack.replay.figures import Counted, recorded_with_pack, scale_of, silent_agents
-from adk_context_pack.replay.rebuilt_requests import RebuiltRequests, own_passes
+from adk_context_pack.replay.figures import (
+    Counted,
+    recorded_as_capped,
+    recorded_scale,
+    recorded_with_pack,
+    scale_of,
+    silent_agents,
+)
+from adk_context_pack.replay.rebuilt_requests import RebuiltRequests, attempted, own_passes
 from adk_context_pack.replay.replayed import CAPS, OWN_PASSES, READ_BACK_TOOLS, Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import CappedEvents, SettingsFor
@@ -29,7 +36,6 @@ from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter
 from adk_context_pack.reports.pass_report import PrefixReport
 from adk_context_pack.reports.prefix import PrefixMemory
-from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.tools.shadow import with_own_tools
 
 
@@ -109,14 +115,14 @@ class _SessionReplay:
         self._session_memo: dict[Hashable, Any] = {}
         self._unchanged: dict[tuple[str, ...], bool] = {}
         self._questions: dict[str, types.Content | None] = {}
-        # Without capped results, everything that a request without the pack had is in the recording.
-        self._is_capped = bool(stored_results(session.state))
+        # Before the first capped result, everything that a request without the pack had is in the recording.
+        self._capped_from = min(session.still_capped, default=len(session.events))
 
     def call(self, index: int, event: Event) -> Replayed:
         """Replays one model call, whose answer is `event`, the session's event number `index`."""
         alone = self._model_call(event, self._session.events[:index], self.state)
         raw, alone = self._requests.build(event, alone)
-        built = _attempted(own_passes(alone.context), raw, alone)
+        built = attempted(own_passes(alone.context), raw, alone)
         request, call = self._capped_request(index, event, raw, alone)
         meter = meter_of(call, self._replayer.counter)
         reporter = CallReporter(raw, call, meter)
@@ -130,9 +136,24 @@ class _SessionReplay:
         report.heard(event.usage_metadata)
         self._count_own(report, without)
         recorded = recorded_with_pack(event)
-        if recorded is not None and self._is_capped:
+        if recorded is None:
+            return Replayed(report, prefix, report.prompt_tokens)
+        if self._capped_from < index:
             return Replayed(report, prefix, packed_before=recorded)
-        return Replayed(report, prefix, report.prompt_tokens if recorded is None else recorded[0])
+        return Replayed(report, prefix, self._figure(index, event, alone, without) or recorded[0])
+
+    def _figure(self, index: int, event: Event, alone: ModelCall, without: int) -> int | None:
+        """Returns the provider's count of a request with results put back: its count of the capped one, and the rest.
+
+        The pack's own estimate of what the full results weighed is of less worth, since they are at hand here.
+        """
+        as_capped = recorded_as_capped(event)
+        if not self._session.restored or as_capped is None:
+            return None
+        built, call = self._requests.build(event, replace(alone, events=self._session.capped_events[:index]))
+        capped = attempted(own_passes(call.context), built, call)
+        scale = recorded_scale(event) if self._replayer.counter is None else 1.0
+        return as_capped + round(scale * (without - meter_of(call, self._replayer.counter).request(capped)))
 
     def _count_own(self, report: CallReport, without: int) -> None:
         """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""
@@ -176,7 +197,7 @@ class _SessionReplay:
                 request = reporter.ran(entry.name, *attempt(entry, request, call))
             leading = [entry for entry in leading if not isinstance(entry, LeadingPass)]
         if leading:
-            request = reporter.ran(OWN_PASSES, _attempted(leading, request, call))
+            request = reporter.ran(OWN_PASSES, attempted(leading, request, call))
         return request
 
     def _with_tools(
@@ -224,9 +245,3 @@ class _SessionReplay:
             said = (each.content for each in events if each.author == "user" and each.invocation_id == run)
             self._questions[run] = next((content for content in said if content is not None), None)
         return self._questions[run]
-
-
-def _attempted(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
-    for entry in passes:
-        request = attempt(entry, request, call)[0]
-    return request

@@ -142,6 +142,9 @@ class RecordedSession:
         state: the state as it was stored last, `app:` and `user:` keys included.
         events: the events, oldest first.
         source: the file or database it comes from.
+        capped_events: the events as they were recorded, where `FullResults` has put results back in full.
+        restored: the number of these results.
+        still_capped: the places of events with a result that the pack had made smaller, and that is not to be had.
     """
 
     id: str
@@ -150,6 +153,9 @@ class RecordedSession:
     state: Mapping[str, Any] = field(default_factory=dict)
     events: list[Event]
     source: str = ""
+    capped_events: list[Event] = field(default_factory=list)
+    restored: int = 0
+    still_capped: tuple[int, ...] = ()
 
     def first_state(self) -> dict[str, Any]:
         """Returns the state before the first event, as far as it can be known: the values that no event has changed."""

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from adk_context_pack.replay.figures import recorded_with_pack
 from adk_context_pack.replay.replayed import Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.prices import Prices
-from adk_context_pack.stores.handles import stored_results
 
 
 @dataclass(kw_only=True, slots=True)
@@ -69,8 +67,9 @@ class ReplaySums:
         over_budget: one line for each request that exceeded its agent's budget.
         problems: one line for each file, session or call that could not be read.
         is_whole: whether requests were rebuilt with the app that was recorded, instructions and declarations included.
-        packed_before: calls that were recorded with the pack, and with smaller results.
-        capped_before: sessions with results that the pack had made smaller, and without its totals.
+        packed_before: calls that the pack has reported on when they were recorded, and that show capped results.
+        restored: results that were capped when they were recorded, and are back in full.
+        capped_before: results that were capped when they were recorded, and are not to be had in full.
         uncounted: calls without the provider's figure.
     """
 
@@ -84,13 +83,14 @@ class ReplaySums:
     problems: list[str] = field(default_factory=list)
     is_whole: bool = False
     packed_before: int = 0
+    restored: int = 0
     capped_before: int = 0
     uncounted: int = 0
 
     def open_session(self, session: RecordedSession) -> Sum:
         """Starts the sum of a session. Only the session's name is kept."""
-        if stored_results(session.state) and not any(map(recorded_with_pack, session.events)):
-            self.capped_before += 1
+        self.restored += session.restored
+        self.capped_before += len(session.still_capped)
         named = RecordedSession(
             id=session.id, app_name=session.app_name, user_id=session.user_id, source=session.source, events=[]
         )
@@ -119,12 +119,16 @@ class ReplaySums:
 
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
-        if self.packed_before:
-            yield f"{self.packed_before:,} calls were recorded with the pack. Their figures are what it reported then."
+        if self.restored:
+            yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:
             yield (
-                f"{self.capped_before:,} sessions hold results that were made smaller before they were recorded. What"
-                " that saved is not counted."
+                "Results that were capped before they were recorded, and are not to be had in full:"
+                f" {self.capped_before:,}. --artifacts URI opens those that an artifact service keeps."
+            )
+            yield (
+                f"Calls that show one and have the figures that the pack reported then: {self.packed_before:,}. For any"
+                " other, what capping saved is not counted."
             )
         if self.uncounted < self.total.calls:
             yield "Where the provider counted a request, its figure is the one without the pack, and scales the other."
@@ -147,6 +151,7 @@ class ReplaySums:
             "agents": {name: entry.to_dict() for name, entry in self.agents.items()},
             "passes": {name: {"tokens_saved": saved} for name, saved in self.passes.items()},
             "sessions": sessions,
+            "results": {"restored": self.restored, "capped": self.capped_before},
             "over_budget": self.over_budget,
             "problems": self.problems,
             "notes": list(self.notes()),

@@ -133,6 +133,8 @@ class CallReport:
         }
         if self.scale != 1.0:
             totals["scale"] = round(self.scale, 4)
+        if self.pack_tools:
+            totals["pack_tools"] = self.pack_tools
         if failed := [each.name for each in self.passes if each.error]:
             totals["failed"] = failed
         return totals

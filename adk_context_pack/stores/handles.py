@@ -82,7 +82,7 @@ def expiry_key(handle: str) -> str:
 
 def is_result_key(key: object) -> bool:
     """Returns whether a state key is that of a stored result."""
-    return _parse(key) is not None
+    return stored_result(key) is not None
 
 
 def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) -> list[StoredResult]:
@@ -92,7 +92,7 @@ def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) ->
         state: the session's state.
         tool_name: only those of this tool.
     """
-    found = [result for key in state if (result := _parse(key)) and not is_expired(state, key)]
+    found = [result for key in state if (result := stored_result(key)) and not is_expired(state, key)]
     if tool_name is not None:
         found = [result for result in found if result.tool_name == tool_name]
     # Within one second the order of the state counts, which is the order of writing.
@@ -107,7 +107,7 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
     """
     wanted = str(handle).strip().lower()
     for key in state if is_handle(wanted) else ():
-        if key.endswith(wanted) and (result := _parse(key)):
+        if key.endswith(wanted) and (result := stored_result(key)):
             if is_expired(state, key):
                 raise HandleError(f"The stored result {wanted} has expired. {_advice(state)}")
             return result
@@ -134,7 +134,8 @@ def _advice(state: Mapping[str, Any], refused: object = None) -> str:
     return f"Stored results, newest first: {names}. For another one, call its tool again."
 
 
-def _parse(key: object) -> StoredResult | None:
+def stored_result(key: object) -> StoredResult | None:
+    """Returns the stored result that a state key is of, or None for any other key."""
     if not isinstance(key, str) or not key.startswith(_PREFIXES):
         return None
     head, colon, handle = key.rpartition(":")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
@@ -31,6 +32,10 @@ PREVIEW = "_preview"
 """The key that holds the preview of a whole result."""
 
 _NO_HANDLE = "0" * HANDLE_LENGTH
+_MARK = re.compile(
+    r"\[(?:text|JSON) of \d+ characters, shown in part\. The whole is kept"
+    rf"(?:; read_payload\(handle='| as )([0-9a-z]{{{HANDLE_LENGTH}}})"
+)
 _PREVIEW_TOKENS = 400
 _MAX_FIELDS = 12
 _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "isError", *MESSAGE_KEYS})
@@ -160,6 +165,12 @@ def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool 
         SettingError: `tool` is not a tool, or a setting cannot work.
     """
     return wrap_tool(tool, OffloadPayload(**settings).reduce)
+
+
+def handle_in_preview(text: str) -> str | None:
+    """Returns the handle of the payload that a text previews, or None for any other text."""
+    mark = _MARK.match(text)
+    return mark[1] if mark else None
 
 
 def _how_to_open(call: ToolCall) -> str:

@@ -1,0 +1,188 @@
+"""Sessions that were recorded with the pack are replayed with the full results, wherever those can be had."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from google.adk.agents import SequentialAgent
+from google.adk.apps.app import App
+from google.adk.artifacts.file_artifact_service import FileArtifactService
+from google.adk.runners import Runner
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+
+from adk_context_pack import ContextPackPlugin, cap_rows
+from adk_context_pack.__main__ import main
+from adk_context_pack.replay.full_results import FullResults
+from adk_context_pack.stores.payload_store import PayloadStore
+from tests.replay.live_apps import agent, fail, get_rows, read_text, rows
+from tests.replay.live_runs import KEY, usage_of, weigh, written
+from tests.support.histories import o200k
+from tests.support.run import content_of
+from tests.support.scripted_model import ScriptedModel, call, recording
+
+COUNTED = ("--counter", f"{__name__}:count")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def mixed() -> dict:
+    """Returns a table, a long text and a short field."""
+    return {"status": "ok", "log": read_text(900), "rows": get_rows(300)["rows"]}
+
+
+def nested() -> dict:
+    """Returns long texts in places of their own."""
+    return {"status": "ok", "logs": [{"name": "one", "text": read_text(800)}, {"name": "two", "text": read_text(700)}]}
+
+
+def listed() -> list:
+    """Returns a bare list."""
+    return get_rows(400)["rows"]
+
+
+TOOLS = (get_rows, read_text, fail, mixed, nested, listed)
+
+
+def team(tools=TOOLS):
+    """Makes an agent that calls every tool, and one that reads its log."""
+    calls = [rows(600), call("read_text", lines=1500), [call("mixed"), call("nested")], call("listed"), rows(5)]
+    agents = [agent("first", *calls, "Done.", tools=tools), agent("second", "Noted.", tools=tools)]
+    return SequentialAgent(name="team", sub_agents=agents)
+
+
+async def run(folder, *plugins, tools=TOOLS, counted=True):
+    """Runs two turns, and returns the session and what was sent by agent."""
+    sessions = InMemorySessionService()
+    runner = Runner(
+        app=App(name="app", root_agent=team(tools), plugins=list(plugins)),
+        session_service=sessions,
+        artifact_service=FileArtifactService(root_dir=folder),
+    )
+    await sessions.create_session(**KEY)
+    with recording() as requests, ScriptedModel.counting(usage_of if counted else None):
+        for text in ("Go.", "And?"):
+            async for _ in runner.run_async(user_id="user", session_id="session", new_message=content_of(text)):
+                pass
+    sent = Counter()
+    for request in requests:
+        sent[request.agent] += weigh(request, whole=True)
+    return await sessions.get_session(**KEY), sent
+
+
+def count(text):
+    """Counts with the tokenizer of the provider behind the scripted models."""
+    return o200k()(text)
+
+
+def replayed(session, folder, capsys, *options):
+    """Writes a session, and returns what the command line tells of it."""
+    folder.mkdir(exist_ok=True)
+    written(session, folder)
+    code = main(["replay", str(folder / "session.json"), "--json", *COUNTED, *options])
+    captured = capsys.readouterr()
+    assert (code, captured.err) == (0, "")
+    return json.loads(captured.out)
+
+
+def results_of(events):
+    return [r.response for event in events for r in event.get_function_responses() if r.name in names_of(TOOLS)]
+
+
+def names_of(tools):
+    return {tool.__name__ for tool in tools}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["state", "artifacts", "auto"])
+async def test_a_session_with_the_pack_replays_as_one_without(place, tmp_path, capsys):
+    """Recorded with the plugin and without, an app gives the same results again, and replays agree within 5 %."""
+    stored = tmp_path / "artifacts"
+    alone, sent = await run(stored)
+    packed, sent_packed = await run(stored, ContextPackPlugin(counter=count, store=PayloadStore(place=place)))
+    assert results_of(packed.events) != results_of(alone.events)
+    full = FullResults(artifact_service=FileArtifactService(root_dir=stored)).of(written(packed, tmp_path))
+    assert results_of(full.events) == results_of(alone.events)
+    assert (full.still_capped, full.restored) == ((), 5)
+    options = ("--artifacts", stored.as_uri())
+    of_alone = replayed(alone, tmp_path / "alone", capsys)
+    of_packed = replayed(packed, tmp_path / "packed", capsys, *options)
+    assert of_packed["results"] == {"restored": 5, "capped": 0}
+    for name, tokens in sent.items():
+        assert of_packed["agents"][name]["tokens_without"] == pytest.approx(tokens, rel=0.05)
+        assert of_alone["agents"][name]["tokens_without"] == pytest.approx(tokens, rel=0.05)
+        assert of_packed["agents"][name]["tokens_with"] == pytest.approx(sent_packed[name], rel=0.05)
+        assert of_alone["agents"][name]["tokens_with"] == pytest.approx(sent_packed[name], rel=0.05)
+
+
+@pytest.mark.slow
+async def test_without_a_counter_replays_agree(tmp_path, capsys, monkeypatch):
+    """Estimates of each agent's requests are within 10 % without the pack and, since less is left, 20 % with it."""
+    alone, _ = await run(tmp_path / "artifacts")
+    packed, sent = await run(tmp_path / "artifacts", ContextPackPlugin(store="state"))
+    monkeypatch.setattr("tests.replay.test_full_results.COUNTED", ())
+    told = [replayed(each, tmp_path / "x", capsys)["agents"] for each in (alone, packed)]
+    for name, tokens in sent.items():
+        assert told[1][name]["tokens_without"] == pytest.approx(told[0][name]["tokens_without"], rel=0.1)
+        assert told[1][name]["tokens_with"] == pytest.approx(tokens, rel=0.2)
+
+
+@pytest.mark.slow
+async def test_other_settings_can_be_tried(tmp_path, capsys):
+    """On a session with the pack, other limits give other figures, which are those on a session without it."""
+    alone, _ = await run(tmp_path / "artifacts")
+    packed, _ = await run(tmp_path / "artifacts", ContextPackPlugin(counter=count, store="state"))
+    for options in (("--max-rows", "20"), ("--no-caps",), ("--max-payload-tokens", "5000")):
+        told = [replayed(each, tmp_path / "x", capsys, *options)["tokens_with"] for each in (alone, packed)]
+        assert told[1] == pytest.approx(told[0], rel=0.05)
+
+
+async def test_results_of_wrapped_tools_come_back(tmp_path):
+    """Results that a wrapped tool capped, without the plugin, are put back as well."""
+    tools = [cap_rows(tool, max_rows=50, store="state") for tool in TOOLS]
+    alone, _ = await run(tmp_path)
+    packed, _ = await run(tmp_path, tools=tools)
+    full = FullResults().of(written(packed, tmp_path))
+    assert results_of(full.events) == results_of(alone.events)
+    assert full.restored == 3
+
+
+async def test_what_cannot_be_had_is_told(tmp_path, capsys):
+    """Without the artifact service, results stay capped, the figures are the reported ones, and the output says so."""
+    stored = tmp_path / "artifacts"
+    plugin = ContextPackPlugin(counter=count, store="artifacts")
+    packed, _ = await run(stored, plugin)
+    found = replayed(packed, tmp_path / "packed", capsys)
+    assert found["results"] == {"restored": 0, "capped": 5}
+    assert found["tokens_without"] == pytest.approx(plugin.reports.totals().tokens_without_pack, rel=0.01)
+    assert "are not to be had in full: 5." in " ".join(found["notes"])
+    assert "--artifacts" in " ".join(found["notes"])
+
+
+async def test_expired_results_are_found_in_their_events(tmp_path):
+    """A result that has expired from the state since is still on the event that brought it."""
+    alone, _ = await run(tmp_path)
+    packed, _ = await run(tmp_path, ContextPackPlugin(store=PayloadStore(place="state", max_results=4)))
+    full = FullResults().of(written(packed, tmp_path))
+    assert results_of(full.events) == results_of(alone.events)
+    assert full.still_capped == ()
+
+
+async def test_nothing_of_the_recording_is_changed(tmp_path):
+    """The recorded session keeps its stubs and its state, and one without the pack comes back as it is."""
+    packed, _ = await run(tmp_path, ContextPackPlugin(store="state"))
+    session = written(packed, tmp_path)
+    before = [event.model_dump_json() for event in session.events], dict(session.state)
+    full = FullResults().of(session)
+    assert ([event.model_dump_json() for event in session.events], dict(session.state)) == before
+    assert not any(key.startswith(("rows:", "payload:")) for key in full.state)
+    alone, _ = await run(tmp_path)
+    plain = written(alone, tmp_path)
+    assert FullResults().of(plain) is plain
+
+
+@pytest.mark.parametrize("uri", ["file:///nowhere/at/all", "nowhere", "nothing://x"])
+def test_a_wrong_artifact_service_is_refused(uri, capsys):
+    """A folder that does not exist is not created, and a service that ADK does not know is an error of usage."""
+    assert main(["replay", "session.json", "--artifacts", uri]) == 64
+    assert "--artifacts" in capsys.readouterr().err
