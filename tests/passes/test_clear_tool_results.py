@@ -7,6 +7,7 @@ from google.adk.agents import LlmAgent
 from google.genai import types
 
 from adk_context_pack import ClearToolResults, SettingError
+from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
 from tests.support.histories import is_prefix, long_turn, many_turns, results, rows
 from tests.support.requests import applied, call_for, request_for
@@ -230,3 +231,26 @@ def test_a_signed_result_stays():
     found = cleared(applied(ClearToolResults(keep_results=0), "a", events).contents)
     assert found[0] is False
     assert all(found[1:])
+
+
+@pytest.mark.parametrize("clear_args", [False, True])
+@pytest.mark.parametrize("turns", [2, 5, 9])
+def test_the_report_says_how_much_was_cleared(clear_args, turns):
+    """The note's count is that of the results that became notes, and its tokens are what the request is smaller by."""
+
+    def count(text):
+        return len(text) // 3
+
+    events = []
+    for n in range(turns):
+        big = call_part("write", {"text": "word " * (200 + n), "path": f"{n}.txt"}, f"adk-{n}")
+        events += [user_said(f"Q{n}"), event("a", big), tool_returned("a", "write", {"rows": rows(n, 60)}, f"adk-{n}")]
+        events.append(agent_said("a", f"A{n}"))
+    events.append(user_said("Next"))
+    raw, model_call = request_for("a", events), call_for("a", events)
+    result = ClearToolResults(keep_results=1, clear_args=clear_args, counter=count).apply(raw, model_call)
+    meter = TokenMeter(counter=count)
+    gone = meter.contents(raw.contents) - meter.contents(result.contents)
+    assert model_call.notes == [f"cleared {sum(cleared(result.contents))} tool results, {gone} tokens"]
+    args = [part.function_call.args for content in result.contents for part in content.parts if part.function_call]
+    assert sum("left_out" in each for each in args) == (sum(cleared(result.contents)) if clear_args else 0)

@@ -111,3 +111,18 @@ def test_no_library_is_imported():
     # The package itself imports ADK, which may import them, so only the room of tables is loaded.
     stub = "import sys, types; p = types.ModuleType('adk_context_pack'); p.__path__ = ['adk_context_pack'];"
     subprocess.run([sys.executable, "-c", f"{stub} sys.modules['adk_context_pack'] = p; {code}"], check=True)  # noqa: S603
+
+
+@pytest.mark.parametrize("wrap", [lambda inner: {"in": inner}, lambda inner: [inner], lambda inner: [{"in": inner}, 1]])
+def test_frames_are_looked_for_to_a_depth(wrap):
+    """A frame and a number of numpy are found up to twelve levels deep, and what is deeper stays the same object."""
+    number, frame, plain, rows = numpy.int64(7), pandas.DataFrame({"a": [1]}), 7, [{"a": 1}]
+    levels = 2 if isinstance(wrap(0), list) and len(wrap(0)) == 2 else 1
+    for depth in range(0, 16, levels):
+        if depth <= 12:
+            assert (without_frames(number), without_frames(frame)) == (plain, rows)
+            assert type(without_frames(number)) is type(plain)
+        else:
+            assert without_frames(number) is number
+            assert without_frames(frame) is frame
+        number, frame, plain, rows = map(wrap, (number, frame, plain, rows))

@@ -67,3 +67,31 @@ def test_a_limit_on_outliers_limits_the_list_and_not_the_count(case):
         assert [{"row": one.row, name: one.value} for one in facts.outliers] == (
             expected["rows"][:most] if expected else []
         )
+
+
+@pytest.mark.parametrize("count", [1, 31, 32, 33, 600])
+@pytest.mark.parametrize("place", [0, 1, -1])
+def test_rows_with_other_keys(count, place):
+    """A row with one column more, one less or another one is counted as it is, wherever it stands among even rows."""
+    for odd, columns in (
+        ({"a": 5, "b": "x", "c": 9}, {"c": {"sum": 9, "missing": count}}),
+        ({"a": 5}, {}),
+        ({"a": 5, "c": 9}, {"c": {"sum": 9, "missing": count}}),
+    ):
+        rows: list[Any] = [{"a": 5, "b": "x"} for _ in range(count)]
+        rows.insert(place if place >= 0 else count, odd)
+        said = table_facts(rows).as_dict()["columns"]
+        assert said["a"]["sum"] == 5 * (count + 1)
+        assert said["b"].get("missing", 0) == (0 if "b" in odd else 1)
+        assert {name: {key: said[name][key] for key in facts} for name, facts in columns.items()} == columns
+        assert set(said) == {"a", "b", *columns}
+
+
+@pytest.mark.parametrize("rows", [7, 300, 5_000])
+def test_an_even_column_has_no_outlier(rows):
+    """However long a column is and however it is read, evenly spread numbers have no outlier in list or count."""
+    for cells in (list(range(rows)), [cell / 8 for cell in range(rows)], [*range(rows), None]):
+        by_block, by_cell = table_facts([{"x": cell} for cell in cells]), table_facts([[cell] for cell in cells])
+        for facts in (by_block, by_cell):
+            assert (facts.outliers, facts.outlier_count) == ((), 0)
+            assert facts.columns[0].outlier_rule == ""

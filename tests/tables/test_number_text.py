@@ -124,3 +124,12 @@ def test_long_numbers_keep_their_sign(digits):
     """A number of very many digits is read exactly, below zero as above it."""
     assert read_number(digits).value("point") == Decimal(digits)
     assert read_number(f"-{digits}").value("point") == Decimal(f"-{digits}")
+
+
+@pytest.mark.parametrize("blanks", [0, 1, 100])
+def test_how_long_a_number_with_a_unit_may_be(blanks):
+    """Up to 64 characters between the blanks are read in any notation, and with one more digits alone are."""
+    pad = " " * blanks
+    assert read_number(f"{pad}{'1' * 61} km{pad}").unit == "km"
+    assert read_number(f"{pad}{'1' * 62} km{pad}") is None
+    assert read_number(f"{pad}{'1' * 66}").value("point") == int("1" * 66)

@@ -74,3 +74,11 @@ def test_plain_is_json(value, written):
     """A cell becomes JSON of the same value, and a text where JSON has no such number."""
     assert plain(value) == written
     json.dumps(plain(value), allow_nan=False)
+
+
+@pytest.mark.parametrize("digits", [1, 18, 19, 3_999, 4_000])
+def test_numbers_of_up_to_four_thousand_digits(digits):
+    """So many characters are read as a number, with a sign or a point among them, and one more is a text."""
+    assert number_of("7" * digits) == int("7" * digits)
+    assert number_of("-" + "7" * (digits - 1)) == (int("-" + "7" * (digits - 1)) if digits > 1 else None)
+    assert number_of("7" * 4_001) is None
