@@ -142,3 +142,11 @@ def test_the_last_line_may_have_no_end():
 def test_markdown_out():
     """Bars and line ends in cells are escaped, and the rule has a column for each name."""
     assert to_markdown([["a", "b"], ["x|y", "1\n2"], ["", "z"]]) == "| a | b |\n|---|---|\n| x\\|y | 1 2 |\n|  | z |\n"
+
+
+@pytest.mark.parametrize("above", ["", "\n", "\n\n", "Words.\n", "\nWords.\n"])
+def test_a_ruled_table_starts_with_its_line_of_names(above):
+    """What stands above the names, line ends included, is no part of the table."""
+    table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
+    found = find_ruled(f"{above}{table}Behind.\n")
+    assert (found.start, found.end) == (len(above), len(above) + len(table))
