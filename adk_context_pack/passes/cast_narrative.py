@@ -9,11 +9,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.contents import text_length
+from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import at_least, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.relays.narrative import Narrative
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed
+from adk_context_pack.relays.relayed_blocks import RelayedBlock, Relays, find_relayed, relays_of
 from adk_context_pack.relays.result_text import Limits, ResultTexts
 
 _Cast = tuple[list[RelayedBlock], Narrative]
@@ -84,9 +85,22 @@ class CastNarrative(ContextPass):
         slot = f"casts {id(self)} {findable}"
         known: tuple[list[types.Content], list[_Cast]] | None = call.memo.get(slot)
         if known is None or known[0] is not request.contents:
-            blocks = find_relayed(request.contents, call)
-            call.memo[slot] = known = request.contents, self._retold(blocks, call, findable=findable) if blocks else []
+            call.memo[slot] = known = request.contents, self._found(request.contents, call, findable=findable)
         return known[1]
+
+    def _found(self, contents: list[types.Content], call: ModelCall, *, findable: bool) -> list[_Cast]:
+        relays = relays_of(contents, call)
+        if relays is None:
+            return []
+        # In the tool loop of an agent that others handed over to, nothing is relayed that the call before did not have.
+        kept = known_contents(call, contents).texts(("casts", self, findable))
+        before: tuple[Relays, list[_Cast]] | None = kept.get("casts")
+        if before is not None and relays.repeats(before[0]):
+            return before[1]
+        blocks = find_relayed(contents, call)
+        casts = self._retold(blocks, call, findable=findable)
+        kept["casts"] = relays, casts
+        return casts
 
     def _retold(self, blocks: Sequence[RelayedBlock], call: ModelCall, *, findable: bool) -> list[_Cast]:
         texts: ResultTexts = call.run_memo.setdefault("result texts", ResultTexts())

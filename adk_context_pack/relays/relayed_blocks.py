@@ -79,6 +79,45 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
     return sorted(blocks, key=lambda block: block.position) if doubtful else blocks
 
 
+class Relays(NamedTuple):
+    """Tells where a request may hold relays, and which events they may show.
+
+    Attributes:
+        last: the place of the last content that may be a relay.
+        foreign: the events of others.
+        typed: texts of users that start as a relay does.
+        summaries: the texts of summaries that may be taken for relays.
+        has_media: whether one of the contents that may be relays holds more than texts.
+    """
+
+    last: int
+    foreign: list[Event]
+    typed: set[Texts]
+    summaries: set[Texts]
+    has_media: bool
+
+    def repeats(self, other: Relays) -> bool:
+        """Tells whether contents that begin as those of `other` hold the same relays, and no media among them."""
+        plain = not (self.typed or self.summaries or self.has_media)
+        # Events of one run are the same objects, so that comparing the lists reads none of them.
+        return plain and self.last == other.last and self.foreign == other.foreign
+
+
+def relays_of(contents: Sequence[types.Content], call: ModelCall) -> Relays | None:
+    """Returns where `contents` may hold relays, or None if there are none.
+
+    Args:
+        contents: a request's contents.
+        call: the model call.
+    """
+    candidates = list(_candidates(contents))
+    session = _session_of(call) if candidates else None
+    if session is None or not session.foreign:
+        return None
+    has_media = any(part.text is None for _, content, _ in candidates for part in content.parts or ())
+    return Relays(candidates[-1][0], session.foreign, session.typed, session.summaries, has_media)
+
+
 class _Session(NamedTuple):
     """The facts about relays in a session, found once for all passes of one model call.
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from adk_context_pack import CastNarrative, SettingError, StripForContext, search_history
 from adk_context_pack.relays import proof
 from adk_context_pack.relays.narrative import PREAMBLE
+from adk_context_pack.relays.relayed_blocks import find_relayed
 from tests.benchmarks.bench_relays import counted
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
@@ -449,3 +451,23 @@ def test_tau_bench_is_in_reach_for_a_fraction_of_adks_tokens():
     assert tokens <= 0.6 * whole
     assert reached >= 0.99 * facts
     assert visible >= 0.8 * facts
+
+
+def test_a_tool_loop_retells_nothing_again(monkeypatch):
+    """Calls of a run that bring no further relay reuse the accounts; a further relay is found and retold."""
+    asked = []
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return find_relayed(*arguments)
+
+    monkeypatch.setattr("adk_context_pack.passes.cast_narrative.find_relayed", counted)
+    run_memo, told, entry = {}, [], CastNarrative()
+    own = [agent_called("writer", "look", "w1"), tool_returned("writer", "look", {"n": 1}, "w1")]
+    events = [user_said("Hi."), *LONG, *session()[1:], *own, *own, agent_said("scout", "One more thing. " * 90)]
+    for count in (len(events) - 5, len(events) - 3, len(events) - 1, len(events)):
+        call = replace(call_for("writer", events[:count]), run_memo=run_memo)
+        contents = entry.apply(request_for("writer", events[:count]), call).contents
+        assert contents == applied(CastNarrative(), "writer", events[:count]).contents
+        told.append(len([one for _, one in asked if one is call]))
+    assert told == [1, 0, 0, 1]
