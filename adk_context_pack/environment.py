@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from adk_context_pack.errors import SettingError
+from adk_context_pack.reports.prices import Prices
 
 Value = TypeVar("Value")
 _PREFIX = "ADK_CONTEXT_PACK_"
@@ -29,20 +30,28 @@ class Environment:
     | `ADK_CONTEXT_PACK_SHADOW` | `shadow` | `1`, `true`, `yes`, `on`, or `0`, `false`, `no`, `off` | off |
     | `ADK_CONTEXT_PACK_MAX_TOKENS` | `max_tokens` | tokens, at least 1 | four fifths of the model's window |
     | `ADK_CONTEXT_PACK_REPORT` | `report_file` | an `.html` file in a folder that exists | no file |
+    | `ADK_CONTEXT_PACK_PRICES` | `prices` | prices of a million input and cached tokens: `1.25,0.31` | none |
 
     Attributes:
         shadow: whether the plugin only reports on what it would have done.
         max_tokens: the budget of a request in the default passes, or None.
         report_file: the HTML page to write at the end of each run, or None.
+        prices: the prices for the costs on that page, or None.
     """
 
     shadow: bool
     max_tokens: int | None
     report_file: Path | None
+    prices: Prices | None = None
 
     @classmethod
     def read(
-        cls, *, shadow: bool | None, max_tokens: int | None, report_file: str | PathLike[str] | None
+        cls,
+        *,
+        shadow: bool | None,
+        max_tokens: int | None,
+        report_file: str | PathLike[str] | None,
+        prices: Prices | None = None,
     ) -> Environment:
         """Returns the arguments, and the variables for those that are None.
 
@@ -56,7 +65,11 @@ class Environment:
         if max_tokens is None:
             max_tokens = _variable("MAX_TOKENS", _tokens, "a whole number of tokens, at least 1")
         page = _variable("REPORT", _page, _A_PAGE) if report_file is None else _given_page(report_file)
-        return cls(shadow=bool(shadow), max_tokens=max_tokens, report_file=page)
+        if not isinstance(prices, Prices | None):
+            raise SettingError.of("ContextPackPlugin", "prices", prices, "Prices(input=…, cached=…) or None")
+        if prices is None:
+            prices = _variable("PRICES", _prices, "two numbers from 0 up such as 1.25,0.31")
+        return cls(shadow=bool(shadow), max_tokens=max_tokens, report_file=page, prices=prices)
 
 
 def _variable(name: str, read: Callable[[str], Value], expected: str) -> Value | None:
@@ -74,6 +87,11 @@ def _tokens(text: str) -> int:
     if number < 1:
         raise ValueError(text)
     return number
+
+
+def _prices(text: str) -> Prices:
+    given, cached = text.split(",")
+    return Prices(input=float(given), cached=float(cached))
 
 
 def _page(text: str) -> Path:

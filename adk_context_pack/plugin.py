@@ -26,6 +26,7 @@ from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.html_page import keep_page
+from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.saved_results import PACK_TOOLS
 from adk_context_pack.reports.telemetry import Telemetry
@@ -81,6 +82,8 @@ class ContextPackPlugin(BasePlugin):
             have done. None means `ADK_CONTEXT_PACK_SHADOW`, else False.
         report_file: an HTML file that the plugin writes at the end of each run, with all reports. None means
             `ADK_CONTEXT_PACK_REPORT`, else no file.
+        prices: the prices of input tokens, for the costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else no
+            costs.
 
     Attributes:
         counter: the tokenizer for budgets and reports, or None.
@@ -113,9 +116,10 @@ class ContextPackPlugin(BasePlugin):
         telemetry: Telemetry | None = None,
         shadow: bool | None = None,
         report_file: str | PathLike[str] | None = None,
+        prices: Prices | None = None,
     ) -> None:
         super().__init__(name=name)
-        given = Environment.read(shadow=shadow, max_tokens=max_tokens, report_file=report_file)
+        given = Environment.read(shadow=shadow, max_tokens=max_tokens, report_file=report_file, prices=prices)
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
         settings = PackSettings(max_tokens=given.max_tokens, read_back=read_back, **parts)
         self._settings = settings if store is None else settings.stored_in(store)
@@ -130,7 +134,7 @@ class ContextPackPlugin(BasePlugin):
         self._built: dict[tuple[int, int], tuple[ContextPass, ...]] = {}
         self._stored_first: bool | None = None
         self._stood_aside = False
-        self._report_file = given.report_file
+        self._report_file, self._prices = given.report_file, given.prices
         self._shadow = ShadowSession(self._reducer_beside) if given.shadow else None
 
     @property
@@ -205,7 +209,7 @@ class ContextPackPlugin(BasePlugin):
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:  # noqa: ARG002 - ADK's
         """ADK's callback: writes the page of all reports, where `report_file` names one."""
         if self._report_file is not None:
-            await keep_page(self.reports, self._report_file)
+            await keep_page(self.reports, self._report_file, self._prices)
 
     def _prepare(
         self, settings: PackSettings, passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall

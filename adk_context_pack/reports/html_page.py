@@ -72,19 +72,19 @@ def write_html(  # noqa: PLR0913 - each is a setting
     return target
 
 
-async def keep_page(reports: Iterable[CallReport], path: Path) -> None:
+async def keep_page(reports: Iterable[CallReport], path: Path, prices: Prices | None = None) -> None:
     """Writes the page at the end of a run, off the event loop, and logs its address. A failure is logged too."""
     try:
-        address = await asyncio.to_thread(_write_locked, reports, path)
+        address = await asyncio.to_thread(_write_locked, reports, path, prices)
         logger.info("the report of all model calls is in %s", address)
     except Exception:
         logger.exception("the report of all model calls could not be written")
 
 
-def _write_locked(reports: Iterable[CallReport], path: Path) -> str:
+def _write_locked(reports: Iterable[CallReport], path: Path, prices: Prices | None) -> str:
     # Runs that end at the same time write the same file.
     with _WRITING:
-        return write_html(reports, path).resolve().as_uri()
+        return write_html(reports, path, prices=prices).resolve().as_uri()
 
 
 def html_page(

@@ -4,7 +4,8 @@ import logging
 
 import pytest
 
-from adk_context_pack import ContextPackPlugin, SettingError
+from adk_context_pack import ContextPackPlugin, Prices, SettingError
+from tests.reports.test_html_page import data_of
 from tests.reports.test_saved_results import QUESTIONS, team
 from tests.support.run import run_agent
 
@@ -44,6 +45,9 @@ def test_arguments_win(monkeypatch, tmp_path):
         ("ADK_CONTEXT_PACK_MAX_TOKENS", "-1"),
         ("ADK_CONTEXT_PACK_REPORT", "/no/such/folder/page.html"),
         ("ADK_CONTEXT_PACK_REPORT", "page.txt"),
+        ("ADK_CONTEXT_PACK_PRICES", "1.25"),
+        ("ADK_CONTEXT_PACK_PRICES", "1.25,-1"),
+        ("ADK_CONTEXT_PACK_PRICES", "cheap,nan"),
     ],
 )
 def test_a_bad_value_names_its_variable(monkeypatch, name, value):
@@ -53,7 +57,9 @@ def test_a_bad_value_names_its_variable(monkeypatch, name, value):
         ContextPackPlugin()
 
 
-@pytest.mark.parametrize("setting", [{"shadow": "yes"}, {"report_file": 7}, {"report_file": "page.txt"}])
+@pytest.mark.parametrize(
+    "setting", [{"shadow": "yes"}, {"report_file": 7}, {"report_file": "page.txt"}, {"prices": 1.25}]
+)
 def test_a_bad_argument_names_itself(setting):
     """An argument that cannot work gives an error with its name and its value."""
     ((name, value),) = setting.items()
@@ -70,6 +76,22 @@ async def test_the_page_is_written_at_the_end_of_each_run(monkeypatch, tmp_path,
         await run_agent(team(), QUESTIONS[0], plugins=[plugin])
     assert page.read_text(encoding="utf-8").count('"invocation_id"') == len(plugin.reports) == 3
     assert str(page) in caplog.text
+
+
+@pytest.mark.parametrize("by_argument", [True, False])
+async def test_the_page_has_costs_where_prices_are_given(monkeypatch, tmp_path, by_argument):
+    """`prices`, or `ADK_CONTEXT_PACK_PRICES` without it, put costs on the page, and without both there are none."""
+    page = tmp_path / "page.html"
+    await run_agent(team(), QUESTIONS[0], plugins=[ContextPackPlugin(report_file=page)])
+    assert data_of(page.read_text(encoding="utf-8"))["use"]["priced"] is False
+    monkeypatch.setenv("ADK_CONTEXT_PACK_PRICES", "99,99" if by_argument else "2, 0.5")
+    given = {"prices": Prices(input=2, cached=0.5)} if by_argument else {}
+    plugin = ContextPackPlugin(report_file=page, **given)
+    await run_agent(team(), QUESTIONS[0], plugins=[plugin])
+    total = data_of(page.read_text(encoding="utf-8"))["use"]["total"]
+    cost = sum(2 * r.tokens_after - 1.5 * min(r.prefix.tokens, r.tokens_after) for r in plugin.reports)
+    assert total["cost_sent"] == pytest.approx(cost)
+    assert cost > 0
 
 
 async def test_a_page_that_cannot_be_written_fails_no_run(tmp_path, caplog):
