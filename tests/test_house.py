@@ -9,12 +9,12 @@ from tests.house import House, circles_of, floors_of
 
 FLOORS = (
     ("_adk/", "_json.py", "_text.py", "errors.py", "search/"),
-    ("environment.py", "stores/", "tables/"),
+    ("stores/", "tables/"),
     ("conversation/",),
     ("relays/", "reports/", "sql/", "views/"),
     ("passes/",),
     ("agents/", "tools/"),
-    ("pack_settings.py", "testing/"),
+    ("environment.py", "pack_settings.py", "testing/"),
     ("replay/",),
     ("plugin.py",),
     ("__init__.py",),
