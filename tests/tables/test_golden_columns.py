@@ -26,6 +26,11 @@ def cells_of(case: dict[str, Any]) -> list[Any]:
     return json.loads(case["cells"])
 
 
+def uneven(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of which the last has one column more, so that all columns are read cell by cell."""
+    return [*rows[:-1], rows[-1] | {"more": None}]
+
+
 def said_of(rows: list[Any], name: str, **settings: Any) -> dict[str, Any]:
     """The facts of one column, and the outliers of the table where it has some."""
     said = table_facts(rows, **settings).as_dict()
@@ -39,8 +44,8 @@ def test_what_is_said_of_a_column(case):
     cells, name = cells_of(case), case["column"]
     expected = json.loads(case["facts"])
     assert said_of([{name: cell} for cell in cells], name) == expected
-    # Rows as lists never take the way over blocks.
     assert said_of([[cell] for cell in cells], name, columns=[name]) == expected
+    assert said_of(uneven([{name: cell} for cell in cells]), name) == expected
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -91,7 +96,7 @@ def test_rows_with_other_keys(count, place):
 def test_an_even_column_has_no_outlier(rows):
     """However long a column is and however it is read, evenly spread numbers have no outlier in list or count."""
     for cells in (list(range(rows)), [cell / 8 for cell in range(rows)], [*range(rows), None]):
-        by_block, by_cell = table_facts([{"x": cell} for cell in cells]), table_facts([[cell] for cell in cells])
-        for facts in (by_block, by_cell):
+        even = [{"x": cell} for cell in cells]
+        for facts in (table_facts(even), table_facts(uneven(even))):
             assert (facts.outliers, facts.outlier_count) == ((), 0)
             assert facts.columns[0].outlier_rule == ""
