@@ -196,7 +196,7 @@ class FitTokenBudget(ContextPass):
         kept: Ledger | None = known.peek(name)
         if kept is None or kept.left != dropped:
             ledger = self._ledger(request.contents, groups, dropped, known)
-            kept = Ledger(dropped, marker_text(groups, dropped, outline.pairing, findable=findable, ledger=ledger))
+            kept = Ledger(dropped, marker_text(groups, walk.dropped, outline.pairing, findable=findable, ledger=ledger))
             if name is not None:
                 known.keep(name, kept)
         return kept.text
