@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from sys import getsizeof
 from typing import Any
 
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
@@ -27,7 +28,6 @@ logger = logging.getLogger("adk_context_pack")
 
 # One for the process, so that page after page is not loaded anew; every key names its session.
 _TEXTS: ByteCache[str] = ByteCache(max_bytes=64 * 2**20)
-_BYTES_A_CHARACTER = 4
 
 
 class ReadPayload(FunctionTool):
@@ -107,7 +107,7 @@ class ReadPayload(FunctionTool):
         value = await load_payload(context, result.handle)
         # Writing JSON of many megabytes takes seconds, in which the event loop would do nothing else.
         text = value if isinstance(value, str) else await self._in_pool(context, lambda _: dumps(value, json_text))
-        return _TEXTS.get_or_make(key, lambda: (text, _BYTES_A_CHARACTER * len(text)))
+        return _TEXTS.get_or_make(key, lambda: (text, getsizeof(text)))
 
     async def _in_pool(self, context: ToolContext, job: Job) -> Any:
         owner = (context.session.app_name, context.session.user_id)

@@ -9,8 +9,8 @@ Three turns in ten, and one in ten in a session that ended before, read what is 
 
 After each interval the processes swap their sessions. All but the first process are replaced after every third. The
 first lives on, so that its memory shows what a process keeps. In brackets is what its caches of results that were read
-back hold, which fill up to bounds of their own and are left out of the comparison. The processor time of a turn is that
-of all processes. At the end the last quarter is compared with the second.
+back and its memos of sessions hold, which fill up to bounds of their own and are left out of the comparison. The
+processor time of a turn is that of all processes. At the end the last quarter is compared with the second.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from google.adk.runners import Runner
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin
+from adk_context_pack.conversation.memos import SESSIONS
 from adk_context_pack.stores.byte_cache import ByteCache
 from tests.support.databases import Database, kept_results
 from tests.support.scripted_model import ScriptedModel, call, text_of
@@ -107,8 +108,9 @@ def resident() -> float:
 
 
 def cached() -> float:
-    """Returns the megabytes of stored results that the pack's own caches hold, which have bounds of their own."""
-    return sum(each.kept_bytes for each in gc.get_objects() if isinstance(each, ByteCache)) / 2**20
+    """Returns the megabytes of results and of memos of sessions that the pack holds, which have bounds of their own."""
+    results = sum(each.kept_bytes for each in gc.get_objects() if isinstance(each, ByteCache))
+    return (results + SESSIONS.bytes) / 2**20
 
 
 class SoakModel(ScriptedModel):
