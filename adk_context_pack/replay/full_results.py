@@ -46,7 +46,7 @@ class FullResults:
         """Returns the session with full results, as far as they can be opened. The recorded one is not changed.
 
         Its state no longer holds the results that are back in its events. Its `restored` and `still_capped` say how
-        many they are, and which events hold a result whose full form is not to be had.
+        many they are, and which events hold a result that cannot be opened in full.
         """
         if not any(map(_has_traces, session.events)):
             return session
@@ -100,11 +100,8 @@ class _Restoring:
         if not found and LIMITS not in response.response and PREVIEW not in response.response:
             return part
         try:
-            body = (
-                None
-                if not found
-                else await self._full(response.response, {each.handle: await self._open(each) for each in found})
-            )
+            opened = {each.handle: await self._open(each) for each in found}
+            body = self._full(response.response, opened) if opened else None
         except ContextPackError:
             body = None
         if body is None:
@@ -135,7 +132,7 @@ class _Restoring:
         context = _Context(session=replace(self._recorded, state=self._state), artifact_service=self._artifacts)
         return await resolve(self._state.get(found.key, self._recorded.state.get(found.key)), context)
 
-    async def _full(self, response: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _full(self, response: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any] | None:
         """Returns the full response, or None where it is not clear what the stored results were part of."""
         if LIMITS in response:
             # The rows were capped first, so that this result is the whole.

@@ -144,7 +144,7 @@ class RecordedSession:
         source: the file or database it comes from.
         capped_events: the events as they were recorded, where `FullResults` has put results back in full.
         restored: the number of these results.
-        still_capped: the places of events with a result that the pack had made smaller, and that is not to be had.
+        still_capped: the places of events with a capped result that cannot be opened in full.
     """
 
     id: str

@@ -69,7 +69,7 @@ class ReplaySums:
         is_whole: whether requests were rebuilt with the app that was recorded, instructions and declarations included.
         packed_before: calls that the pack has reported on when they were recorded, and that show capped results.
         restored: results that were capped when they were recorded, and are back in full.
-        capped_before: results that were capped when they were recorded, and are not to be had in full.
+        capped_before: results that were capped when they were recorded and cannot be opened in full.
         uncounted: calls without the provider's figure.
     """
 
@@ -123,7 +123,7 @@ class ReplaySums:
             yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:
             yield (
-                "Results that were capped before they were recorded, and are not to be had in full:"
+                "Results that were capped before they were recorded and cannot be opened in full:"
                 f" {self.capped_before:,}. --artifacts URI opens those that an artifact service keeps."
             )
             yield (

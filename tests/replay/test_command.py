@@ -167,7 +167,7 @@ async def test_a_plugin_can_be_given(tmp_path, capsys):
 
 
 async def test_sessions_with_the_pack_are_recognised(tmp_path, capsys):
-    """A session with capped results that are not to be had tells what the pack reported when it was recorded."""
+    """A session with capped results that cannot be opened tells what the pack reported when it was recorded."""
     plugin = ContextPackPlugin()
     live = await run_agent(analyst(reads=False), "How many?", plugins=[plugin])
     path = tmp_path / "packed.json"
@@ -181,7 +181,7 @@ async def test_sessions_with_the_pack_are_recognised(tmp_path, capsys):
     assert found["tokens_with"] == plugin.reports.totals().tokens_after
     assert found["passes"]["recorded_with_the_pack"]["tokens_saved"] > 5_000
     assert found["results"] == {"restored": 0, "capped": 1}
-    assert "are not to be had in full: 1." in found["notes"][0]
+    assert "cannot be opened in full: 1." in found["notes"][0]
 
 
 async def test_a_budget_fails_the_command(tmp_path, capsys):

@@ -155,7 +155,7 @@ async def test_what_cannot_be_had_is_told(tmp_path, capsys):
     found = replayed(packed, tmp_path / "packed", capsys)
     assert found["results"] == {"restored": 0, "capped": 5}
     assert found["tokens_without"] == pytest.approx(plugin.reports.totals().tokens_without_pack, rel=0.01)
-    assert "are not to be had in full: 5." in " ".join(found["notes"])
+    assert "cannot be opened in full: 5." in " ".join(found["notes"])
     assert "--artifacts" in " ".join(found["notes"])
 
 
