@@ -77,7 +77,7 @@ def percent(before: float, after: float) -> str:
 
 def _headline(sums: ReplaySums, screen: Screen) -> Iterator[str]:
     total = sums.total
-    yield f"{total.calls:,} model calls in {len(sums.sessions):,} sessions"
+    yield f"{_number_of(total.calls, 'model call')} in {_number_of(len(sums.sessions), 'session')}"
     saved, money = total.tokens_without - total.tokens_with, total.cost_without - total.cost_with
     verb = "saves" if saved >= 0 else "adds"
     text = (
@@ -86,6 +86,10 @@ def _headline(sums: ReplaySums, screen: Screen) -> Iterator[str]:
         f" ({percent(total.cost_without, total.cost_with)})."
     )
     yield screen.painted(text, _BOLD, _GREEN if saved > 0 else "")
+
+
+def _number_of(count: int, what: str) -> str:
+    return f"{count:,} {what if count == 1 else what + 's'}"
 
 
 def _money(amount: float) -> str:

@@ -9,9 +9,11 @@ from adk_context_pack.replay.sums import ReplaySums, Sum
 from adk_context_pack.replay.tables import Screen, percent, replay_text
 
 
-def some(sessions=3, name="session"):
+def some(sessions=3, name="session", calls=4):
     """Sums of some sessions with one agent."""
-    entry = Sum(calls=4, tokens_without=120_000, tokens_with=480, cost_without=2.5, cost_with=0.01, largest_with=200)
+    entry = Sum(
+        calls=calls, tokens_without=120_000, tokens_with=480, cost_without=2.5, cost_with=0.01, largest_with=200
+    )
     named = [
         RecordedSession(id=f"{name}-{n}", app_name="a", user_id="u", source="f.db", events=[]) for n in range(sessions)
     ]
@@ -47,6 +49,11 @@ def test_the_headline_is_last():
         "pass",
         "agent",
     ]
+
+
+def test_one_is_singular():
+    """A single call of a single session is not told in the plural."""
+    assert "\n1 model call in 1 session\n" in replay_text(some(sessions=1, calls=1))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
