@@ -89,7 +89,7 @@ async def test_prints_tables(tmp_path, capsys):
     code, out, _ = run(capsys, await recorded(tmp_path))
     assert code == 0
     for wanted in (
-        "5 model calls in 1 sessions",
+        "5 model calls in 1 session",
         "scout ",
         "writer ",
         "cast_narrative",
@@ -372,7 +372,7 @@ def test_a_recording_without_figures_names_none(tmp_path, capsys):
     path = tmp_path / "set.evalset.json"
     path.write_text(json.dumps({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [turn]}]}))
     code, out, _ = run(capsys, path)
-    assert (code, "1 model calls in 1 sessions" in out) == (0, True)
+    assert (code, "1 model calls in 1 session" in out) == (0, True)
     assert "providers counted" not in out
 
 
