@@ -78,7 +78,7 @@ async def test_the_table_comes_first_and_nothing_is_lost(database, capsys):
     assert "last fifth" in columns
     assert without.split()[:7] == ["without", "the", "pack", "2", "2", "100.0%", "100.0%"]
     assert pack.split()[:7] == ["with", "the", "pack", "2", "2", "50.0%", "100.0%"]
-    assert "model calls in 1 sessions" in out
+    assert "model calls in 1 session" in out
 
 
 async def test_what_is_lost_is_named(database, capsys):

@@ -372,7 +372,7 @@ def test_a_recording_without_figures_names_none(tmp_path, capsys):
     path = tmp_path / "set.evalset.json"
     path.write_text(json.dumps({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [turn]}]}))
     code, out, _ = run(capsys, path)
-    assert (code, "1 model calls in 1 session" in out) == (0, True)
+    assert (code, "1 model call in 1 session" in out) == (0, True)
     assert "providers counted" not in out
 
 
