@@ -66,5 +66,6 @@ def _as_user(event: Event) -> types.Content | None:
     if output is None:
         parts = event.content.parts if event.content else None
         return types.Content(role="user", parts=[part for part in parts if not part.thought]) if parts else None
-    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, default=str)
+    # As ADK's `to_user_content` writes it.
+    text = json.dumps(output, ensure_ascii=False) if isinstance(output, dict | list) else str(output)
     return types.Content(role="user", parts=[types.Part(text=text)])

@@ -198,32 +198,27 @@ class ClearingEditor:
         return rebuilt
 
     def _note(self, place: Place, size: int) -> _Note:
-        note = self._notes.get(place)
-        if note is None:
-            result = self.result(place)
-            words = result_note(result.name, result.response, size, findable=self.findable)
-            written = self._written.get(place)
-            if written is None:
-                note = self._with_names(words, result.response, size)
-                self._written[place] = _Written(note.words.get(NAMED, ""), note.tokens)
-            else:
-                note = _Note(words | {NAMED: written.names} if written.names else words, written.tokens)
-            self._notes[place] = note
+        if (note := self._notes.get(place)) is not None:
+            return note
+        name, response = self.result(place).name, self.result(place).response
+        words = result_note(name, response, size, findable=self.findable)
+        if (written := self._written.get(place)) is None:
+            # Never so many names that the result would have to stay because of them.
+            room, tokens = min(self.max_ledger_tokens, size // _PART_OF_BODY), None
+            if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(words):
+                tokens = self.meter.payload(words)
+                room = min(room, (size - tokens) // 2)
+            if names := result_names(response, max_tokens=room, said=" ".join(words.values())):
+                named = words | {NAMED: names}
+                count = self.meter.payload(named)
+                if count < size and _is_shorter_than(named, response, size):
+                    note = _Note(named, count)
+            note = note or _Note(words, self.meter.payload(words) if tokens is None else tokens)
+            self._written[place] = _Written(note.words.get(NAMED, ""), note.tokens)
+        else:
+            note = _Note(words | {NAMED: written.names} if written.names else words, written.tokens)
+        self._notes[place] = note
         return note
-
-    def _with_names(self, words: dict[str, str], response: Any, size: int) -> _Note:
-        # Never so many that the result would have to stay because of them.
-        room = min(self.max_ledger_tokens, size // _PART_OF_BODY)
-        tokens = None
-        if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(words):
-            tokens = self.meter.payload(words)
-            room = min(room, (size - tokens) // 2)
-        if names := result_names(response, max_tokens=room, said=" ".join(words.values())):
-            named = words | {NAMED: names}
-            count = self.meter.payload(named)
-            if count < size and _is_shorter_than(named, response, size):
-                return _Note(named, count)
-        return _Note(words, self.meter.payload(words) if tokens is None else tokens)
 
     def _replace(self, place: Place, name: str, value: object) -> None:
         parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))

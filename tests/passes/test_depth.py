@@ -19,6 +19,7 @@ from google.adk.tools.function_tool import FunctionTool
 
 import adk_context_pack
 from adk_context_pack import ClearToolResults, ContextPackPlugin, ContextPipeline, FitTokenBudget
+from adk_context_pack.conversation.memos import SESSIONS
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
@@ -107,6 +108,8 @@ def plugin(callback_context: CallbackContext, llm_request: object) -> None:
 @pytest.mark.parametrize("callback", [plugin, ContextPipeline(passes()), *passes()])
 def test_a_reader_follows_it_in_eight_frames(callback) -> None:
     """From the callback of the plugin, a pipeline or a pass alone, each effect is at most eight frames away."""
+    # A session that the process knows is not weighed again.
+    SESSIONS.clear()
     one, request = context(), request_of(contents_of(events(), "worker"))
     request.append_tools([FunctionTool(look_up)])
     with depths() as found:

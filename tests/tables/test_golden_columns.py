@@ -13,7 +13,7 @@ from adk_context_pack.tables.table_facts import table_facts
 
 CASES = {
     case["name"]: case
-    for case in tomllib.loads((Path(__file__).parent / "golden" / "columns.toml").read_text("utf-8"))["case"]
+    for case in tomllib.loads(Path(__file__).with_name("golden_columns.toml").read_text("utf-8"))["case"]
 }
 
 
