@@ -25,7 +25,7 @@ from typing import Any
 
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload
 from tests.benchmarks.baseline import Row, parser_of, print_rows
-from tests.benchmarks.bench_session_size import APPS, Analyst, size_of, sqlite
+from tests.benchmarks.bench_session_size import APPS, Analyst, grown, size_of, sqlite
 
 GOAL = dict.fromkeys(APPS[1:], 200)
 LIMITS = [(tokens, rows) for tokens in (600, 1_000, 2_000, 4_000) for rows in (20, 50, 100)]
@@ -65,11 +65,7 @@ async def added(rows: int, turns: int) -> dict[str, int]:
     """Returns how many bytes more than without the pack an event of the model takes where it is stored."""
     sizes = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name in APPS:
-            service, path = sqlite(Path(folder), name)
-            app = Analyst(name, service, rows)
-            for _ in range(turns):
-                await app.turn()
+        for name, path in (await grown(Path(folder), turns, rows)).items():
             with closing(sqlite3.connect(path)) as connection:
                 events = [data for (data,) in connection.execute("SELECT event_data FROM events")]
             sizes[name] = mean(len(data.encode()) for data in events if json.loads(data)["content"]["role"] == "model")
