@@ -18,7 +18,7 @@ def artifact_service(uri: str) -> Any:
     path = Path(unquote(parts.path) if parts.scheme else uri)
     if is_folder and not path.is_dir():
         # ADK would create it.
-        raise ValueError("there is no such folder")
+        raise ValueError("the folder does not exist")
     # ADK's command line takes long to import.
     from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
 

@@ -100,14 +100,14 @@ class _Note(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """What a session remembers of a note: its identifiers and its size."""
+    """Holds what a session remembers of a note: its identifiers and its size."""
 
     names: str
     tokens: int
 
 
 class _WrittenNotes(dict[Place, _Written]):
-    """What the notes of a session name. The search for names takes most of the time of clearing a result."""
+    """Keeps the notes of a session. The search for names takes most of the time of clearing a result."""
 
     @property
     def bytes(self) -> int:

@@ -26,7 +26,7 @@ _WORD = re.compile(rf"(?<![0-9A-Za-z])[0-9a-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Context:
-    """What a store asks of ADK's context: the session, and the artifact service."""
+    """Gives a store what it asks ADK's context for: the session, and the artifact service."""
 
     session: RecordedSession
     artifact_service: Any

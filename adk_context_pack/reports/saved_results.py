@@ -62,7 +62,7 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
         is_known = SIZES.knows(call.session_id)
         # A process that has just begun remembers nothing. Only stored results are worth a look then.
         if stored or is_known:
-            _add(saved, call, new, stored, set() if is_known else set(stored.values()))
+            _add(saved, call, new, stored, None if is_known else set(stored.values()))
     return saved
 
 
@@ -85,14 +85,14 @@ def _add(
     call: ModelCall,
     contents: Sequence[types.Content],
     stored: Mapping[str, str],
-    tools: Collection[str],
+    tools: Collection[str] | None,
 ) -> None:
-    """Adds what contents hold. Other tools than `tools` are left out, unless that is empty."""
+    """Adds what contents hold of the results of `tools`, or of all tools where it is None."""
     voices = Voices.of(call)
     for content in contents:
         for part in content.parts or ():
             response = part.function_response
-            if response is not None and (not tools or response.name in tools):
+            if response is not None and (tools is None or response.name in tools):
                 body = response.response or {}
                 found = SIZES.of_response(call.session_id, response.name or "", body, stored)
                 saved.add(found, as_text=False)

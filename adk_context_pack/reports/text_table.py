@@ -17,7 +17,7 @@ class Saved(Protocol):
 
     @property
     def unknown_results(self) -> int:
-        """How many smaller results there are whose saving is not known."""
+        """The number of smaller results whose saving is not known."""
 
     @property
     def pack_tools(self) -> int:

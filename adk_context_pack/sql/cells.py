@@ -145,7 +145,7 @@ def _read_numbers(column: Column, reading: Reading, name: str, second: str) -> C
 
 
 def _is_as_written(numbers: Mapping[str, Number], declared: str) -> bool:
-    """Whether writing each number in the type of its column gives the text that was there."""
+    """Tells whether writing each number in the type of its column gives the text that was there."""
     return all(_written(number, declared) == text for text, number in numbers.items())
 
 
@@ -180,7 +180,7 @@ def _integers(values: Sequence[Any]) -> Cells:
 
 
 def _may_overflow(low: int, high: int, count: int) -> bool:
-    """Whether SQLite's own sum or `abs` of integers may leave 64 bits."""
+    """Tells whether SQLite's own sum or `abs` of integers may leave 64 bits."""
     return max(-low, high) * max(count, 1) not in _INT64
 
 

@@ -49,11 +49,11 @@ class ExactSum:
         self._add(value, -1)
 
     def value(self) -> Any:
-        """What the aggregate is now."""
+        """Returns the aggregate of the rows so far."""
         return _as_cell(self._exact(), as_float=self._has_floats) if self._count else self.empty
 
     def finalize(self) -> Any:
-        """What the aggregate is in the end."""
+        """Returns the aggregate of all rows."""
         return self.value()
 
     def _exact(self) -> Decimal:

@@ -114,7 +114,7 @@ class _Loader:
 
 
 def _sorts_oddly(cell: Cells) -> bool:
-    """Whether texts of digits of different lengths fill the column, so that '10' comes before '9'."""
+    """Tells whether texts of digits of different lengths fill the column, so that '10' comes before '9'."""
     if cell.declared != "TEXT":
         return False
     lengths: set[int] = set()

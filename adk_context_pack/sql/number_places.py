@@ -110,7 +110,7 @@ class NumberPlaces:
         return after.text.strip('"`[]').lower()
 
     def _is_number(self, index: int, column: TextColumn) -> bool:
-        """Whether the expression at `index` stands where a number is meant."""
+        """Tells whether the expression at `index` stands where a number is meant."""
         beside = self._beside(index, index)
         if beside:
             return self._is_calculated(column, beside)
@@ -138,7 +138,7 @@ class NumberPlaces:
         return False
 
     def _is_apart(self, opener: int, index: int) -> bool:
-        """Whether an item takes no part in the value of the parentheses around it, but in its conditions or order."""
+        """Tells whether an item is not in the value of the parentheses around it, but in its conditions or order."""
         if self._word(opener - 1) in {"OVER", "FILTER"}:
             return True
         between = range(opener + 1, index)

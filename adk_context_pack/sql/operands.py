@@ -230,7 +230,7 @@ class Operands:
         return end
 
     def _is_other(self, index: int) -> bool:
-        """Whether a sign is a star for all columns, or half of the arrow of JSON."""
+        """Tells whether a sign is a star for all columns, or half of the arrow of JSON."""
         return (self._words[index] == "*" and self._word(index - 1) in _BEFORE_STAR) or self._is_arrow(index)
 
     def _is_arrow(self, index: int) -> bool:

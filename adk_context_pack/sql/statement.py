@@ -34,7 +34,7 @@ _OPERATORS = frozenset({"LIKE", "GLOB"})
 
 @dataclass(slots=True)
 class _Part:
-    """What one part of the statement names, its subqueries included: the main one, or one of `WITH`."""
+    """Holds what one part of the statement names, its subqueries included: the main one, or one of `WITH`."""
 
     tables: Counter[str] = field(default_factory=Counter)
     calls: int = 0

@@ -38,7 +38,7 @@ class StoreScope:
 
 @runtime_checkable
 class ResultStore(Protocol):
-    """Where full results live: a bucket, a database, a cache. `PayloadStore(place=…)` takes one.
+    """Keeps full results: in a bucket, a database, a cache. `PayloadStore(place=…)` takes one.
 
     A store keeps bytes under a name within a scope. Two scopes share nothing: what one has put, another cannot open,
     even under the same name. Names are short (letters, digits, `._-`) and never used twice. Any failure may be raised

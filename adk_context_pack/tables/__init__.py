@@ -1,1 +1,1 @@
-"""What is known about rows, free of ADK: finding them, KPIs, totals, facts."""
+"""Finds rows and computes KPIs, totals and facts of them, free of ADK."""

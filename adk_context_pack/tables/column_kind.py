@@ -34,7 +34,7 @@ _EPOCHS = tuple((978_307_200 * scale, 4_102_444_800 * scale) for scale in (1, 10
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """What a column holds.
+    """Describes what a column holds.
 
     Attributes:
         kind: number, identifier, date, boolean, text or empty.
@@ -58,7 +58,7 @@ class Reading:
 
     @property
     def unit(self) -> str:
-        """What the numbers count, as written beside them."""
+        """The unit that is written beside the numbers."""
         return self.texts.unit if self.kind == "number" else ""
 
     def is_empty(self, cell: Any) -> bool:

@@ -82,7 +82,7 @@ def sorts_as_text(texts: Iterable[str]) -> bool:
 
 
 def _sort_as_texts(texts: Sequence[str]) -> bool:
-    """Whether texts are ISO dates of one form and zone, which a comparison of texts puts in the order of time."""
+    """Tells whether texts are ISO dates of one form and zone, which sort as texts in the order of time."""
     if not texts or len(set(map(len, texts))) != 1 or (first := _ISO(texts[0])) is None:
         return False
     zone = re.escape(first["zone"] or "")

@@ -198,7 +198,7 @@ def _long_number(text: str) -> Written | None:
 
 
 def _sign(marks: str, after: str) -> bool | None:
-    """Whether the marks around the digits say "negative"; None where they are no sign."""
+    """Tells whether the marks around the digits say "negative", or None where they are not a sign."""
     if marks in {"", "+"}:
         return False if marks == "" or "+" not in after else None
     return True if marks in {"-", "\u2212", "()"} else None

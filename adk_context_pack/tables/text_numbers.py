@@ -216,5 +216,5 @@ def _are_powers(name: str, written: list[Written], marked: list[Written]) -> boo
 
 
 def _has_codes(counts: Iterable[str]) -> bool:
-    """Whether a text is digits with a leading zero, as in a zip code."""
+    """Tells whether a text is digits with a leading zero, as in a zip code."""
     return any(text[:1] == "0" and len(text) > 1 and text.isdigit() for text in counts)

@@ -35,7 +35,7 @@ class ManyTools(BaseToolset):
 
     @property
     def takes_references(self) -> bool:
-        """Whether a tool in it resolves references."""
+        """Tells whether a tool in it resolves references."""
         return any(getattr(given, "takes_references", False) for given in self._given)
 
     @property

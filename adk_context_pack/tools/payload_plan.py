@@ -1,4 +1,4 @@
-"""Which parts of a result have to go for it to fit: the largest texts and branches, as few as possible."""
+"""Chooses the parts of a result that have to go for it to fit: the largest texts and branches, as few as possible."""
 
 from __future__ import annotations
 

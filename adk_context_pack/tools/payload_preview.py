@@ -1,4 +1,4 @@
-"""What a model is shown of a long text: its two ends, the lines that report trouble, or the shape of its JSON."""
+"""Previews a long text: its two ends, the lines that report trouble, or the shape of its JSON."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
 
 
 def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -> Any:
-    """What a JSON value is made of: keys, sizes and short values of its first entries, as a smaller JSON value.
+    """Returns the shape of a JSON value as a smaller one: keys, sizes and short values of its first entries.
 
     Args:
         value: parsed JSON of any depth.

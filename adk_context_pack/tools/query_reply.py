@@ -1,4 +1,4 @@
-"""What a model is told about a query: the rows within a budget, or what was wrong and what there is."""
+"""Answers a query of a model: with the rows within a budget, or with what was wrong and what there is."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ async def _run_pass(entry: ResultPass, result: Any, call: ToolCall, weigher: Res
 
 
 class _Done(NamedTuple):
-    """What a pass made of a result, and where its reports go."""
+    """Holds what a pass made of a result, and who gets its reports."""
 
     result: Any
     smaller: Any

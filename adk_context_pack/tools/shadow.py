@@ -68,7 +68,7 @@ class _Shadow:
 
 
 class ShadowCall(NamedTuple):
-    """What the session behind a model call would hold with the plugin.
+    """Holds what the session behind a model call would hold with the plugin.
 
     Attributes:
         events: the events, with smaller results.

@@ -1,4 +1,4 @@
-"""What a stub says about all rows of a table: its facts, from the fullest form to the shortest."""
+"""Writes what a stub says about all rows of a table: its facts, from the fullest form to the shortest."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class ToolCall:
 
     @property
     def can_refer(self) -> bool:
-        """Whether the agent has a tool of `resolve_results`, so that a pass may say how to refer to what it keeps."""
+        """Tells whether the agent has a tool of `resolve_results`, so that a pass may say how to refer to results."""
         return self.context is not None and takes_references(self.context)
 
     @property
