@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.tables.stub_form import HANDLE
 
 _WRAPPERS = ("result", "output")
 _SHORT = 60
@@ -148,6 +149,6 @@ def handle_in(response: Any) -> str:
 def _texts(response: Any) -> list[str]:
     if not isinstance(response, Mapping):
         return []
-    held = response.get("_handle")
+    held = response.get(HANDLE)
     own = [f"handle='{held}'"] if isinstance(held, str) else []
     return own + [value for value in response.values() if isinstance(value, str)]
