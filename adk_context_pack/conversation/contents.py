@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from typing import Any, TypeVar
 
 from google.genai import types
@@ -62,16 +61,12 @@ def text_length(content: types.Content) -> int:
 
 def text_part(text: str) -> types.Part:
     """Returns a part that holds a text alone."""
-    part = copy(_PART)
-    part.__dict__["text"] = text
-    return part
+    return changed(_PART, "text", text)
 
 
 def user_content(parts: list[types.Part]) -> types.Content:
     """Returns a content of the user role."""
-    content = copy(_CONTENT)
-    content.__dict__["parts"] = parts
-    return content
+    return changed(_CONTENT, "parts", parts)
 
 
 Model = TypeVar("Model", bound=BaseModel)

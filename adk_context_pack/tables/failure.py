@@ -18,6 +18,8 @@ MESSAGE_KEYS = (
 )
 """The keys under which a failed result says why."""
 
+_STATUS_KEYS = ("status", "status_code", "statusCode")
+_DECLARING = frozenset({"isError", "success", "ok", *_STATUS_KEYS})
 _ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors")
 _BODY_KEYS = ("result", "content", "text", "output", "title")
 _WRAPPERS = frozenset({"result", "output", "response"})
@@ -120,6 +122,9 @@ def _opened(result: Any) -> Any:
 
 def _declared(result: Mapping[Any, Any]) -> bool:
     """Returns whether the result itself says that the call failed."""
+    # As a rule none of these is there, and one look tells.
+    if result.keys().isdisjoint(_DECLARING):
+        return False
     if result.get("isError") is True or result.get("success") is False or result.get("ok") is False:
         return True
     status = _status_of(result)
@@ -128,7 +133,7 @@ def _declared(result: Mapping[Any, Any]) -> bool:
     if status in _ENDED:
         return result.keys() <= _BESIDE_ENDED
     # Problem details, https://www.rfc-editor.org/rfc/rfc9457.
-    code = next((result[key] for key in ("status", "status_code", "statusCode") if key in result), None)
+    code = next((result[key] for key in _STATUS_KEYS if key in result), None)
     return _is_http_error(code) and any(isinstance(result.get(key), str) for key in (*MESSAGE_KEYS, "title"))
 
 
