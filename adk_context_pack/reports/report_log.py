@@ -118,6 +118,8 @@ def _row(name: str, before: int, after: int, whole: int) -> tuple[str, ...]:
 
 
 _MAX_WAITING = 1024
+_MAX_ANSWERED = 64
+"""Calls that a model may still answer again after an answer, as some do that stream text and a tool call."""
 
 
 class ReportLog(Sequence[CallReport]):
@@ -133,6 +135,7 @@ class ReportLog(Sequence[CallReport]):
         self._recorded: deque[CallReport] = deque()
         self._max_requests = at_least(self, "max_requests", max_requests, 0)
         self._waiting: OrderedDict[tuple[object, ...], CallReport] = OrderedDict()
+        self._answered: deque[tuple[tuple[object, ...], CallReport]] = deque()
         self._added = 0
         self._lock = Lock()
 
@@ -158,6 +161,19 @@ class ReportLog(Sequence[CallReport]):
     def waiting_for(self, context: CallbackContext) -> CallReport | None:
         """Returns the report of the call that an `after_model_callback` was given `context` for."""
         return self._waiting.get(_key(context))
+
+    def answered(self, context: CallbackContext) -> None:
+        """Stops waiting for the call behind `context` once enough later calls have their answers."""
+        key = _key(context)
+        with self._lock:
+            if (report := self._waiting.get(key)) is None:
+                return
+            self._answered.append((key, report))
+            if len(self._answered) > _MAX_ANSWERED:
+                oldest, former = self._answered.popleft()
+                # The next call of the same run has the same key.
+                if self._waiting.get(oldest) is former:
+                    del self._waiting[oldest]
 
     def totals(
         self, *, agent: str | None = None, session_id: str | None = None, invocation_id: str | None = None
@@ -190,7 +206,7 @@ class ReportLog(Sequence[CallReport]):
     def clear(self) -> None:
         """Forgets all reports."""
         with self._lock:
-            for kept in (self._reports, self._recorded, self._waiting):
+            for kept in (self._reports, self._recorded, self._waiting, self._answered):
                 kept.clear()
             self._added = 0
 

@@ -1,6 +1,6 @@
 """Soak: processes that share one session database run mixed turns for an hour, and some are replaced on the way.
 
-    python -m tests.benchmarks.bench_soak [--minutes 60] [--sessions 1000] [--processes 2] [--state] [--sqlite]
+    python -m tests.benchmarks.bench_soak [--minutes 60] [--sessions 1000] [--plain] [--state] [--sqlite]
 
 The database is a PostgreSQL of its own, or ADK's SQLite service where PostgreSQL is not installed. Full results are
 in a folder of artifacts that the processes share, with `--state` in session state. Tools return tables, reports, logs,
@@ -8,9 +8,14 @@ errors, references to files and small tables. The model answers from its request
 Three turns in ten, and one in ten in a session that ended before, read what is behind a handle of an earlier turn.
 
 After each interval the processes swap their sessions. All but the first process are replaced after every third. The
-first lives on, so that its memory shows what a process keeps. In brackets is what its caches of results that were read
-back and its memos of sessions hold, which fill up to bounds of their own and are left out of the comparison. The
-processor time of a turn is that of all processes. At the end the last quarter is compared with the second.
+first lives on, so that its memory shows what a process keeps. With `--plain`, one more process lives on and runs the
+same app without the pack, in sessions of its own.
+
+Python's allocator and glibc's tell what the memory of a process is spent on: what is in use outside of the pack, what
+the pack holds (memos of sessions, results that were read back, weights of results, hashes of requests and reports,
+which fill up to bounds of their own), and memory that was freed and that the allocators keep. The rest of what is
+resident is the code of libraries. At the end the last quarter is compared with the second, and glibc gives back what
+it can of the freed memory. The processor time of a turn is that of all processes.
 """
 
 from __future__ import annotations
@@ -33,7 +38,16 @@ from tests.support.databases import Database
 
 ROOT = Path(__file__).parents[2]
 INTERVALS, RESTART_EVERY, TURNS, OLD = 16, 3, 10, 200
-_HEAD = "minute   turns  turns/s  ms/turn  read back  of earlier turns  lost  twice  sessions  resident MB (in caches)"
+_HEAD = (
+    "minute   turns  turns/s  ms/turn  read back  of earlier turns  lost  twice  sessions"
+    "  resident MB (app + pack + freed) of each process"
+)
+_CAUSES = {
+    "app": "in use outside of the pack",
+    "pack": "held by the pack, up to its bounds",
+    "unused": "freed, kept by the allocators",
+    "resident": "resident, with libraries",
+}
 
 
 class Process:
@@ -81,16 +95,17 @@ class Soak:
         place: the arguments of a worker that say where everything is stored.
         processes: how many run at once.
         sessions: how many sessions there are at most. The oldest are deleted.
+        pack: whether the app has the plugin.
     """
 
-    def __init__(self, place: dict[str, Any], processes: int, sessions: int) -> None:
-        self._place, self._sessions, self._made = place, sessions, 0
+    def __init__(self, place: dict[str, Any], processes: int, sessions: int, *, pack: bool = True) -> None:
+        self._place, self._sessions, self._pack, self._made = place, sessions, pack, 0
         self.workers = [self._worker() for _ in range(processes)]
         self.active: list[dict[str, Any]] = [{} for _ in range(processes)]
         self.ended: dict[str, Any] = {}
         self.opened = 0
 
-    async def interval(self, number: int, seconds: float) -> dict[str, Any]:
+    async def interval(self, number: int, seconds: float, *, last: bool) -> dict[str, Any]:
         """Runs an interval in all processes and returns their figures together."""
         if number and number % RESTART_EVERY == 0:
             for at in range(1, len(self.workers)):
@@ -105,14 +120,15 @@ class Soak:
         tasks = []
         for at, worker in enumerate(self.workers):
             back = {name: self.ended[name] for name in old[at :: len(self.workers)]}
-            tasks.append(worker.interval(seconds=seconds, active=self.active[at], old=back, gone=[] if at else gone))
+            told = {"active": self.active[at], "old": back, "gone": [] if at else gone}
+            tasks.append(worker.interval(seconds=seconds, last=last, **told))
         found = await asyncio.gather(*tasks)
         self.active = [each.pop("active") for each in found]
         before = len(self.ended)
         for each in found:
             self.ended |= each.pop("ended")
         self.opened += len(self.ended) - before
-        memory = {name: [each.pop(name) for each in found] for name in ("resident", "cached")}
+        memory = {name: [each.pop(name) for each in found] for name in ("memory", "trimmed")}
         names = ("turns", "seconds", "read", "again", "lost", "twice")
         return memory | {name: sum(each.get(name, 0) for each in found) for name in names}
 
@@ -123,45 +139,73 @@ class Soak:
 
     def _worker(self) -> Process:
         self._made += 1
-        return Process(**self._place, name=f"w{self._made}", turns=TURNS)
+        name = f"{'pack' if self._pack else 'plain'}{self._made}"
+        return Process(**self._place, name=name, turns=TURNS, pack=self._pack)
 
 
-async def soak(asked: argparse.Namespace, place: dict[str, Any]) -> list[dict[str, Any]]:
-    """Runs all intervals, prints a line for each, and returns their figures."""
-    run, found, seconds = Soak(place, asked.processes, asked.sessions), [], asked.minutes * 60 / asked.intervals
+async def soak(asked: argparse.Namespace, place: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Runs all intervals, prints them, and returns the figures with the pack, and those without where asked."""
+    soaks = [Soak(place, asked.processes, asked.sessions)]
+    soaks += [Soak(place, 1, asked.sessions, pack=False)] if asked.plain else []
+    found: list[list[dict[str, Any]]] = [[] for _ in soaks]
+    seconds = asked.minutes * 60 / asked.intervals
     async with Database(kind=place["kind"], place=place["place"]).open() as sessions:
         # ADK's service fails where two processes make its tables at once.
         await sessions.list_sessions(app_name="soak", user_id="user")
     print(_HEAD, flush=True)
     try:
         for number in range(asked.intervals):
-            each = await run.interval(number, seconds)
-            found.append(each)
-            resident = " ".join(f"{a:.0f} ({b:.0f})" for a, b in zip(each["resident"], each["cached"], strict=True))
-            print(
-                f"{(number + 1) * seconds / 60:6.1f} {each['turns']:7,} {each['turns'] / seconds:8.1f}"
-                f" {1e3 * each['seconds'] / max(1, each['turns']):8.1f} {each['read']:10,} {each['again']:17,}"
-                f" {each['lost']:5} {each['twice']:6} {run.opened:9,}  {resident}",
-                flush=True,
-            )
+            last = number + 1 == asked.intervals
+            every = await asyncio.gather(*(each.interval(number, seconds, last=last) for each in soaks))
+            for kept, one, run, name in zip(found, every, soaks, ("", " without"), strict=False):
+                kept.append(one)
+                print(f"{(number + 1) * seconds / 60:6.1f} {line(one, seconds, run.opened)}{name}", flush=True)
     finally:
-        await run.close()
+        for each in soaks:
+            await each.close()
     return found
 
 
-def verdict(found: list[dict[str, Any]]) -> str:
-    """Returns the line that compares the last quarter with the second."""
+def line(one: dict[str, Any], seconds: float, opened: int) -> str:
+    """Returns the figures of one interval."""
+    memory = "  ".join(
+        f"{each['resident']:.0f} ({each['app']:.0f} + {each['pack']:.0f} + {each['unused']:.0f})" if each else "-"
+        for each in one["memory"]
+    )
+    return (
+        f"{one['turns']:7,} {one['turns'] / seconds:8.1f} {1e3 * one['seconds'] / max(1, one['turns']):8.1f}"
+        f" {one['read']:10,} {one['again']:17,} {one['lost']:5} {one['twice']:6} {opened:9,}  {memory}"
+    )
+
+
+def quarters(found: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns the intervals of the second quarter and those of the last."""
     quarter = max(1, len(found) // 4)
-    second, last = found[quarter : 2 * quarter] or found, found[-quarter:]
-    memory = [mean(each["resident"][0] - each["cached"][0] for each in part) for part in (second, last)]
-    times = [sum(each["seconds"] for each in part) / sum(each["turns"] for each in part) for part in (second, last)]
+    return found[quarter : 2 * quarter] or found, found[-quarter:]
+
+
+def verdict(found: list[dict[str, Any]]) -> str:
+    """Returns the line that adds up all turns, and compares their time in the last quarter with the second."""
+    times = [sum(each["seconds"] for each in part) / sum(each["turns"] for each in part) for part in quarters(found)]
     totals = {name: sum(each[name] for each in found) for name in ("turns", "read", "lost", "twice")}
     return (
         f"{totals['turns']:,} turns, {totals['read']:,} results read back, {totals['lost']} lost, {totals['twice']}"
-        " stored twice. Last quarter against the second: memory of the first process without caches"
-        f" {memory[1] / memory[0]:.2f},"
-        f" processor time of a turn {times[1] / times[0]:.2f}"
+        f" stored twice. Processor time of a turn in the last quarter against the second: {times[1] / times[0]:.2f}"
     )
+
+
+def growth(found: list[dict[str, Any]]) -> str:
+    """Returns a table of the first process's memory, by cause, in the second quarter and the last."""
+    if found[0]["memory"][0] is None:
+        return "memory is not known: the C library is not glibc 2.33 or newer"
+    lines = [f"{'MB of the process that lives on':40}  second quarter  last quarter  growth"]
+    for name, words in _CAUSES.items():
+        second, last = (mean(each["memory"][0][name] for each in part) for part in quarters(found))
+        lines.append(f"{words:40} {second:15.1f} {last:13.1f} {last - second:+7.1f}")
+    last = found[-1]["memory"][0]
+    owners = ", ".join(f"{name} {size:.1f}" for name, size in last["by_owner"].items())
+    lines.append(f"resident at the end {last['resident']:.1f}, after malloc_trim {found[-1]['trimmed'][0]:.1f}")
+    return "\n".join([*lines, f"held by the pack at the end: {owners}"])
 
 
 @contextmanager
@@ -177,19 +221,21 @@ def storage(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {"kind": "postgres", "place": postgres.new_database(server), "folder": artifacts}
 
 
-def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
-    """Prints the figures of each interval and a last line, and returns the figures."""
+def main(arguments: list[str] | None = None) -> list[list[dict[str, Any]]]:
+    """Prints the figures of each interval and what they add up to, and returns those of each interval."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--sessions", type=int, default=1_000, help="how many stay, the oldest go")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--intervals", type=int, default=INTERVALS)
+    parser.add_argument("--plain", action="store_true", help="one more process, which runs the app without the pack")
     parser.add_argument("--state", action="store_true", help="no artifact service, full results in session state")
     parser.add_argument("--sqlite", action="store_true", help="ADK's SQLite service instead of PostgreSQL")
     asked = parser.parse_args(arguments)
     with storage(asked) as place:
         found = asyncio.run(soak(asked, place))
-    print(verdict(found), flush=True)
+    for name, each in zip(("with the pack", "without the pack"), found, strict=False):
+        print(f"\n{name}: {verdict(each)}\n{growth(each)}", flush=True)
     return found
 
 

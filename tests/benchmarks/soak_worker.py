@@ -1,14 +1,14 @@
 """A process of `bench_soak`: runs turns in many sessions for as long as it is told, and checks every answer.
 
-It reads a JSON line for each interval, `{"seconds": …, "active": …, "old": …, "gone": …}`, and answers with a line of
-figures. Sessions are `{id: [[tag, kind], …]}`. What a tool returns depends on its tag alone, so that any process can
-check it. The model sees only requests: it finds a handle in what it said itself when it first saw it.
+It reads a JSON line for each interval, `{"seconds": …, "active": …, "old": …, "gone": …, "last": …}`, and answers with
+a line of figures. Sessions are `{id: [[tag, kind], …]}`. What a tool returns depends on its tag alone, so that any
+process can check it. The model sees only requests: it finds a handle in what it said itself when it first saw it.
+Without the pack it finds the result itself.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 import random
@@ -18,7 +18,6 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from google.adk.agents import LlmAgent
@@ -27,8 +26,13 @@ from google.adk.runners import Runner
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin
-from adk_context_pack.conversation.memos import SESSIONS
+from adk_context_pack.conversation.memos import SessionMemos
+from adk_context_pack.reports.prefix import PrefixMemory
+from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.result_sizes import ResultSizes
 from adk_context_pack.stores.byte_cache import ByteCache
+from tests.benchmarks.held_bytes import held
+from tests.benchmarks.process_memory import measured, trimmed
 from tests.support.databases import Database, kept_results
 from tests.support.scripted_model import ScriptedModel, call, text_of
 
@@ -36,6 +40,9 @@ APP = {"app_name": "soak", "user_id": "user"}
 KEPT = ("table", "report", "log")
 KINDS = (*KEPT, "few", "error", "media")
 LANES, LANE_SESSIONS, AGAIN, REVISIT = 4, 5, 0.3, 0.1
+MEMORY = ("resident", "app", "pack", "unused")
+OWNERS = (SessionMemos, ByteCache, ResultSizes, PrefixMemory, ReportLog)
+"""Whatever the pack keeps from turn to turn in a process. Each has a bound, up to which it fills."""
 _ASKED = re.compile(r"(do|again) (\w+) (\d+)$")
 
 
@@ -86,6 +93,26 @@ def answer(request: Any) -> Any:
     return f"kept {tag} as {handle}. {_told(kind, said)}" if handle else _told(kind, said)
 
 
+def answer_whole(request: Any) -> Any:
+    """Answers like `answer` where results stay whole in the request, as they do without the pack."""
+    texts = [part.text for content in request.contents for part in content.parts or () if part.text]
+    what, kind, tag = next(found.groups() for text in reversed(texts) if (found := _ASKED.search(text)))
+    parts = [part for content in request.contents for part in content.parts or ()]
+    calls = [each for part in parts if (each := part.function_call)]
+    results = [each.response for part in parts if (each := part.function_response)]
+    found = next((said for asked, said in zip(calls, results, strict=False) if asked.args["tag"] == int(tag)), None)
+    if found is None:
+        return call("fetch", kind=kind, tag=int(tag)) if what == "do" else "The result is gone from the request."
+    if kind == "log":
+        return _told(kind, found["log"])
+    if kind == "few":
+        return _told(kind, found)
+    if kind in KEPT:
+        rows = found["rows"] if kind == "table" else found["report"]["items"]
+        return str([[len(rows), sum(row["amount"] for row in rows)]])
+    return _told(kind, found)
+
+
 def _read(kind: str, handle: str) -> Any:
     if kind == "log":
         return call("read_payload", handle=handle, search="needle of")
@@ -102,15 +129,14 @@ def _told(kind: str, said: Any) -> str:
     return str(said.get("error") or said.get("file_uri"))
 
 
-def resident() -> float:
-    """Returns the megabytes that the operating system has given to this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
-
-
-def cached() -> float:
-    """Returns the megabytes of results and of memos of sessions that the pack holds, which have bounds of their own."""
-    results = sum(each.kept_bytes for each in gc.get_objects() if isinstance(each, ByteCache))
-    return (results + SESSIONS.bytes) / 2**20
+def memory() -> dict[str, Any] | None:
+    """Returns megabytes: resident, in use outside of the pack, held by the pack, freed but kept. None without glibc."""
+    if (process := measured()) is None:
+        return None
+    by_owner = held(*OWNERS)
+    pack = sum(by_owner.values())
+    figures = (process.resident, process.used - pack, pack, process.unused)
+    return {**dict(zip(MEMORY, figures, strict=True)), "by_owner": by_owner}
 
 
 class SoakModel(ScriptedModel):
@@ -128,13 +154,15 @@ class Worker:
         artifacts: ADK's artifact service, or None.
         name: begins the ids of its sessions and seeds its choices.
         turns: how many turns a session has before another one begins.
+        pack: whether the app has the plugin.
     """
 
-    def __init__(self, sessions: Any, artifacts: Any, name: str, turns: int) -> None:
+    def __init__(self, sessions: Any, artifacts: Any, name: str, turns: int, *, pack: bool = True) -> None:
         self.sessions, self.name, self.turns, self.made = sessions, name, turns, 0
         self.random = random.Random(name)
-        agent = LlmAgent(name="clerk", model=SoakModel(answer=answer), tools=[fetch])
-        app = App(name="soak", root_agent=agent, plugins=[ContextPackPlugin(max_reports=100)])
+        self.pack = pack
+        agent = LlmAgent(name="clerk", model=SoakModel(answer=answer if pack else answer_whole), tools=[fetch])
+        app = App(name="soak", root_agent=agent, plugins=[ContextPackPlugin(max_reports=100)] if pack else [])
         self.runner = Runner(app=app, session_service=sessions, artifact_service=artifacts)
 
     async def interval(self, told: dict[str, Any]) -> dict[str, Any]:
@@ -149,8 +177,8 @@ class Worker:
         return {
             **figures,
             "seconds": time.process_time() - began,
-            "resident": resident(),
-            "cached": cached(),
+            "memory": memory(),
+            "trimmed": trimmed() if told["last"] else None,
             "active": {key: value for lane in lanes for key, value in lane.items()},
             "ended": {key: value for lane in ended for key, value in lane.items()},
         }
@@ -197,20 +225,21 @@ class Worker:
         """Counts what an ended session holds twice, or does not hold."""
         session = await self.sessions.get_session(**APP, session_id=session_id)
         fetched = [each for event in session.events for each in event.get_function_responses() if each.name == "fetch"]
-        surplus = len(kept_results(session.state)) - sum(kind in KEPT for _, kind in done), len(fetched) - len(done)
+        kept = sum(kind in KEPT for _, kind in done) if self.pack else 0
+        surplus = len(kept_results(session.state)) - kept, len(fetched) - len(done)
         figures["twice"] += sum(max(0, each) for each in surplus)
         figures["lost"] += sum(max(0, -each) for each in surplus)
 
 
-async def serve(kind: str, place: str, folder: str | None, name: str, turns: int) -> None:
-    """Runs an interval for each line, until there are no more."""
+async def serve(kind: str, place: str, folder: str | None, **settings: Any) -> None:
+    """Runs an interval for each line, until there are no more. The settings are those of a `Worker`."""
     artifacts = None
     if folder is not None:
         from google.adk.artifacts.file_artifact_service import FileArtifactService  # noqa: PLC0415 - newer ADK
 
         artifacts = FileArtifactService(root_dir=folder)
     async with Database(kind=kind, place=place).open() as sessions:
-        worker = Worker(sessions, artifacts, name, turns)
+        worker = Worker(sessions, artifacts, **settings)
         while line := await asyncio.to_thread(sys.stdin.readline):
             print(json.dumps(await worker.interval(json.loads(line))), flush=True)
 

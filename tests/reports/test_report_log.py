@@ -8,6 +8,7 @@ from google.adk.agents import LlmAgent, ParallelAgent
 from adk_context_pack.errors import SettingError
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack.reports import report_log
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.report_log import ReportLog
 from tests.support.reported import SECRET, reported_run
@@ -98,14 +99,39 @@ async def test_requests_are_kept_only_where_asked_for():
     assert SECRET not in repr(last)
 
 
+class Context:
+    def __init__(self, number):
+        self.session = type("Session", (), {"id": str(number)})
+        self.invocation_id = self.agent_name = "x"
+
+
+async def test_answered_calls_are_not_kept_beyond_the_number_of_reports(monkeypatch):
+    """With few reports, calls that a model answered take no memory either, but the newest may be answered again."""
+    monkeypatch.setattr(report_log, "_MAX_ANSWERED", 2)
+    pipeline = ContextPipeline([], max_reports=1)
+    for number in range(3):
+        await reported_run("Where is Oslo?", "And now?", "And then?", pipeline=pipeline, session_id=str(number))
+    assert pipeline.reports.dropped > 10
+    assert len(pipeline.reports._waiting) <= 2
+
+
+def test_a_later_call_of_a_run_waits_whatever_became_of_an_earlier_one(monkeypatch):
+    """The calls of one run share a key, and an earlier one that was answered does not end the waiting of the newest."""
+    monkeypatch.setattr(report_log, "_MAX_ANSWERED", 1)
+    log, run, other = ReportLog(), Context(1), Context(2)
+    log.add(report(), run)
+    log.answered(run)
+    log.add(newest := report(), run)
+    log.add(report(), other)
+    log.answered(other)
+    assert log.waiting_for(run) is newest
+    log.answered(run)
+    assert log.waiting_for(run) is newest
+    assert log.waiting_for(other) is None
+
+
 def test_answers_that_never_come_are_forgotten():
     """A call that failed or was answered by a plugin leaves nothing behind for ever."""
-
-    class Context:
-        def __init__(self, number):
-            self.session = type("Session", (), {"id": str(number)})
-            self.invocation_id = self.agent_name = "x"
-
     log = ReportLog(max_reports=1)
     contexts = [Context(number) for number in range(3000)]
     for context in contexts:
