@@ -144,9 +144,13 @@ class _Answers:
 
     def take(self, events: Iterable[Event]) -> None:
         for event in events:
-            if event.author == self._agent:
-                self.counted = self.counted or bool(event.usage_metadata)
-                if _is_answer(event):
+            # Fields are read from the dict of the model, since this runs for each event of a session.
+            fields = event.__dict__
+            if fields["author"] == self._agent:
+                self.counted = self.counted or bool(fields["usage_metadata"])
+                content = fields["content"]
+                # Results of the agent's tools are the agent's events as well.
+                if content is not None and content.role == "model":
                     self.events.append(event)
 
 
@@ -155,11 +159,6 @@ def _answers(call: ModelCall) -> _Answers:
     with reading_events(call, ("answers", agent), lambda: _Answers(agent), holds_events=True) as (answers, events):
         answers.take(events)
     return answers
-
-
-def _is_answer(event: Event) -> bool:
-    # Results of the agent's tools are the agent's events as well.
-    return event.content is not None and event.content.role == "model"
 
 
 def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int, meter: TokenMeter) -> float | None:

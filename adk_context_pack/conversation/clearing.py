@@ -56,7 +56,7 @@ def result_note(name: str | None, response: Any, tokens: int, *, findable: bool)
 
 def note_length(note: Mapping[str, str]) -> int:
     """Returns about the characters of a note as JSON, with room for escapes, without writing it."""
-    return sum(len(key) + len(text) + len(text) // 4 + 8 for key, text in note.items())
+    return sum([len(key) + len(text) + len(text) // 4 + 8 for key, text in note.items()])
 
 
 def arguments_note(args: Mapping[str, Any], tokens: int) -> dict[str, Any]:
@@ -200,8 +200,9 @@ class ClearingEditor:
     def _note(self, place: Place, size: int) -> _Note:
         if (note := self._notes.get(place)) is not None:
             return note
-        name, response = self.result(place).name, self.result(place).response
-        words = result_note(name, response, size, findable=self.findable)
+        result = self.result(place)
+        response = result.response
+        words = result_note(result.name, response, size, findable=self.findable)
         if (written := self._written.get(place)) is None:
             # Never so many names that the result would have to stay because of them.
             room, tokens = min(self.max_ledger_tokens, size // _PART_OF_BODY), None

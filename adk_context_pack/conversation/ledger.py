@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from google.genai import types
 
 from adk_context_pack._json import is_number
-from adk_context_pack.conversation.token_estimate import tokens_of_bytes
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 
 _MAX_OF_CONTENT = 200
 # A session may have hundreds of cleared results, all of which are searched at its first call.
@@ -32,6 +32,7 @@ _WHOLE = re.compile(r"\S{3,}")
 _TELLING = re.compile(r"\d|[@./_]")
 """Characters that identifiers have and plain words do not. A result may repeat a plain word in each row."""
 _LEAST_NUMBER = 100
+_LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
 # Older results are not searched, since the walk would cost more than all the rest of a session's first call.
@@ -56,10 +57,8 @@ class Ledger(NamedTuple):
         return 200 + 4 * len(self.left) + len(self.text)
 
 
-class _Name(NamedTuple):
-    text: str
-    source: str
-    asked: bool
+_Name = tuple[str, str, bool]
+"""A name, the tool that it belongs to, and whether somebody asked with it."""
 
 
 def ledger_text(
@@ -89,10 +88,14 @@ def ledger_text(
         # An older content is searched only in part, so that its names have another key.
         key = index if whole else -index - 1
         if key not in cache:
-            cache[key] = tuple(islice(_names_in(contents[index], whole=whole), _MAX_OF_CONTENT))
-        for name in cache[key]:
-            asked, count, _, source = found.get(name.text, (False, 0, 0, ""))
-            found[name.text] = (asked or name.asked, count + 1, index, source or name.source)
+            cache[key] = _names_in(contents[index], whole=whole)
+        for text, source, asked in cache[key]:
+            known = found.get(text)
+            found[text] = (
+                (asked, 1, index, source)
+                if known is None
+                else (known[0] or asked, known[1] + 1, index, known[3] or source)
+            )
     ranked = sorted([(not asked, -count, -newest, text) for text, (asked, count, newest, _) in found.items()])
     return _within(((text, found[text][3]) for *_, text in ranked), max_tokens)
 
@@ -156,9 +159,9 @@ def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
     spent = 0
     for text, source in names:
         # Counted one by one, since a sum of estimates is never below the estimate of the whole.
-        cost = tokens_of_bytes(f", {text}".encode("utf-8", "surrogatepass"))
+        cost = estimate_tokens(f", {text}")
         if source and source not in by_source:
-            cost += tokens_of_bytes(f"; {source}: ".encode("utf-8", "surrogatepass"))
+            cost += estimate_tokens(f"; {source}: ")
         if spent + cost > max_tokens:
             break
         spent += cost
@@ -166,19 +169,29 @@ def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
     return "; ".join(f"{source}: " * bool(source) + ", ".join(texts) for source, texts in by_source.items())
 
 
-def _names_in(content: types.Content, *, whole: bool) -> Iterator[_Name]:
+def _names_in(content: types.Content, *, whole: bool) -> tuple[_Name, ...]:
+    # Lists rather than generators in generators, since this runs for hundreds of contents at a session's first call.
     user = content.role == "user"
+    found: list[_Name] = []
     for part in content.parts or ():
         if (call := part.function_call) is not None:
-            yield from (_Name(text, _source(call.name), True) for text in _in_value(call.args))
+            source = _source(call.name)
+            found += [(text, source, True) for text in _in_value(call.args)]
         elif (result := part.function_response) is not None:
             if whole:
-                yield from (_Name(text, _source(result.name), False) for text in _in_value(result.response))
+                source = _source(result.name)
+                found += [(text, source, False) for text in _in_value(result.response)]
         elif part.text and not part.thought and (user or whole):
-            yield from (_Name(text, "said", user) for text in _in_text(part.text))
+            found += [(text, "said", user) for text in islice(_in_text(part.text), _MAX_OF_CONTENT)]
+        if len(found) >= _MAX_OF_CONTENT:
+            break
+    return tuple(found[:_MAX_OF_CONTENT])
 
 
 def _source(name: str | None) -> str:
+    # Nearly all tools are Python functions.
+    if name and len(name) <= _MAX_LENGTH and name.isidentifier():
+        return name
     return re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH]
 
 
@@ -187,7 +200,10 @@ def scalars(value: Any) -> Iterator[Any]:
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, dict):
+        # Most items are leaves, and this runs for each one of hundreds of results.
+        if type(item) in _LEAVES:
+            yield item
+        elif isinstance(item, dict):
             waiting += reversed(item.values())
         elif isinstance(item, (list, tuple)):
             waiting += reversed(item)
@@ -195,20 +211,29 @@ def scalars(value: Any) -> Iterator[Any]:
             yield item
 
 
-def _in_value(value: Any) -> Iterator[str]:
+def _in_value(value: Any) -> list[str]:
+    """Returns the names within a JSON-like value, as many as anybody asks for and maybe a few more."""
+    found: list[str] = []
     for leaf in _leaves(scalars(value)):
-        yield from _in_leaf(leaf)
+        found += islice(_in_leaf(leaf), _MAX_OF_CONTENT)
+        if len(found) >= _MAX_OF_CONTENT:
+            break
+    return found
 
 
-def _in_leaf(leaf: str) -> Iterator[str]:
+def _in_leaf(leaf: str) -> Iterable[str]:
     # A short value without blanks names something, whatever it looks like.
     whole = len(leaf) <= _MAX_LENGTH and _WHOLE.fullmatch(leaf)
-    return iter((leaf,)) if whole else _in_text(leaf)
+    return (leaf,) if whole else _in_text(leaf)
 
 
 def _leaves(values: Iterable[Any]) -> Iterator[str]:
     for item in values:
-        if isinstance(item, str):
+        kind = type(item)
+        if kind is int or kind is float:
+            if item >= _LEAST_NUMBER or item <= -_LEAST_NUMBER:
+                yield str(item)
+        elif isinstance(item, str):
             yield item
         elif is_number(item) and abs(item) >= _LEAST_NUMBER:
             yield str(item)
@@ -216,5 +241,6 @@ def _leaves(values: Iterable[Any]) -> Iterator[str]:
 
 def _in_text(text: str) -> Iterator[str]:
     for match in _NAMES.finditer(text, 0, _MAX_CHARACTERS):
-        if len(match[0]) <= _MAX_LENGTH:
-            yield match[0]
+        name = match[0]
+        if len(name) <= _MAX_LENGTH:
+            yield name

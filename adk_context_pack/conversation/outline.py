@@ -58,9 +58,15 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice], 
     del groups[settled_groups(groups, settled) :]
     start = groups[-1].stop if groups else 0
     waiting = {place.content for place in pairing.unanswered}
-    reach = pairing.reach
+    reach, tooling = pairing.reach, pairing.tooling
     while start < len(reach):
         stop, last = start + 1, reach[start]
+        if last == start:
+            # Most groups are one content.
+            kind: GroupKind = "exchange" if start in tooling else voices[start]
+            groups.append(_group((start, stop, kind, start in waiting)))
+            start = stop
+            continue
         while stop <= last:
             last = max(last, reach[stop])
             stop += 1
@@ -80,8 +86,6 @@ def settled_groups(groups: Sequence[Group], known: int = 0) -> int:
 
 
 def _kind(inside: range, pairing: Pairing, voices: Sequence[Voice]) -> GroupKind:
-    if len(inside) == 1:
-        return "exchange" if inside[0] in pairing.tooling else voices[inside[0]]
     spoken = {voices[index] for index in inside if index not in pairing.tooling}
     return next((voice for voice in _STRONGEST if voice in spoken), "exchange")
 

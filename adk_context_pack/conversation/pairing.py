@@ -21,6 +21,7 @@ from adk_context_pack.conversation.session_events import reading_events
 _Key = str | tuple[str | None]
 """A call's id, or its name alone where it has none."""
 
+_NOTHING: Collection[str] = frozenset()
 _ENTRY_BYTES = 165
 """Bytes of an entry with its places; tests/conversation/test_memory_bound.py measures them."""
 
@@ -86,18 +87,23 @@ class Pairing:
         """Takes in the contents that follow those it knows, and returns itself."""
         start = len(self.reach)
         self.reach.extend(range(start, start + len(contents)))
+        calls, is_open = self.calls, self._open
         for index, content in enumerate(contents, start):
             for number, part in enumerate(content.parts or ()):
-                if part.text is not None:
+                # Fields are read from the dicts of the models, since this runs for each part of a session.
+                fields = part.__dict__
+                if fields["text"] is not None:
                     continue
-                if (call := part.function_call) is not None:
+                if (call := fields["function_call"]) is not None:
                     place = _place((index, number))
-                    self.calls[place] = _used((call.name, call.id))
+                    said = call.__dict__
+                    name, call_id = said["name"], said["id"]
+                    calls[place] = _used((name, call_id))
                     self.tooling.add(index)
-                    if call.name in _APPROVALS:
+                    if name in _APPROVALS:
                         self.asking.add(place)
-                    self._open.setdefault(call.id or (call.name,), []).append(place)
-                elif (result := part.function_response) is not None:
+                    is_open.setdefault(call_id or (name,), []).append(place)
+                elif (result := fields["function_response"]) is not None:
                     self._answer(_place((index, number)), result)
         return self
 
@@ -113,15 +119,17 @@ class Pairing:
         return {place for places in self._open.values() for place in places}
 
     def _answer(self, place: Place, result: types.FunctionResponse) -> None:
-        self.results[place] = result.name
-        self.tooling.add(place.content)
-        self.answering[place.content] = self.answering.get(place.content, 0) + 1
-        by_name = (result.name,)
-        key: _Key = result.id or by_name
-        if key not in self._open:
-            # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
-            key = by_name
+        said, index = result.__dict__, place[0]
+        name = said["name"]
+        self.results[place] = name
+        self.tooling.add(index)
+        self.answering[index] = self.answering.get(index, 0) + 1
+        key: _Key = said["id"] or (name,)
         waiting = self._open.get(key)
+        if waiting is None:
+            # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
+            key = (name,)
+            waiting = self._open.get(key)
         if not waiting:
             self.orphans.append(place)
             return
@@ -129,7 +137,7 @@ class Pairing:
         if not waiting:
             del self._open[key]
         self.call_of[place] = call
-        self.reach[call.content] = max(self.reach[call.content], place.content)
+        self.reach[call[0]] = max(self.reach[call[0]], index)
 
 
 def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:
@@ -182,14 +190,14 @@ class _Waiting:
 
     def take(self, events: Iterable[Event]) -> None:
         for event in events:
-            actions = event.actions
-            if actions.requested_tool_confirmations or actions.requested_auth_configs:
-                asks = {*actions.requested_tool_confirmations, *actions.requested_auth_configs}
-            else:
-                asks = set()
+            # Fields are read from the dicts of the models, since this runs for each event of a session.
+            fields = event.__dict__
+            actions = fields["actions"].__dict__
+            confirmations, credentials = actions["requested_tool_confirmations"], actions["requested_auth_configs"]
+            asks = {*confirmations, *credentials} if confirmations or credentials else _NOTHING
             if self._long_running or self._asked:
                 self._end(event, asks)
-            if asks or event.long_running_tool_ids:
+            if asks or fields["long_running_tool_ids"]:
                 self._begin(event, asks)
 
     def _end(self, event: Event, asks: Collection[str]) -> None:

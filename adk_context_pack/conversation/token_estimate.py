@@ -19,6 +19,7 @@ _HIGH_BYTES_A_TOKEN = 3.0
 _LETTERS = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1)) + b" \0"
 _HIGH = bytes(range(128, 256))
 _FEW, _AT_ONCE, _CHARACTERS_AT_ONCE = 32, 1_000, 1_000_000
+_SIZED = frozenset({dict, list, str})
 _SAMPLED, _PIECES, _PIECE = 12_288, 12, 256
 
 
@@ -64,7 +65,7 @@ def _holds_long(value: Any) -> bool:
     if type(value) is dict and len(value) <= _FEW:
         # A plain loop, since this runs for each payload of a session.
         for item in value.values():
-            if _is_long(item):
+            if type(item) in _SIZED and len(item) > _AT_ONCE and _is_long(item):
                 return True
     return False
 

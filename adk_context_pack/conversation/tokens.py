@@ -84,7 +84,11 @@ class TokenMeter:
         self._counter = counter
         self.estimates = counter is None
         self._texts: dict[str, int] = {} if call is None else call.run_memo.setdefault(("texts", self.name), {})
-        self._seen: dict[int, tuple[object, int]] = {}
+        # By identity. What was counted is held, so that no other object gets its identity, and held apart: a pair for
+        # each content and payload would be one more object for Python's garbage collector to visit.
+        self._seen: dict[int, int] = {}
+        self._held: list[object] = []
+        self._tools: dict[int, tuple[object, int]] = {}
         self._last: tuple[Sequence[types.Content], list[int]] = ((), [])
 
     def text(self, text: str) -> int:
@@ -99,12 +103,13 @@ class TokenMeter:
         """Returns the tokens of call arguments or a tool's response (any JSON-like value)."""
         if not value:
             return 1
-        # By identity: ADK's copies of a content share the payload with the session's event.
-        seen = self._seen.get(id(value))
-        if seen is None:
-            count = self._counter(json_text(value)) if self._counter is not None else estimate_payload(value)
-            self._seen[id(value)] = seen = value, count
-        return seen[1]
+        # ADK's copies of a content share the payload with the session's event.
+        count = self._seen.get(id(value))
+        if count is None:
+            count = estimate_payload(value) if self._counter is None else self._counter(json_text(value))
+            self._held.append(value)
+            self._seen[id(value)] = count
+        return count
 
     def part(self, part: types.Part) -> int:
         """Returns the tokens of one part, media included."""
@@ -121,21 +126,30 @@ class TokenMeter:
 
     def content(self, content: types.Content) -> int:
         """Returns the tokens of one content, its envelope included."""
-        seen = self._seen.get(id(content))
-        if seen is None:
-            count = _CONTENT_OVERHEAD
-            for part in content.parts or ():
-                # The common kinds of `part` are written out, since this runs for each content of a session.
-                if part.text is not None:
-                    count += self.text(part.text)
-                elif (response := part.function_response) is not None:
-                    count += self.text(response.name or "") + self.payload(response.response)
-                elif (call := part.function_call) is not None:
-                    count += self.text(call.name or "") + self.payload(call.args)
+        known = self._seen.get(id(content))
+        return self._count(content) if known is None else known
+
+    def _count(self, content: types.Content) -> int:
+        texts = self._texts
+        count = _CONTENT_OVERHEAD
+        for part in content.parts or ():
+            # The common kinds of `part` are written out, and their fields are read from the dicts of the models, since
+            # this runs for each content of a session.
+            fields = part.__dict__
+            text, payload = fields["text"], 0
+            if text is None:
+                if (response := fields["function_response"]) is not None:
+                    text, payload = response.name or "", self.payload(response.response)
+                elif (call := fields["function_call"]) is not None:
+                    text, payload = call.name or "", self.payload(call.args)
                 else:
                     count += self.part(part)
-            self._seen[id(content)] = seen = (content, count)
-        return seen[1]
+                    continue
+            known = texts.get(text)
+            count += (self.text(text) if known is None else known) + payload
+        self._held.append(content)
+        self._seen[id(content)] = count
+        return count
 
     def contents(self, contents: Sequence[types.Content] | None) -> int:
         """Returns the tokens of a request's contents."""
@@ -148,10 +162,9 @@ class TokenMeter:
         if last is contents and len(sizes) == len(contents):
             return sizes
         with self.growing(contents, "tokens", list[int]) as (sizes, new):
-            for one in new:
-                # Most contents of a list that a pass has made were counted in the list before.
-                known = self._seen.get(id(one))
-                sizes.append(known[1] if known else self.content(one))
+            seen, count = self._seen.get, self._count
+            # Most contents of a list that a pass has made were counted in the list before.
+            sizes += [count(one) if (known := seen(id(one))) is None else known for one in new]
         self._last = contents, sizes
         return sizes
 
@@ -190,10 +203,10 @@ class TokenMeter:
             # Writing out a tool takes long, so it is recognised by its functions. Comparing those is fast as long as
             # they are the same objects.
             known = tool, *(getattr(tool, "function_declarations", None) or ())
-            seen = self._seen.get(id(tool))
+            seen = self._tools.get(id(tool))
             if seen is None or seen[0] != known:
                 text = tool.model_dump_json(exclude_none=True) if isinstance(tool, types.Tool) else str(tool)
-                self._seen[id(tool)] = seen = known, self.text(text)
+                self._tools[id(tool)] = seen = known, self.text(text)
             total += seen[1]
         return total
 

@@ -81,8 +81,7 @@ class Voices:
         return known[1:]
 
     def _voice(self, content: types.Content, said: int) -> Voice:
-        texts = texts_of(content)
-        if self.summaries and self._is_summary(texts):
+        if self.summaries and self._is_summary(texts_of(content)):
             return "fixed"
         if content.role == "model":
             return "model"
@@ -90,7 +89,7 @@ class Voices:
             return "fixed"
         if self.user is not None and said in self.user:
             return "user"
-        first = (texts[0] if texts else None) or ""
+        first = (content.parts[0].text if content.parts else None) or ""
         if first.startswith(_RELAYS):
             return "relay"
         unknown = self.user is not None or first.startswith(_INSTRUCTION)
@@ -118,9 +117,11 @@ class _Said:
 
     def take(self, events: Iterable[Event]) -> None:
         for event in events:
-            if event.author == "user" and event.content is not None:
-                self.user[spoken(event.content)] = None
-            if event.actions.compaction is not None:
+            # Fields are read from the dict of the model, since this runs for each event of a session.
+            fields = event.__dict__
+            if fields["author"] == "user" and (content := fields["content"]) is not None:
+                self.user[spoken(content)] = None
+            if fields["actions"].compaction is not None:
                 self.summaries += _summary_texts(event)
 
 

@@ -82,8 +82,10 @@ class ClearToolResults(ContextPass):
         findable = "search_history" in (request.tools_dict or {})
         editor = ClearingEditor(known, meter, findable=findable, max_ledger_tokens=self.max_ledger_tokens)
         with known.growing(("clearable", self, findable), list[int], items=results) as (sizes, new):
+            whole = meter.sizes(contents)
             for place in new:
-                size = self._size(place, pairing, editor)
+                # Most results need not be weighed by themselves, since their contents are too small already.
+                size = self._size(place, pairing, editor) if whole[place.content] >= self.min_tokens else 0
                 sizes.append(size if size and editor.is_worth_it(place, size) else 0)
         clearable = sizes
         if waiting := waiting_calls(pairing, call):

@@ -11,7 +11,7 @@ from adk_context_pack._adk.instruction import LABEL_BEGIN, agent_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.conversation.voices import Voice, Voices
 from adk_context_pack.reports.breakdown import CALLS_AND_RESULTS, Breakdown
 
 CATEGORIES = (
@@ -77,19 +77,27 @@ class Categories:
 
     def _sums(self, contents: Sequence[types.Content]) -> dict[str, int]:
         # It forgets the sums where the session says something else about the speakers.
-        outline_of(self._call, contents)
+        spoken = outline_of(self._call, contents).voices
         name = f"categories, dynamic instruction {self._dynamic}"
         with self._meter.growing(contents, name, dict[str, int]) as (sums, new):
             if new:
-                self._add(sums, new, self._meter.sizes(contents)[-len(new) :])
+                first = len(contents) - len(new)
+                self._add(sums, new, self._meter.sizes(contents)[first:], spoken[first:])
             return dict(sums)
 
-    def _add(self, sums: dict[str, int], contents: Sequence[types.Content], sizes: Sequence[int]) -> None:
+    def _add(
+        self,
+        sums: dict[str, int],
+        contents: Sequence[types.Content],
+        sizes: Sequence[int],
+        spoken: Sequence[Voice],
+    ) -> None:
+        """Adds contents to `sums`; `spoken` says who speaks in each of them, except where it holds a result."""
         voices = Voices.of(self._call)
-        for content, total in zip(contents, sizes, strict=True):
+        for content, total, voice in zip(contents, sizes, spoken, strict=True):
             parts = content.parts
             if parts and len(parts) == 1:
-                category = _kind(parts[0]) or self._speaker(content, voices)
+                category = _kind(parts[0]) or self._category(content, voice)
                 sums[category] = sums.get(category, 0) + total
                 if category == CALLS_AND_RESULTS:
                     _add_tool(sums, parts[0], total)
@@ -112,7 +120,9 @@ class Categories:
         yield main, total
 
     def _speaker(self, content: types.Content, voices: Voices) -> str:
-        voice = voices.voice(content)
+        return self._category(content, voices.voice(content))
+
+    def _category(self, content: types.Content, voice: Voice) -> str:
         if voice == "fixed" and _is_instruction(content, dynamic=self._dynamic):
             return "system_instruction"
         return _VOICES.get(voice, "other")
