@@ -45,7 +45,14 @@ class ContentHashes:
             if content is None or not event_id:
                 continue
             for number, part in enumerate(content.parts or ()):
-                if part.text is None and (value := _payload(part)):
+                said = part.__dict__
+                if said["text"] is not None:
+                    continue
+                if (result := said["function_response"]) is not None:
+                    value = result.response
+                else:
+                    value = made.args if (made := said["function_call"]) is not None else None
+                if value:
                     key = id(value)
                     payloads[key] = value
                     hashes[key] = hash((event_id, fields["timestamp"], number))

@@ -15,6 +15,8 @@ from adk_context_pack.conversation.session_events import reading_events
 
 Value = TypeVar("Value")
 _Cache = GrowingCache[Any]
+_FEW = 64
+"""So many contents are hashed again sooner than looked up among those of a long list."""
 
 
 class KnownContents:
@@ -129,5 +131,21 @@ def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownCon
         return [
             hashed if one is other else known.of_one(one) for one, (other, hashed) in zip(contents, pairs, strict=True)
         ]
+    same = _same_at_end(contents, before.contents)
+    others = contents[: len(contents) - same]
+    end = before.hashes[len(before.hashes) - same :]
+    if len(others) <= _FEW:
+        # A cut leaves a marker and the newest contents.
+        return [*known.of(others), *end]
     hashes = {id(one): hashed for one, hashed in pairs}.get
-    return [known.of_one(one) if (hashed := hashes(id(one))) is None else hashed for one in contents]
+    return [*(known.of_one(one) if (hashed := hashes(id(one))) is None else hashed for one in others), *end]
+
+
+def _same_at_end(one: Sequence[types.Content], other: Sequence[types.Content]) -> int:
+    """Returns how many contents at the ends of two lists are the same objects."""
+    count = 0
+    for mine, theirs in zip(reversed(one), reversed(other), strict=False):
+        if mine is not theirs:
+            break
+        count += 1
+    return count

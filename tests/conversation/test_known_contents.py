@@ -42,6 +42,17 @@ def said(number: int, text: str) -> types.Content:
     return types.Content(role=("user", "model")[number % 2], parts=[types.Part(text=text)])
 
 
+@pytest.mark.parametrize("few", [0, 1, 3, 90])
+def test_what_a_cut_left_has_the_hashes_of_the_list_before(few: int) -> None:
+    """A shorter list has the hash of each content, whether few or many were put before those that stayed."""
+    before = [said(number, f"text {number}") for number in range(300)]
+    added = [said(number, f"new {number}") for number in range(few)]
+    after = [*added, *before[::3][:few], *before[200:]]
+    call = ModelCall(agent_name="worker")
+    known_contents(call, before)
+    assert known_contents(call, after).hashes == ContentHashes().of(after)
+
+
 def result_of(conversation: Conversation, pipeline: ContextPipeline, known: dict[str, Any] | None) -> Any:
     call = replace(conversation.call(), **(known or {"run_memo": {}, "session_memo": {}}))
     sent, report = pipeline.run(conversation.request(), call)
