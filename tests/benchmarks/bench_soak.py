@@ -1,6 +1,6 @@
 """Soak: processes that share one session database run mixed turns for an hour, and some are replaced on the way.
 
-    python -m tests.benchmarks.bench_soak [--minutes 60] [--sessions 1000] [--plain] [--state] [--sqlite]
+    python -m tests.benchmarks.bench_soak [--minutes 60] [--sessions 1000] [--plain] [--caches MB] [--state] [--sqlite]
 
 The database is a PostgreSQL of its own, or ADK's SQLite service where PostgreSQL is not installed. Full results are
 in a folder of artifacts that the processes share, with `--state` in session state. Tools return tables, reports, logs,
@@ -12,10 +12,11 @@ first lives on, so that its memory shows what a process keeps. With `--plain`, o
 same app without the pack, in sessions of its own.
 
 Python's allocator and glibc's tell what the memory of a process is spent on: what is in use outside of the pack, what
-the pack holds (memos of sessions, results that were read back, weights of results, hashes of requests and reports,
-which fill up to bounds of their own), and memory that was freed and that the allocators keep. The rest of what is
-resident is the code of libraries. At the end the last quarter is compared with the second, and glibc gives back what
-it can of the freed memory. The processor time of a turn is that of all processes.
+the pack holds (memos of sessions, results that were read back, weights of results, hashes of requests and reports),
+and memory that was freed and that the allocators keep. The rest of what is resident is the code of libraries. What the
+pack holds fills up to its bounds, for which an hour is too short. `--caches 3` makes them so small that it takes
+minutes. At the end the last quarter is compared with the second, and glibc gives back what it can of the freed memory.
+The processor time of a turn is that of all processes.
 """
 
 from __future__ import annotations
@@ -145,8 +146,9 @@ class Soak:
 
 async def soak(asked: argparse.Namespace, place: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """Runs all intervals, prints them, and returns the figures with the pack, and those without where asked."""
-    soaks = [Soak(place, asked.processes, asked.sessions)]
-    soaks += [Soak(place, 1, asked.sessions, pack=False)] if asked.plain else []
+    told = {**place, "caches": asked.caches}
+    soaks = [Soak(told, asked.processes, asked.sessions)]
+    soaks += [Soak(told, 1, asked.sessions, pack=False)] if asked.plain else []
     found: list[list[dict[str, Any]]] = [[] for _ in soaks]
     seconds = asked.minutes * 60 / asked.intervals
     async with Database(kind=place["kind"], place=place["place"]).open() as sessions:
@@ -229,6 +231,7 @@ def main(arguments: list[str] | None = None) -> list[list[dict[str, Any]]]:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--intervals", type=int, default=INTERVALS)
     parser.add_argument("--plain", action="store_true", help="one more process, which runs the app without the pack")
+    parser.add_argument("--caches", type=float, metavar="MB", help="a smaller bound for each cache of the pack")
     parser.add_argument("--state", action="store_true", help="no artifact service, full results in session state")
     parser.add_argument("--sqlite", action="store_true", help="ADK's SQLite service instead of PostgreSQL")
     asked = parser.parse_args(arguments)

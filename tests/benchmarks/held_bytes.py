@@ -1,4 +1,4 @@
-"""Weighs what objects hold, down to the last one that they alone or others refer to."""
+"""Weighs what objects hold, down to the last one within their reach, and so what the pack keeps in a process."""
 
 from __future__ import annotations
 
@@ -7,9 +7,34 @@ import sys
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from tests.benchmarks.process_memory import MB
+from adk_context_pack.conversation.memos import SessionMemos
+from adk_context_pack.reports.prefix import PrefixMemory
+from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.result_sizes import ResultSizes
+from adk_context_pack.stores.byte_cache import ByteCache
+from tests.benchmarks.process_memory import MB, measured
 
+MEMORY = ("resident", "app", "pack", "unused")
+OWNERS = (SessionMemos, ByteCache, ResultSizes, PrefixMemory, ReportLog)
+"""Whatever the pack keeps from turn to turn in a process. Each has a bound, up to which it fills."""
 _SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, CodeType)
+
+
+def memory() -> dict[str, Any] | None:
+    """Returns megabytes: resident, in use outside of the pack, held by the pack, freed but kept. None without glibc."""
+    if (process := measured()) is None:
+        return None
+    by_owner = held(*OWNERS)
+    pack = sum(by_owner.values())
+    figures = (process.resident, process.used - pack, pack, process.unused)
+    return {**dict(zip(MEMORY, figures, strict=True)), "by_owner": by_owner}
+
+
+def bound_caches(megabytes: float) -> None:
+    """Gives the memos of sessions and each cache of opened results of this process a smaller bound."""
+    for each in gc.get_objects():
+        if type(each) in {SessionMemos, ByteCache}:
+            each._max_bytes = int(megabytes * MB)
 
 
 def held(*owners: type) -> dict[str, float]:

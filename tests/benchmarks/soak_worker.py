@@ -26,13 +26,8 @@ from google.adk.runners import Runner
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin
-from adk_context_pack.conversation.memos import SessionMemos
-from adk_context_pack.reports.prefix import PrefixMemory
-from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.result_sizes import ResultSizes
-from adk_context_pack.stores.byte_cache import ByteCache
-from tests.benchmarks.held_bytes import held
-from tests.benchmarks.process_memory import measured, trimmed
+from tests.benchmarks.held_bytes import bound_caches, memory
+from tests.benchmarks.process_memory import trimmed
 from tests.support.databases import Database, kept_results
 from tests.support.scripted_model import ScriptedModel, call, text_of
 
@@ -40,9 +35,6 @@ APP = {"app_name": "soak", "user_id": "user"}
 KEPT = ("table", "report", "log")
 KINDS = (*KEPT, "few", "error", "media")
 LANES, LANE_SESSIONS, AGAIN, REVISIT = 4, 5, 0.3, 0.1
-MEMORY = ("resident", "app", "pack", "unused")
-OWNERS = (SessionMemos, ByteCache, ResultSizes, PrefixMemory, ReportLog)
-"""Whatever the pack keeps from turn to turn in a process. Each has a bound, up to which it fills."""
 _ASKED = re.compile(r"(do|again) (\w+) (\d+)$")
 
 
@@ -127,16 +119,6 @@ def _told(kind: str, said: Any) -> str:
     if kind == "few":
         return str([row["amount"] for row in said["rows"]])
     return str(said.get("error") or said.get("file_uri"))
-
-
-def memory() -> dict[str, Any] | None:
-    """Returns megabytes: resident, in use outside of the pack, held by the pack, freed but kept. None without glibc."""
-    if (process := measured()) is None:
-        return None
-    by_owner = held(*OWNERS)
-    pack = sum(by_owner.values())
-    figures = (process.resident, process.used - pack, pack, process.unused)
-    return {**dict(zip(MEMORY, figures, strict=True)), "by_owner": by_owner}
 
 
 class SoakModel(ScriptedModel):
@@ -231,8 +213,10 @@ class Worker:
         figures["lost"] += sum(max(0, -each) for each in surplus)
 
 
-async def serve(kind: str, place: str, folder: str | None, **settings: Any) -> None:
+async def serve(kind: str, place: str, folder: str | None, caches: float | None, **settings: Any) -> None:
     """Runs an interval for each line, until there are no more. The settings are those of a `Worker`."""
+    if caches is not None:
+        bound_caches(caches)
     artifacts = None
     if folder is not None:
         from google.adk.artifacts.file_artifact_service import FileArtifactService  # noqa: PLC0415 - newer ADK

@@ -20,7 +20,7 @@ FIGURES = {
 }
 
 
-@pytest.mark.parametrize("where", [["--state"], ["--plain"]], ids=["state", "artifacts"])
+@pytest.mark.parametrize("where", [["--state", "--caches", "1"], ["--plain"]], ids=["state", "artifacts"])
 def test_two_processes_lose_nothing(where, capsys):
     """Two processes on one PostgreSQL swap their sessions, and every answer is right, by the other's handles too."""
     pytest.importorskip("google.adk.artifacts.file_artifact_service", reason="this ADK keeps no artifacts in files")
