@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from json.encoder import encode_basestring as _quote
 from typing import Any
@@ -13,47 +11,13 @@ from typing import Any
 from adk_context_pack._text import shorten_counted
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks
+from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
 _SHORT = 60
-# The keys of a capped result, in the words of tools/row_stub.py, which is on a floor above.
-_LIMITS = "_row_limits"
-_HANDLE = "_handle"
-_PREVIEW = "_preview"
-# The line that tools/offload_payload.py puts before a preview.
-_MARK = re.compile(
-    r"\[(text|JSON) of (\d+) characters, shown in part\. The whole is kept"
-    r"(?:; read_payload\(handle='(\w+)'\)[^\]]*| as (\w+)[^\]]*)\]"
-)
 _KEYS = 8
 _SCALARS = {None: "null", True: "true", False: "false"}
 _ENTRIES = 20
 _MAX_PARSED = 200_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredText:
-    """The content that a preview replaces.
-
-    Attributes:
-        kind: "text" or "JSON".
-        characters: the length of the whole.
-        handle: opens the whole.
-    """
-
-    kind: str
-    characters: int
-    handle: str
-
-    def __str__(self) -> str:
-        """Returns size and handle in a few words."""
-        return f"{self.kind} of {self.characters} characters ({_HANDLE} {self.handle})"
-
-
-def stored_text(value: Any) -> StoredText | None:
-    """Returns the true size and the handle of a text that a preview stands for; None for any other value."""
-    if not isinstance(value, str) or value[:1] != "[" or (found := _MARK.match(value)) is None:
-        return None
-    return StoredText(kind=found[1], characters=int(found[2]), handle=found[3] or found[4])
 
 
 def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
@@ -87,8 +51,8 @@ def _rows_beside(response: Any, max_chars: int) -> str:
     rows = {key: told[key] for key, value in response.items() if isinstance(value, list) and value and key in _ROWS}
     if not rows:
         return ""
-    if _HANDLE in told:
-        rows[_HANDLE] = told[_HANDLE]
+    if HANDLE in told:
+        rows[HANDLE] = told[HANDLE]
     return shorten_counted(f", beside {_entries(rows)}", max_chars)
 
 
@@ -120,7 +84,7 @@ class _Told(str):
 
 def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Returns a result as what it stands for: true numbers of rows, and the contents of MCP blocks."""
-    limits = response.get(_LIMITS)
+    limits = response.get(LIMITS)
     told = dict(response)
     if isinstance(limits, Mapping):
         told = {key: value for key, value in told.items() if not str(key).startswith("_") or key in _SAID}
@@ -134,7 +98,7 @@ def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
     return told
 
 
-_SAID = frozenset({_HANDLE, _PREVIEW})
+_SAID = frozenset({HANDLE, PREVIEW})
 
 
 def _mcp(response: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -15,7 +15,7 @@ from adk_context_pack.errors import at_least, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.relays.narrative import Narrative
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, Relays, find_relayed, relays_of
-from adk_context_pack.relays.result_text import Limits, ResultTexts
+from adk_context_pack.relays.result_text import Limits, ResultSizes, ResultTexts
 
 _Cast = tuple[list[RelayedBlock], Narrative]
 
@@ -103,8 +103,12 @@ class CastNarrative(ContextPass):
         return casts
 
     def _retold(self, blocks: Sequence[RelayedBlock], call: ModelCall, *, findable: bool) -> list[_Cast]:
-        texts: ResultTexts = call.run_memo.setdefault("result texts", ResultTexts())
-        empty = Narrative(self._limits, texts, findable)
+        limits = self._limits
+        texts: ResultTexts | None = call.run_memo.get(("result texts", limits))
+        if texts is None:
+            sizes = call.session_memo.setdefault(("result sizes", limits), ResultSizes())
+            call.run_memo["result texts", limits] = texts = ResultTexts(sizes)
+        empty = Narrative(limits, texts, findable)
         return [cast for run in _runs(blocks) for cast in _casts(run, empty)]
 
     @property

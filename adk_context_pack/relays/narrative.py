@@ -84,7 +84,7 @@ class Narrative:
         if part.kind == "call" and source.function_call is not None:
             self._add_call(name, source.function_call, event_id)
         elif part.kind == "result" and source.function_response is not None:
-            self._add_result(name, source.function_response, event_id)
+            self._add_result(name, source.function_response, event_id, part.part.text or "")
         elif part.kind == "native":
             self._add(_Entry(f"[{name}] attached:", part.part))
         else:
@@ -96,8 +96,8 @@ class Narrative:
         self._open.setdefault(_key(call), []).append(len(self._entries))
         self._add(_Entry(quoted(f"[{name}] called {_tool(call.name)}{args}") + _PENDING))
 
-    def _add_result(self, name: str, response: types.FunctionResponse, event_id: str) -> None:
-        outcome = self._outcome(response.response, event_id)
+    def _add_result(self, name: str, response: types.FunctionResponse, event_id: str, shown: str) -> None:
+        outcome = self._outcome(response.response, event_id, shown)
         waiting = self._open.get(_key(response))
         if not waiting:
             self._add(_Entry(quoted(f"[{name}] {_tool(response.name)} returned {outcome}")))
@@ -109,15 +109,15 @@ class Narrative:
         self.length += len(line) - len(entry.line)
         entry.line = line
 
-    def _outcome(self, response: object, event_id: str) -> str:
+    def _outcome(self, response: object, event_id: str, shown: str) -> str:
         limits = self.limits
-        whole = self.texts.of(response, limits)
+        whole = self.texts.of(response, limits, shown)
         # Oldest first: a choice that looked ahead would change lines that were already sent.
-        if whole.text and whole.tokens <= limits.whole and self._quoted_tokens + whole.tokens <= limits.allowance:
+        if 0 < whole.tokens <= limits.whole and self._quoted_tokens + whole.tokens <= limits.allowance:
             self._quoted_tokens += whole.tokens
             return whole.text
         shape = shape_text(response, whole.length, limits, event_id)
-        if len(shape) >= whole.length and whole.text:
+        if len(shape) >= whole.length and whole.tokens:
             return whole.text
         self.shortened += 1
         return shape

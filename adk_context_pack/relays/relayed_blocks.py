@@ -54,7 +54,7 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
         contents: a request's contents as ADK built them, or as other passes left them.
         call: the model call. The events of its session prove what is a relay.
     """
-    candidates = list(_candidates(contents or ()))
+    candidates = _candidates_of(contents or (), call)
     if not candidates:
         return []
     session = _session_of(call)
@@ -110,7 +110,7 @@ def relays_of(contents: Sequence[types.Content], call: ModelCall) -> Relays | No
         contents: a request's contents.
         call: the model call.
     """
-    candidates = list(_candidates(contents))
+    candidates = _candidates_of(contents, call)
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:
         return None
@@ -152,6 +152,17 @@ def summary_blocks(events: Sequence[Event]) -> set[Texts]:
             said = [part.text for part in compaction.compacted_content.parts or () if part.text]
             found.update(said_blocks(_SUMMARIZER, said))
     return found
+
+
+_Candidates = Sequence[tuple[int, types.Content, str]]
+
+
+def _candidates_of(contents: Sequence[types.Content], call: ModelCall) -> _Candidates:
+    # `relays_of` and `find_relayed` are asked about the same list in turn.
+    known: tuple[Sequence[types.Content], int, _Candidates] | None = call.memo.get("relay candidates")
+    if known is None or known[0] is not contents or known[1] != len(contents):
+        call.memo["relay candidates"] = known = contents, len(contents), list(_candidates(contents))
+    return known[2]
 
 
 def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.Content, str]]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.tables.stub_form import HANDLE
 
 _WRAPPERS = ("result", "output")
 _SHORT = 60
 # No estimate gives a text of this many characters a single token.
 _CHARACTERS_A_TOKEN = 12
+# A shorter one is written about as fast as it is looked up.
+_LONG = 500
+_SIZE_BYTES = 155
 _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]")
 
 
@@ -43,33 +48,65 @@ class WrittenResult(NamedTuple):
 
     Attributes:
         response: what was written, so that its identity stays its own.
-        text: the whole as text; "" where it is too long to be quoted.
-        tokens: what `text` costs; 0 where it is too long to be quoted.
+        tokens: what the whole costs as text; 0 where it is too long to be quoted.
         length: characters of the whole.
+        written: the whole as text; "" where it was not kept. Read `text`.
     """
 
     response: Any
-    text: str
     tokens: int
     length: int
+    written: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole as text."""
+        return self.written or whole_text(self.response)
+
+
+class ResultSizes(dict[int, tuple[int, int]]):
+    """Remembers tokens and characters of long results, by the hash of what ADK shows of them."""
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes of memory they take."""
+        return getsizeof(self) + _SIZE_BYTES * len(self)
 
 
 @dataclass(slots=True)
 class ResultTexts:
-    """Writes results and remembers them by identity, since every account of a run shows the same ones again."""
+    """Writes results and remembers them by identity, since every account of a run shows the same ones again.
 
+    Attributes:
+        sizes: what is known of results by their hashes, which outlives the run. Writing a long result takes longer than
+            all else that an account needs of it.
+    """
+
+    sizes: ResultSizes = field(default_factory=ResultSizes)
     _written: dict[int, WrittenResult] = field(default_factory=dict)
 
-    def of(self, response: Any, limits: Limits) -> WrittenResult:
-        """Returns `response` as text; `limits` says from which size on the text itself is not needed."""
+    def of(self, response: Any, limits: Limits, shown: str = "") -> WrittenResult:
+        """Returns `response` as text.
+
+        Args:
+            response: the tool's response as the session holds it.
+            limits: say from which size on the tokens are not needed. The same for all calls.
+            shown: the text that ADK shows in its place, if any.
+        """
         known = self._written.get(id(response))
         if known is None or known.response is not response:
-            text = whole_text(response)
-            small = len(text) <= max(limits.whole * _CHARACTERS_A_TOKEN, limits.result + _SHORT)
-            tokens = estimate_tokens(text) if small else 0
-            known = WrittenResult(response, text if small else "", tokens, len(text))
+            size = self.sizes.get(hash(shown)) if len(shown) >= _LONG else None
+            known = WrittenResult(response, *size) if size else self._write(response, limits, shown)
             self._written[id(response)] = known
         return known
+
+    def _write(self, response: Any, limits: Limits, shown: str) -> WrittenResult:
+        text = whole_text(response)
+        small = len(text) <= max(limits.whole * _CHARACTERS_A_TOKEN, limits.result + _SHORT)
+        tokens = estimate_tokens(text) if small else 0
+        if len(shown) >= _LONG:
+            self.sizes[hash(shown)] = tokens, len(text)
+        return WrittenResult(response, tokens, len(text), text if small else "")
 
 
 def whole_text(response: Any) -> str:
@@ -112,6 +149,6 @@ def handle_in(response: Any) -> str:
 def _texts(response: Any) -> list[str]:
     if not isinstance(response, Mapping):
         return []
-    held = response.get("_handle")
+    held = response.get(HANDLE)
     own = [f"handle='{held}'"] if isinstance(held, str) else []
     return own + [value for value in response.values() if isinstance(value, str)]

@@ -18,8 +18,7 @@ from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, StoredResult, is_result_key, stored_result
 from adk_context_pack.stores.opening import READ_BACK_TOOLS, resolve
-from adk_context_pack.tools.offload_payload import PREVIEW, handle_in_preview
-from adk_context_pack.tools.row_stub import HANDLE, LIMITS
+from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
 _WORD = re.compile(rf"(?<![0-9A-Za-z])[0-9a-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
 
@@ -138,8 +137,8 @@ class _Restoring:
             # The rows were capped first, so that this result is the whole.
             (whole,) = opened.values()
             return whole if isinstance(whole, dict) else {"result": whole}
-        shown = response.get(PREVIEW)
-        whole = opened.get(handle_in_preview(shown) or "") if isinstance(shown, str) else None
+        shown = stored_text(response.get(PREVIEW))
+        whole = opened.get(shown.handle) if shown else None
         if isinstance(whole, dict):
             return whole
         full, used = _exchanged(response, opened)
@@ -149,8 +148,8 @@ class _Restoring:
 def _exchanged(value: Any, opened: Mapping[str, Any]) -> tuple[Any, int]:
     """Returns a value with stored parts in the place of their previews, and their number."""
     if isinstance(value, str):
-        handle = handle_in_preview(value)
-        return (opened[handle], 1) if handle is not None and handle in opened else (value, 0)
+        stored = stored_text(value)
+        return (opened[stored.handle], 1) if stored and stored.handle in opened else (value, 0)
     if isinstance(value, Mapping):
         items = {key: _exchanged(item, opened) for key, item in value.items()}
         return {key: item for key, (item, _) in items.items()}, sum(used for _, used in items.values())

@@ -11,6 +11,7 @@ from adk_context_pack._text import shorten
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.find_tables import Table, find_tables
+from adk_context_pack.tables.stub_form import LIMITS
 from adk_context_pack.tables.text_tables import read_text
 
 _ID_KEYS = ("query_id", "queryId", "id", "name")
@@ -19,7 +20,7 @@ _ERROR_KEYS = ("error", "error_message", "errorMessage", "errors", "failure")
 _OWN_KEYS = frozenset(
     (
         *("rows", "results", "result", "data", "items", "records", "values", "columns", "content", "structuredContent"),
-        *("status", "success", "ok", "isError", "row_count", "rowCount", "stored", "_row_limits", "fieldMask"),
+        *("status", "success", "ok", "isError", "row_count", "rowCount", "stored", LIMITS, "fieldMask"),
         *("query_id", "queryId"),
         *_ERROR_KEYS,
     )

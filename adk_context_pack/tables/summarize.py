@@ -11,6 +11,7 @@ from typing import Any
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.measures import Measures
 from adk_context_pack.tables.results import Result
+from adk_context_pack.tables.stub_form import LIMITS
 
 _RANKED_BY = ("cost", "spend", "clicks", "impressions", "conversions", "revenue")
 
@@ -69,7 +70,7 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
         "groups": _all_groups(table, plan, values if ranked_by in table.names else None, limits),
         "enriched_rows": [table.row(row, plan.kpis) for row in shown],
     }
-    return body | ({"_row_limits": limits} if limits else {})
+    return body | ({LIMITS: limits} if limits else {})
 
 
 def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
@@ -86,9 +87,7 @@ def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
 
 def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
     """Returns a summary as a writer may see it: no raw rows, and no micros but currency units."""
-    return {
-        key: _without_micros(value) for key, value in summary.items() if key not in {"enriched_rows", "_row_limits"}
-    }
+    return {key: _without_micros(value) for key, value in summary.items() if key not in {"enriched_rows", LIMITS}}
 
 
 def _without_micros(value: Any) -> Any:

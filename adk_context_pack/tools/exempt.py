@@ -12,7 +12,7 @@ from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.stores.handles import is_result_key
 from adk_context_pack.stores.opening import READ_BACK_TOOLS
 from adk_context_pack.tables.failure import has_failed
-from adk_context_pack.tools.row_stub import HANDLE, LIMITS
+from adk_context_pack.tables.stub_form import HANDLE, LIMITS
 from adk_context_pack.tools.tool_call import ToolCall
 
 logger = logging.getLogger("adk_context_pack")

@@ -13,7 +13,7 @@ from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.stores.append_guard import Addition
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key
-from adk_context_pack.tools.row_stub import HANDLE
+from adk_context_pack.tables.stub_form import HANDLE
 
 logger = logging.getLogger("adk_context_pack")
 

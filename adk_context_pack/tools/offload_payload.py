@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypedDict, Unpack
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, TypedDict, Unpack
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
@@ -20,22 +20,15 @@ from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tables.failure import MESSAGE_KEYS
 from adk_context_pack.tables.frames import without_frames
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, preview_mark
 from adk_context_pack.tools.exempt import is_stub
 from adk_context_pack.tools.payload_plan import Branch, as_plain, plan, replaced
 from adk_context_pack.tools.payload_preview import text_preview
 from adk_context_pack.tools.result_pass import ResultPass
-from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_tool
 
-PREVIEW = "_preview"
-"""The key that holds the preview of a whole result."""
-
 _NO_HANDLE = "0" * HANDLE_LENGTH
-_MARK = re.compile(
-    r"\[(?:text|JSON) of \d+ characters, shown in part\. The whole is kept"
-    rf"(?:; read_payload\(handle='| as )([0-9a-z]{{{HANDLE_LENGTH}}})"
-)
 _PREVIEW_TOKENS = 400
 _MAX_FIELDS = 12
 _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "isError", *MESSAGE_KEYS})
@@ -119,13 +112,11 @@ class OffloadPayload(ResultPass):
         smaller, branches = await call.off_loop(result, self._planned, result, meter)
         if not branches:
             return result
-        how = _how_to_open(call)
-        gains = await call.off_loop(result, self._gains, branches, meter, how)
-        for branch, shown in gains:
+        mark = partial(preview_mark, can_read=call.offers("read_payload"), refer_in=call.where_to_refer)
+        gains = await call.off_loop(result, self._gains, branches, meter, mark)
+        for branch, preview in gains:
             handle = await call.keep(branch.value, store=self.store)
-            # The payload itself may hold the same zeros.
-            preview = shown.replace(_NO_HANDLE, handle, how.count(_NO_HANDLE))
-            smaller = await call.off_loop(result, _with_preview, smaller, branch, preview)
+            smaller = await call.off_loop(result, _with_preview, smaller, branch, preview.shown(mark, handle))
         return smaller if gains else result
 
     def _planned(self, result: Any, meter: TokenMeter) -> tuple[Any, list[Branch]]:
@@ -139,17 +130,27 @@ class OffloadPayload(ResultPass):
         )
         return plain, branches
 
-    def _gains(self, branches: list[Branch], meter: TokenMeter, how: str) -> list[tuple[Branch, str]]:
+    def _gains(self, branches: list[Branch], meter: TokenMeter, mark: _Mark) -> list[tuple[Branch, _Preview]]:
         """Returns the branches that get smaller, with what is shown of each."""
-        shown = ((branch, self._stub(branch, meter, how)) for branch in branches)
-        return [(branch, text) for branch, text in shown if text]
+        previews = [(branch, self._preview(branch)) for branch in branches]
+        return [(one, preview) for one, preview in previews if meter.text(preview.shown(mark, _NO_HANDLE)) < one.tokens]
 
-    def _stub(self, branch: Branch, meter: TokenMeter, how: str) -> str | None:
+    def _preview(self, branch: Branch) -> _Preview:
         text = branch.value if isinstance(branch.value, str) else dumps(branch.value, json_text)
-        kind = "text" if isinstance(branch.value, str) else "JSON"
-        mark = f"[{kind} of {len(text)} characters, shown in part. The whole is kept{how}]"
-        stub = f"{mark}\n{text_preview(text, max_tokens=self._preview_size, counter=self.counter)}"
-        return stub if meter.text(stub) < branch.tokens else None
+        shown = text_preview(text, max_tokens=self._preview_size, counter=self.counter)
+        return _Preview("text" if isinstance(branch.value, str) else "JSON", len(text), shown)
+
+
+_Mark = Callable[[Literal["text", "JSON"], int, str], str]
+
+
+class _Preview(NamedTuple):
+    kind: Literal["text", "JSON"]
+    characters: int
+    text: str
+
+    def shown(self, mark: _Mark, handle: str) -> str:
+        return f"{mark(self.kind, self.characters, handle)}\n{self.text}"
 
 
 def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool | BaseToolset:
@@ -165,19 +166,6 @@ def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool 
         SettingError: `tool` is not a tool, or a setting cannot work.
     """
     return wrap_tool(tool, OffloadPayload(**settings).reduce)
-
-
-def handle_in_preview(text: str) -> str | None:
-    """Returns the handle of the payload that a text previews, or None for any other text."""
-    mark = _MARK.match(text)
-    return mark[1] if mark else None
-
-
-def _how_to_open(call: ToolCall) -> str:
-    can_read = call.offers("read_payload")
-    how = f"; read_payload(handle='{_NO_HANDLE}') reads and searches it" if can_read else f" as {_NO_HANDLE}"
-    where = call.where_to_refer
-    return how + (f"; {{{{result:{_NO_HANDLE}}}}} in {where} passes it on" if where else "")
 
 
 def _with_preview(result: Any, branch: Branch, shown: str) -> Any:

@@ -9,19 +9,11 @@ from typing import Any
 
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE
 from adk_context_pack.tools.short_cells import STEPS, CellLimits, shortened
 from adk_context_pack.tools.stub_facts import FORMS, SMALL_FORMS, facts_of, values_of
 from adk_context_pack.tools.stub_plan import StubPlan
 from adk_context_pack.tools.table_text import rows_as_csv
-
-LIMITS = "_row_limits"
-"""For each capped list, how many rows are shown and how many there are."""
-FACTS = "_row_facts"
-"""For each capped table, what was computed from all of its rows."""
-HANDLE = "_handle"
-"""The handle of the full result."""
-NOTE = "_note"
-"""The notes that the model needs about the rows above."""
 
 _NO_HANDLE = "0" * HANDLE_LENGTH
 # A list is cut to meet a budget if it takes more than a quarter of it.

@@ -4,7 +4,8 @@ import pytest
 
 from adk_context_pack._json import json_text
 from adk_context_pack._text import shorten_counted
-from adk_context_pack.conversation.outcome import outcome_of, stored_text
+from adk_context_pack.conversation.outcome import outcome_of
+from adk_context_pack.tables.stub_form import stored_text
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.result_pass import reduce_result
 from adk_context_pack.tools.tool_call import ToolCall

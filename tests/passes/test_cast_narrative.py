@@ -471,3 +471,14 @@ def test_a_tool_loop_retells_nothing_again(monkeypatch):
         assert contents == applied(CastNarrative(), "writer", events[:count]).contents
         told.append(len([one for _, one in asked if one is call]))
     assert told == [1, 0, 0, 1]
+
+
+def test_a_relay_that_comes_later_than_its_event_is_retold():
+    """A request that shows a relay which the call before left out gives the same account as in a cold process."""
+    events = [user_said("Hi."), *LONG, *session()[1:], agent_said("scout", "One more thing. " * 90)]
+    request, run_memo, entry = request_for("writer", events), {}, CastNarrative()
+    shown = request.model_copy(update={"contents": request.contents[:-1]})
+    before = entry.apply(shown, replace(call_for("writer", events), run_memo=run_memo))
+    after = entry.apply(request, replace(call_for("writer", events), run_memo=run_memo))
+    assert before.contents != after.contents
+    assert after.contents == applied(CastNarrative(), "writer", events).contents

@@ -1,9 +1,11 @@
 """Results of other agents as text: quoted, shaped, with the one way to the whole."""
 
+import tracemalloc
+
 import pytest
 
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.relays.result_text import Limits, ResultTexts, handle_in, shape_text, whole_text
+from adk_context_pack.relays.result_text import Limits, ResultSizes, ResultTexts, handle_in, shape_text, whole_text
 
 LIMITS = Limits(said=100, args=100, result=100, error=100, whole=10, allowance=100)
 HANDLE = "2abcdefghjk"
@@ -30,19 +32,20 @@ def test_the_whole_text(response, text):
 
 
 @pytest.mark.parametrize(("length", "is_kept"), [(158, True), (159, False)])
-def test_what_is_too_long_has_no_text(length, is_kept):
+def test_what_is_too_long_is_not_counted(length, is_kept):
     """A text is kept up to 60 characters above the longest shape, or up to what the quoted tokens can have."""
     written = ResultTexts().of({"result": ["x" * (length - 2)]}, LIMITS)
     assert written.length == length + 2
     text = f'["{"x" * (length - 2)}"]'
-    assert (written.text, written.tokens) == ((text, estimate_tokens(text)) if is_kept else ("", 0))
+    assert (written.written, written.tokens) == ((text, estimate_tokens(text)) if is_kept else ("", 0))
+    assert written.text == text
 
 
 @pytest.mark.parametrize(("whole", "is_kept"), [(20, True), (19, False)])
 def test_room_for_what_may_be_quoted(whole, is_kept):
     """With twelve characters a token, a result that may be quoted whole has its text."""
     written = ResultTexts().of({"result": "x" * 240}, LIMITS._replace(whole=whole))
-    assert bool(written.text) is is_kept
+    assert bool(written.written) is is_kept
 
 
 def test_a_result_is_written_once():
@@ -53,6 +56,27 @@ def test_a_result_is_written_once():
     other = {"a": 2}
     texts._written[id(other)] = written
     assert texts.of(other, LIMITS).text == '{"a":2}'
+
+
+@pytest.mark.parametrize("shown", ["x" * 499, "x" * 500])
+def test_the_size_of_a_long_result_is_remembered(shown):
+    """A long result is measured once in a session, a short one in each run, and both have the same text."""
+    sizes, response = ResultSizes(), {"a": 1}
+    first = ResultTexts(sizes).of(response, LIMITS, shown)
+    assert len(sizes) == (len(shown) >= 500)
+    again = ResultTexts(sizes).of(dict(response), LIMITS, shown)
+    assert (again.tokens, again.length, again.text) == (first.tokens, first.length, first.text)
+    assert bool(again.written) is (len(shown) < 500)
+
+
+def test_what_remembered_sizes_weigh():
+    """A remembered size weighs what Python allocates for it, up to a third more or less."""
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    sizes = ResultSizes((hash(str(number)), (number + 1000, number + 2000)) for number in range(5000))
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert 0.75 < sizes.bytes / taken < 1.33, (sizes.bytes, taken)
 
 
 @pytest.mark.parametrize(

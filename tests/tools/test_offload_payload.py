@@ -16,8 +16,9 @@ from pydantic import BaseModel, Field
 
 from adk_context_pack.errors import SettingError
 from adk_context_pack.stores.payload_store import PayloadStore
+from adk_context_pack.tables.stub_form import PREVIEW
 from adk_context_pack.tools.cap_rows import cap_rows
-from adk_context_pack.tools.offload_payload import PREVIEW, OffloadPayload, offload_payload
+from adk_context_pack.tools.offload_payload import OffloadPayload, offload_payload
 from adk_context_pack.tools.payload_plan import plan
 from adk_context_pack.tools.read_payload import read_payload
 from adk_context_pack.tools.result_pass import reduce_result

@@ -12,9 +12,10 @@ from pydantic import BaseModel
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE
 from adk_context_pack.tables.table_walk import REPEATED
 from adk_context_pack.tools import stub_facts
-from adk_context_pack.tools.row_stub import FACTS, HANDLE, LIMITS, NOTE, make_stub
+from adk_context_pack.tools.row_stub import make_stub
 from adk_context_pack.tools.stub_plan import StubPlan
 from tests.support.o200k import o200k
 from tests.support.tables import OUTLIER, transactions
