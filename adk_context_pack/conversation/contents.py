@@ -75,12 +75,6 @@ def user_content(parts: list[types.Part]) -> types.Content:
 
 Model = TypeVar("Model", bound=BaseModel)
 _new, _set = object.__new__, object.__setattr__
-# The places in which a pydantic model keeps what is not a field. Going through them directly saves a look at its class.
-_SET, _EXTRA, _PRIVATE = (
-    vars(BaseModel)[name] for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
-)
-_set_names, _set_extra, _set_private = _SET.__set__, _EXTRA.__set__, _PRIVATE.__set__
-_names_of, _extra_of, _private_of = _SET.__get__, _EXTRA.__get__, _PRIVATE.__get__
 
 
 def changed(model: Model, name: str, value: Any) -> Model:
@@ -90,11 +84,11 @@ def changed(model: Model, name: str, value: Any) -> Model:
     results are cleared before every model call (`python -m tests.benchmarks.bench_defaults`).
     """
     copy: Model = _new(type(model))
-    values, fields = model.__dict__.copy(), _names_of(model).copy()
+    values, fields = model.__dict__.copy(), model.__pydantic_fields_set__.copy()
     values[name] = value
     fields.add(name)
     _set(copy, "__dict__", values)
-    _set_names(copy, fields)
-    _set_extra(copy, _extra_of(model))
-    _set_private(copy, _private_of(model))
+    _set(copy, "__pydantic_fields_set__", fields)
+    _set(copy, "__pydantic_extra__", model.__pydantic_extra__)
+    _set(copy, "__pydantic_private__", model.__pydantic_private__)
     return copy
