@@ -107,8 +107,8 @@ class CastNarrative(ContextPass):
         texts: ResultTexts | None = call.run_memo.get(("result texts", limits))
         if texts is None:
             sizes = call.session_memo.setdefault(("result sizes", limits), ResultSizes())
-            call.run_memo["result texts", limits] = texts = ResultTexts(sizes)
-        empty = Narrative(limits, texts, findable)
+            call.run_memo["result texts", limits] = texts = ResultTexts(limits, sizes)
+        empty = Narrative(texts, findable)
         return [cast for run in _runs(blocks) for cast in _casts(run, empty)]
 
     @property

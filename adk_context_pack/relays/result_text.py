@@ -78,30 +78,31 @@ class ResultTexts:
     """Writes results and remembers them by identity, since every account of a run shows the same ones again.
 
     Attributes:
+        limits: say from which size on the tokens of a result are not needed.
         sizes: what is known of results by their hashes, which outlives the run. Writing a long result takes longer than
             all else that an account needs of it.
     """
 
+    limits: Limits
     sizes: ResultSizes = field(default_factory=ResultSizes)
     _written: dict[int, WrittenResult] = field(default_factory=dict)
 
-    def of(self, response: Any, limits: Limits, shown: str = "") -> WrittenResult:
+    def of(self, response: Any, shown: str = "") -> WrittenResult:
         """Returns `response` as text.
 
         Args:
             response: the tool's response as the session holds it.
-            limits: say from which size on the tokens are not needed. The same for all calls.
             shown: the text that ADK shows in its place, if any.
         """
         known = self._written.get(id(response))
         if known is None or known.response is not response:
             size = self.sizes.get(hash(shown)) if len(shown) >= _LONG else None
-            known = WrittenResult(response, *size) if size else self._write(response, limits, shown)
+            known = WrittenResult(response, *size) if size else self._write(response, shown)
             self._written[id(response)] = known
         return known
 
-    def _write(self, response: Any, limits: Limits, shown: str) -> WrittenResult:
-        text = whole_text(response)
+    def _write(self, response: Any, shown: str) -> WrittenResult:
+        text, limits = whole_text(response), self.limits
         small = len(text) <= max(limits.whole * _CHARACTERS_A_TOKEN, limits.result + _SHORT)
         tokens = estimate_tokens(text) if small else 0
         if len(shown) >= _LONG:

@@ -85,7 +85,7 @@ def quote_dotted_names(sql: str, names: Iterable[str], handles: Collection[str] 
     """Quotes the known dotted names in `sql`, so that `metrics.clicks` is one column and not a column of a table.
 
     A name in double quotes is quoted again as well: SQLite takes an unknown one for a text and answers with nonsense.
-    In backticks SQLite says that there is no such column.
+    In backticks SQLite reports an unknown column.
 
     Args:
         sql: one statement.

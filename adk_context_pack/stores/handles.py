@@ -31,7 +31,7 @@ class StoredResult:
 
 Kind = Literal["rows", "payload"]
 KINDS: tuple[Kind, ...] = ("rows", "payload")
-"""What is stored: a result with tables, or anything else. The first word of the state key."""
+"""The kinds of stored results: with tables, or anything else. A kind is the first word of the state key."""
 
 # Crockford's base 32: no letter that reads like a digit, one case. https://www.crockford.com/base32.html
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -40,6 +40,8 @@ _EPOCH = 1_704_067_200
 _TIME_LENGTH = 6
 _RANDOM_LENGTH = 5
 HANDLE_LENGTH = _TIME_LENGTH + _RANDOM_LENGTH
+NO_HANDLE = "0" * HANDLE_LENGTH
+"""Takes the place of a handle in what is weighed before anything is stored."""
 _MAX_LISTED = 10
 
 

@@ -102,7 +102,7 @@ def _string(text: str) -> str:
     found, at, last = [], 1, len(text) - 1
     while at < last:
         cut = min(at + _PART, last)
-        # Between two parts there is no escape, which a cut could end in the middle.
+        # A cut inside an escape would leave two parts that mean something else.
         while cut < last and (escape := text.rfind("\\", max(at, cut - _ESCAPE), cut)) >= 0:
             cut = min(escape + _ESCAPE + 1, last)
         found.append(json.loads(f'"{text[at:cut]}"'))

@@ -123,7 +123,7 @@ class _Packer:
 
 
 def _shapes(rows: list[Any]) -> dict[tuple[str, ...], int]:
-    """Returns the sets of keys of rows, numbered; none where they are no rows, few, or of too many kinds."""
+    """Returns the sets of keys of rows, numbered. Empty for few rows, rows of too many kinds, and other values."""
     shapes: dict[tuple[str, ...], int] = {}
     for row in rows if len(rows) >= _MIN_ROWS else ():
         if not isinstance(row, dict) or not row or len(shapes) > _MAX_SHAPES:

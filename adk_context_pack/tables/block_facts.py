@@ -45,7 +45,7 @@ def block_facts(rows: Rows, *, max_outliers: int) -> dict[Any, ColumnFacts | Non
         return None
     block = min(_ROWS_IN_BLOCK, max(32, _CELLS_IN_BLOCK // len(keys)))
     room = [round(_ROOM_A_ROW * len(rows))]
-    # A key that is no text may meet another of the same name; the thorough way tells them apart.
+    # The text of a key such as 1 may be another key. The thorough way tells them apart.
     samplers = picks(len(rows), block)
     columns = {key: BlockCells(rows, key, block) for key in keys}
     gatherers = {key: _gatherer(columns[key], key, room, samplers) for key in keys if isinstance(key, str)}

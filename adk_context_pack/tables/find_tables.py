@@ -61,7 +61,7 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: Memo | None = None) -> l
 
     TableWalk(collect, min_rows, memo).start(value)
     rows = [table for table in found if not _describes(table)]
-    # A list of columns with their types is a table only where there are no rows that it describes.
+    # A list of columns with their types describes the rows beside it, and is a table only where it stands alone.
     return rows if any(table.rows and isinstance(table.rows[0], (Mapping, list)) for table in rows) else found
 
 

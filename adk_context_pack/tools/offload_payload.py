@@ -14,7 +14,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_counter
 from adk_context_pack.errors import SettingError, positive
 from adk_context_pack.reports.cap_report import CapReport
-from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.stores.handles import NO_HANDLE
 from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
@@ -28,7 +28,6 @@ from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_tool
 
-_NO_HANDLE = "0" * HANDLE_LENGTH
 _PREVIEW_TOKENS = 400
 _MAX_FIELDS = 12
 _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "isError", *MESSAGE_KEYS})
@@ -133,7 +132,7 @@ class OffloadPayload(ResultPass):
     def _gains(self, branches: list[Branch], meter: TokenMeter, mark: _Mark) -> list[tuple[Branch, _Preview]]:
         """Returns the branches that get smaller, with what is shown of each."""
         previews = [(branch, self._preview(branch)) for branch in branches]
-        return [(one, preview) for one, preview in previews if meter.text(preview.shown(mark, _NO_HANDLE)) < one.tokens]
+        return [(one, preview) for one, preview in previews if meter.text(preview.shown(mark, NO_HANDLE)) < one.tokens]
 
     def _preview(self, branch: Branch) -> _Preview:
         text = branch.value if isinstance(branch.value, str) else dumps(branch.value, json_text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.stores.handles import NO_HANDLE
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE
 from adk_context_pack.tools.short_cells import STEPS, CellLimits, shortened
@@ -15,7 +15,6 @@ from adk_context_pack.tools.stub_facts import FORMS, SMALL_FORMS, facts_of, valu
 from adk_context_pack.tools.stub_plan import StubPlan
 from adk_context_pack.tools.table_text import rows_as_csv
 
-_NO_HANDLE = "0" * HANDLE_LENGTH
 # A list is cut to meet a budget if it takes more than a quarter of it.
 _HEAVY = 4
 # The least that a budget alone has to save before anything is moved. A handle and a note are about as much.
@@ -208,7 +207,7 @@ class _Draft:
 
 def _forms(tables: Sequence[Table], plan: StubPlan) -> Iterator[dict[str, Any]]:
     """Yields what may join the rows, the fullest first."""
-    base = {HANDLE: _NO_HANDLE, NOTE: _note(plan)}
+    base = {HANDLE: NO_HANDLE, NOTE: _note(plan)}
     if plan.facts and (facts := facts_of(tables)):
         for form in FORMS if plan.target is None or plan.target > _SMALL else SMALL_FORMS:
             said = {table.key: form(table, found) for table, found in facts}

@@ -19,6 +19,7 @@ from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.tools.query_rows import load_tables
 from tests.attacks.hostile import OddTool, own_run
 from tests.support.beside import Beside
+from tests.support.resident import resident_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -216,7 +217,7 @@ def test_memory_stays_within_its_bound(sql):
     limits = {"max_rows": 9, "max_seconds": 9, "max_bytes": 64 * 2**20}
     try:
         ask_worker.query_images(process, {"h": image}, "SELECT 1 FROM rows", **limits)
-        before, status = resident(process), Path(f"/proc/{process._process.pid}/status")
+        before, status = resident_bytes(process._process.pid), Path(f"/proc/{process._process.pid}/status")
         assert ended_in_words(process, image, sql, limits)
         # Counted while the process still has what it took: the peak is the kernel's own figure.
         peak = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
@@ -231,10 +232,6 @@ def ended_in_words(process, image, sql, limits):
     except QueryError as error:
         return MEMORY in str(error) or LENGTH in str(error)
     return True
-
-
-def resident(process):
-    return int(Path(f"/proc/{process._process.pid}/statm").read_text().split()[1]) * 4096
 
 
 ODD_SQL = [
@@ -295,10 +292,10 @@ def test_no_pattern_is_kept():
     try:
         for pattern in patterns[:4]:
             search(process, pattern)
-        before = resident(process)
+        before = resident_bytes(process._process.pid)
         for pattern in patterns:
             search(process, pattern)
-        assert resident(process) - before < 16 * 2**20
+        assert resident_bytes(process._process.pid) - before < 16 * 2**20
     finally:
         process.kill()
 

@@ -17,6 +17,7 @@ from adk_context_pack.sql.statement import check_statement
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.tools.query_rows import load_tables
 from tests.support.fuzz import SECONDS, seeds
+from tests.support.resident import resident_bytes
 
 LIMITS = {"max_rows": 5, "max_seconds": 0.25, "max_bytes": 32 * 2**20}
 ROWS = [
@@ -138,10 +139,6 @@ def outcome(process, image, sql):
         return str(error)
 
 
-def resident(process):
-    return int(Path(f"/proc/{process._process.pid}/statm").read_text().split()[1]) * 4096
-
-
 @pytest.mark.parametrize("worker", [0, 1])
 def test_no_statement_of_a_grammar_gets_out(worker):
     """Every statement ends in time with rows or an error, the rows stay as they were, and the process does not grow."""
@@ -159,7 +156,7 @@ def test_no_statement_of_a_grammar_gets_out(worker):
             if seed % 20 == 0:
                 assert outcome(process, image, COUNT) == expected, (seed, sql)
             if Path("/proc/self/statm").exists() and process._process is not None:
-                assert resident(process) < 160 * 2**20, (seed, sql)
+                assert resident_bytes(process._process.pid) < 160 * 2**20, (seed, sql)
             tried += 1
     finally:
         process.kill()

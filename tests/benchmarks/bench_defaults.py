@@ -64,13 +64,13 @@ def run(
     pipeline: ContextPipeline, agent: str, events: list[Event], run_memo: dict, session_memo: dict
 ) -> tuple[float, float]:
     """One call: the time of ADK's assembly, and that of the pipeline."""
+    # A full collection takes longer than a call, and would fall to whichever side happens to trigger it.
     gc.collect()
     start = process_time()
     contents = contents_of(events, agent)
     adk = process_time() - start
     request = request_of(contents)
     call = ModelCall(agent_name=agent, session_id="s", events=events, run_memo=run_memo, session_memo=session_memo)
-    # A full collection takes longer than a call, and would fall to whichever side happens to trigger it.
     gc.collect()
     start = process_time()
     pipeline.run(request, call)

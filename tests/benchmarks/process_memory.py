@@ -13,8 +13,9 @@ import os
 import re
 import sys
 import tempfile
-from pathlib import Path
 from typing import NamedTuple
+
+from tests.support.resident import resident_bytes
 
 MB = 2**20
 _USED = re.compile(r"# bytes in allocated blocks\s*=\s*([\d,]+)")
@@ -50,7 +51,7 @@ def measured() -> Memory | None:
     found = mallinfo()
     used, taken = _small_objects()
     return Memory(
-        resident=_resident(),
+        resident=resident_bytes() / MB,
         used=(used + found.uordblks + found.hblkhd) / MB,
         unused=(taken - used + found.fordblks) / MB,
     )
@@ -62,11 +63,7 @@ def trimmed() -> float | None:
     if trim is None:
         return None
     trim(0)
-    return _resident()
-
-
-def _resident() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / MB
+    return resident_bytes() / MB
 
 
 def _small_objects() -> tuple[int, int]:

@@ -34,7 +34,7 @@ def test_the_whole_text(response, text):
 @pytest.mark.parametrize(("length", "is_kept"), [(158, True), (159, False)])
 def test_what_is_too_long_is_not_counted(length, is_kept):
     """A text is kept up to 60 characters above the longest shape, or up to what the quoted tokens can have."""
-    written = ResultTexts().of({"result": ["x" * (length - 2)]}, LIMITS)
+    written = ResultTexts(LIMITS).of({"result": ["x" * (length - 2)]})
     assert written.length == length + 2
     text = f'["{"x" * (length - 2)}"]'
     assert (written.written, written.tokens) == ((text, estimate_tokens(text)) if is_kept else ("", 0))
@@ -44,27 +44,27 @@ def test_what_is_too_long_is_not_counted(length, is_kept):
 @pytest.mark.parametrize(("whole", "is_kept"), [(20, True), (19, False)])
 def test_room_for_what_may_be_quoted(whole, is_kept):
     """With twelve characters a token, a result that may be quoted whole has its text."""
-    written = ResultTexts().of({"result": "x" * 240}, LIMITS._replace(whole=whole))
+    written = ResultTexts(LIMITS._replace(whole=whole)).of({"result": "x" * 240})
     assert bool(written.written) is is_kept
 
 
 def test_a_result_is_written_once():
     """The same object is written once, and another object at its place is written again."""
-    texts, response = ResultTexts(), {"a": 1}
-    written = texts.of(response, LIMITS)
-    assert texts.of(response, LIMITS) is written
+    texts, response = ResultTexts(LIMITS), {"a": 1}
+    written = texts.of(response)
+    assert texts.of(response) is written
     other = {"a": 2}
     texts._written[id(other)] = written
-    assert texts.of(other, LIMITS).text == '{"a":2}'
+    assert texts.of(other).text == '{"a":2}'
 
 
 @pytest.mark.parametrize("shown", ["x" * 499, "x" * 500])
 def test_the_size_of_a_long_result_is_remembered(shown):
     """A long result is measured once in a session, a short one in each run, and both have the same text."""
     sizes, response = ResultSizes(), {"a": 1}
-    first = ResultTexts(sizes).of(response, LIMITS, shown)
+    first = ResultTexts(LIMITS, sizes).of(response, shown)
     assert len(sizes) == (len(shown) >= 500)
-    again = ResultTexts(sizes).of(dict(response), LIMITS, shown)
+    again = ResultTexts(LIMITS, sizes).of(dict(response), shown)
     assert (again.tokens, again.length, again.text) == (first.tokens, first.length, first.text)
     assert bool(again.written) is (len(shown) < 500)
 
