@@ -50,6 +50,6 @@ async def session_events(context: Any) -> SessionEvents:
 
 
 def _loaded_in_part(invocation: Any) -> bool:
-    # The setting came with 2.x.
+    # ADK 1.22 has no such setting.
     config = getattr(getattr(invocation, "run_config", None), "get_session_config", None)
     return config is not None and (config.num_recent_events is not None or config.after_timestamp is not None)

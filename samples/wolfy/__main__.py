@@ -14,6 +14,7 @@ from .agent import open_account
 from .comparison import Comparison, compare
 from .offline.model import OFFLINE_MODEL
 from .prompts import QUESTION
+from .techniques import ADK_OPTIONS
 
 _CAPTION = """\
 Tokens are those of the requests as the models received them (system instruction, tool declarations and contents),
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Newer releases of ADK announce that SequentialAgent and LoopAgent will give way to Workflow, which old ones lack.
     warnings.simplefilter("ignore", DeprecationWarning)
     warnings.filterwarnings("ignore", message=r"\[EXPERIMENTAL\]")
-    # Fourteen more runs cost nothing offline; with a paid model they would.
+    # Fifteen more runs cost nothing offline; with a paid model they would.
     found = asyncio.run(
         compare(account, question=options.question, model=options.model, savings=offline, on_run=_show_progress)
     )
@@ -87,9 +88,13 @@ def _savings_table(found: Comparison) -> str:
 def _verdict(found: Comparison) -> str:
     share = found.lean.tokens / found.bare.tokens if found.bare.tokens else 1.0
     same = found.bare.figures == found.lean.figures
+    alone = ""
+    if found.adk is not None:
+        part = found.adk.tokens / found.bare.tokens if found.bare.tokens else 1.0
+        alone = f"ADK's own options alone ({', '.join(ADK_OPTIONS)}): {found.adk.tokens:,}, {part:.1%}.\n"
     return (
         f"With the pack the run sent {found.lean.tokens:,} input tokens, "
-        f"without it {found.bare.tokens:,}: {share:.1%}.\n"
+        f"without it {found.bare.tokens:,}: {share:.1%}.\n{alone}"
         f"The figures of both reports are {'the same' if same else 'NOT the same'} ({len(found.lean.figures)} figures)."
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -12,7 +12,7 @@ from google.adk.models.base_llm import BaseLlm
 from .account import Account
 from .measure import Call, Run, run_pipeline
 from .offline.model import OFFLINE_MODEL
-from .techniques import TECHNIQUES
+from .techniques import ADK_OPTIONS, TECHNIQUES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,10 +34,18 @@ class Saving:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """A run without the pack, one with it, and what each technique did; no savings where they were not measured."""
+    """Some runs of one pipeline.
+
+    Attributes:
+        bare: without the pack, and without ADK's own options.
+        lean: with all techniques.
+        adk: with ADK's own options alone; None where it was not measured.
+        savings: what each technique did; none where they were not measured.
+    """
 
     bare: Run
     lean: Run
+    adk: Run | None = None
     savings: tuple[Saving, ...] = ()
 
     def calls(self) -> list[dict[str, Any]]:
@@ -62,6 +70,7 @@ class Comparison:
         return {
             "tokens_without": self.bare.tokens,
             "tokens_with": self.lean.tokens,
+            "tokens_with_adk_options": self.adk and self.adk.tokens,
             "figures_without": self.bare.figures,
             "figures_with": self.lean.figures,
             "calls": self.calls(),
@@ -88,27 +97,35 @@ async def compare(
     savings: bool = True,
     on_run: Callable[[int, int], None] = lambda _done, _runs: None,
 ) -> Comparison:
-    """Runs the pipeline without the pack and with it, and for each technique twice more.
+    """Runs the pipeline without the pack and with it, with ADK's own options alone, and for each technique twice more.
 
     Args:
         account: what the queries run on.
         question: what the user asks.
         model: the name of a model, or the model.
-        savings: whether to measure each technique, which takes fourteen more runs.
+        savings: whether to measure ADK's options and each technique, which takes fifteen more runs.
         on_run: called after each run with the number of runs that are done and of all runs.
     """
-    runs = 2 + 2 * len(TECHNIQUES) if savings else 2
+
+    async def without_all_but(kept: Collection[str]) -> Run:
+        others = [name for name in TECHNIQUES if name not in kept]
+        return await run_pipeline(account, without=others, model=model, question=question)
+
+    runs = 3 + 2 * len(TECHNIQUES) if savings else 2
     on_run(0, runs)
     bare = await run_pipeline(account, without=TECHNIQUES, model=model, question=question)
     on_run(1, runs)
     lean = await run_pipeline(account, model=model, question=question)
     on_run(2, runs)
+    if not savings:
+        return Comparison(bare=bare, lean=lean)
+    adk = await without_all_but(ADK_OPTIONS)
+    on_run(3, runs)
     found: list[Saving] = []
-    for technique in TECHNIQUES if savings else ():
-        others = [name for name in TECHNIQUES if name != technique]
-        alone = await run_pipeline(account, without=others, model=model, question=question)
+    for technique in TECHNIQUES:
+        alone = await without_all_but([technique])
         missing = await run_pipeline(account, without=[technique], model=model, question=question)
-        on_run(4 + 2 * len(found), runs)
+        on_run(5 + 2 * len(found), runs)
         found.append(
             Saving(
                 technique=technique,
@@ -117,7 +134,7 @@ async def compare(
                 cacheable=round(_cacheable_share(lean) - _cacheable_share(missing), 3),
             )
         )
-    return Comparison(bare=bare, lean=lean, savings=tuple(found))
+    return Comparison(bare=bare, lean=lean, adk=adk, savings=tuple(found))
 
 
 def _of(run: Run, agent: str) -> list[Call]:

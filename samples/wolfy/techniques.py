@@ -22,6 +22,8 @@ SUMMARIZER = "DataSummarizer"
 CAP = "cap_rows"
 SCHEMA = "output_schema"
 TECHNIQUES = (STRIPPER, NO_HISTORY, COMPACT_STATE, STATIC, SUMMARIZER, CAP, SCHEMA)
+ADK_OPTIONS = (NO_HISTORY, STATIC, SCHEMA)
+"""Those that ADK has without the pack."""
 
 
 def leave_out(root: BaseAgent, techniques: Iterable[str], account: Account) -> None:

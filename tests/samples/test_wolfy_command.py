@@ -30,6 +30,7 @@ def test_json_has_the_promised_keys(capsys):
     assert {call["agent"] for call in found["calls"]} == {
         agent.name for agent in llm_agents(build_pipeline(open_account()))
     }
+    assert found["tokens_with"] < found["tokens_with_adk_options"] < found["tokens_without"]
     assert [entry["technique"] for entry in found["techniques"]] == list(TECHNIQUES)
     savings = {entry["technique"]: entry for entry in found["techniques"]}
     assert savings[CAP]["tokens_saved_in_place"] > 0
@@ -66,6 +67,7 @@ def test_the_command_prints_report_and_tables_and_nothing_else(tmp_path):
     assert f"- clicks: {sum(range(10, 30))}" in done.stdout
     assert "without the pack" in done.stdout
     assert "in place" in done.stdout
+    assert "ADK's own options alone (include_contents='none', static_instruction, output_schema): " in done.stdout
     assert "are the same" in done.stdout
     assert "Warning" not in done.stdout
 
@@ -109,6 +111,7 @@ def test_another_model_is_asked_by_its_name(capsys, monkeypatch, tmp_path):
     assert main(["--model", "paid-model", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["techniques"] == []
+    assert found["tokens_with_adk_options"] is None
     assert found["figures_with"] == found["figures_without"] != {}
     assert set(asked) == {"paid-model"}
 
