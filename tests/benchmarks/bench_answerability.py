@@ -29,6 +29,7 @@ from adk_context_pack import (
     FitTokenBudget,
     ModelCall,
     OffloadPayload,
+    PackSettings,
     default_passes,
 )
 from adk_context_pack.replay.answering import packed
@@ -63,12 +64,19 @@ def _newest(max_tokens: int) -> tuple[ContextPass, ...]:
     return clear, FitTokenBudget(max_tokens=max_tokens)
 
 
+def _plugin() -> Strategy:
+    """What `ContextPackPlugin()` does for a model whose window it does not know."""
+    settings = PackSettings().stored_in(UnkeptStore())
+    return packed(settings.passes_within(settings.budget_for(None)), ToolCaps(passes=settings.reducing_passes))
+
+
 _SMALLEST = (ClearToolResults(keep_results=0, keep_in_turn=2), FitTokenBudget(max_tokens=2000))
 
 STRATEGIES: Mapping[str, Strategy] = {
     "everything": [],
     **adk_strategies(),
     "the last 6 contents": last_six,
+    "ContextPackPlugin()": _plugin(),
     "ClearToolResults()": [ClearToolResults()],
     "default_passes(8000)": default_passes(max_tokens=8000),
     "default_passes(4000)": default_passes(max_tokens=4000),
