@@ -31,7 +31,7 @@ _UNIT = r"(?:[%‰°]|[°µμ]?[^\W\d_]{1,12}(?:/[^\W\d_]{1,8})?[²³]?)"
 _SIGNS = r"[-+\u2212(\s]{0,12}"
 _SHAPE = re.compile(
     rf"(?P<before>{_SIGNS})(?P<sign>{_CURRENCY})?(?P<between>{_SIGNS})"
-    r"(?P<body>[0-9.](?:[0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9])?\.?(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?)"
+    r"(?P<body>(?>[0-9.](?:[0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9])?\.?(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?))"
     rf"\s*{_MAGNITUDE}?\s*(?P<unit>{_CURRENCY}|{_UNIT})?(?P<after>[-\u2212)\s]*)"
 ).fullmatch
 _IS_CURRENCY = re.compile(_CURRENCY).fullmatch
