@@ -275,7 +275,7 @@ def test_a_stray_cell_in_a_late_block(stray, base):
 
 
 @pytest.mark.parametrize("base", [int, str], ids=["integers", "texts"])
-@pytest.mark.parametrize("stray", [None, "", 7, "7", True, 7.5, [7]], ids=repr)
+@pytest.mark.parametrize("stray", [None, "", 7, "7", True, 7.5, [7], math.nan, Decimal("NaN")], ids=repr)
 @pytest.mark.parametrize("row", [0, 1, 700, 1999])
 def test_identifiers_that_are_not_alone(row, stray, base):
     """An identifier that occurs again, is missing or has another type is counted, in whichever block it is."""
@@ -285,6 +285,16 @@ def test_identifiers_that_are_not_alone(row, stray, base):
     fast, thorough = (table_facts(found).columns[0] for found in (rows, [*rows, {}]))
     assert replace(fast, missing=fast.missing + 1) == thorough
     assert type(fast.commonest[0][0]) is type(thorough.commonest[0][0])
+
+
+@pytest.mark.parametrize("base", [int, str, lambda number: -number], ids=["ascending", "texts", "descending"])
+@pytest.mark.parametrize("row", [1, 255, 256, 511, 512, 513, 1999])
+def test_an_identifier_beside_its_like(row, base):
+    """The one identifier that occurs twice is told, in whichever order they are and also across two blocks."""
+    rows = [{"id": base(number)} for number in range(2000)]
+    rows[row] = rows[row - 1]
+    facts = table_facts(rows).columns[0]
+    assert (facts.distinct, facts.commonest) == (1999, ((rows[row]["id"], 2),))
 
 
 @pytest.mark.parametrize("cell", [None, 7.5, True, [7], Decimal(7)], ids=repr)
