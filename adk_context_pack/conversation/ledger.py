@@ -65,6 +65,7 @@ def ledger_text(
     contents: Sequence[types.Content],
     left: Collection[int],
     *,
+    users: Collection[int],
     max_tokens: int,
     cache: MutableMapping[int, Sequence[Any]],
 ) -> str:
@@ -76,6 +77,7 @@ def ledger_text(
     Args:
         contents: the contents.
         left: the indexes of those that left the request. Nothing else has a part in the text.
+        users: the indexes of those in which a user speaks. The role does not tell: relays have the user's as well.
         max_tokens: the most tokens of the text, as estimated, or 0 for none.
         cache: the names that earlier calls found in each content.
     """
@@ -88,7 +90,7 @@ def ledger_text(
         # An older content is searched only in part, so that its names have another key.
         key = index if whole else -index - 1
         if key not in cache:
-            cache[key] = _names_in(contents[index], whole=whole)
+            cache[key] = _names_in(contents[index], user=index in users, whole=whole)
         for text, source, asked in cache[key]:
             known = found.get(text)
             found[text] = (
@@ -169,9 +171,8 @@ def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
     return "; ".join(f"{source}: " * bool(source) + ", ".join(texts) for source, texts in by_source.items())
 
 
-def _names_in(content: types.Content, *, whole: bool) -> tuple[_Name, ...]:
+def _names_in(content: types.Content, *, user: bool, whole: bool) -> tuple[_Name, ...]:
     # Lists rather than generators in generators, since this runs for hundreds of contents at a session's first call.
-    user = content.role == "user"
     found: list[_Name] = []
     for part in content.parts or ():
         if (call := part.function_call) is not None:

@@ -195,19 +195,22 @@ class FitTokenBudget(ContextPass):
         name = ("marker", self, findable) if dropped[-1] < outline.settled else None
         kept: Ledger | None = known.peek(name)
         if kept is None or kept.left != dropped:
-            ledger = self._ledger(request.contents, groups, dropped, known)
+            ledger = self._ledger(request.contents, outline, dropped, known)
             kept = Ledger(dropped, marker_text(groups, walk.dropped, outline.pairing, findable=findable, ledger=ledger))
             if name is not None:
                 known.keep(name, kept)
         return kept.text
 
     def _ledger(
-        self, contents: Sequence[types.Content], groups: Sequence[Group], dropped: Sequence[int], known: KnownContents
+        self, contents: Sequence[types.Content], outline: Outline, dropped: Sequence[int], known: KnownContents
     ) -> str:
+        groups, voices = outline.groups, outline.voices
         left = array("I", [i for number in dropped for i in range(groups[number].start, groups[number].stop)])
         kept: Ledger | None = known.peek(("ledger", self))
         if kept is None or kept.left != left:
-            text = ledger_text(contents, left, max_tokens=self._ledger_tokens, cache=known.texts("ledger"))
+            users = {index for index in left if voices[index] == "user"}
+            cache = known.texts("ledger")
+            text = ledger_text(contents, left, users=users, max_tokens=self._ledger_tokens, cache=cache)
             kept = Ledger(left, text)
             known.keep(("ledger", self), kept)
         return kept.text

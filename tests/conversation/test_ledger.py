@@ -11,7 +11,7 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import ClearToolResults, FitTokenBudget, SettingError
+from adk_context_pack import CastNarrative, ClearToolResults, FitTokenBudget, SettingError
 from adk_context_pack.conversation.ledger import _MAX_OF_RESULT, _NAMES, ledger_text, names_within, result_names
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.testing import answerability, text_of
@@ -28,8 +28,8 @@ EVENTS = [
 CONTENTS = [event.content for event in EVENTS]
 
 
-def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS) -> str:
-    return ledger_text(contents, set(left), max_tokens=max_tokens, cache={})
+def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS, users=(0,)) -> str:
+    return ledger_text(contents, set(left), users=users, max_tokens=max_tokens, cache={})
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,24 @@ def test_old_results_are_not_searched():
     assert "card_99" in few
     assert "card_99" not in many
     assert "ada_li_3668" in many
+
+
+@pytest.mark.parametrize("retold", [False, True])
+def test_a_relay_is_not_taken_for_the_user(retold):
+    """Relays have the user's role, but the user's own names come first, and old relays are not searched."""
+    other = [
+        (agent_called("b", "find", f"c{n}", sku=f"K-{n % 7}"), tool_returned("b", "find", {"ok": f"Z-{n}"}, f"c{n}"))
+        for n in range(300)
+    ]
+    events = [user_said("Compare A-4711."), *itertools.chain(*other), user_said("Go on.")]
+    request, model_call = request_for("a", events), call_for("a", events)
+    if retold:
+        request = CastNarrative().apply(request, model_call)
+    text = everything(FitTokenBudget(max_tokens=3000).apply(request, model_call))
+    named = text.partition("Named there: ")[2].partition("\n")[0]
+    assert named.startswith("said: A-4711, ")
+    assert "K-" in named
+    assert "Z-3'" not in named
 
 
 def test_a_cut_that_stays_does_not_search_again(monkeypatch):
@@ -260,6 +278,6 @@ def test_the_order_of_names():
         agent_called("a", "look", "c", key="Asked-9").content,
         user_said("for User-5").content,
     ]
-    assert ledger(contents=contents) == "said: User-5, Twice-2, New-3, New-4, Old-1; look: Asked-9"
+    assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-3, New-4, Old-1; look: Asked-9"
     # The user's name is the newer of the two that somebody asked with, so it comes first.
-    assert ledger(contents=contents, max_tokens=8) == "said: User-5"
+    assert ledger(contents=contents, users=(3,), max_tokens=8) == "said: User-5"
