@@ -173,7 +173,7 @@ class BlockNumbers:
             return (), 0, ""
         numbers = self._floats if self._type is float else [cell for cell in cells if cell is not None]
         fence = fences(numbers, limits)
-        if fence is None:
+        if fence is None or (fence.low <= limits[0] and limits[1] <= fence.high):
             return (), 0, ""
         first, last = fence.low, fence.high
         beyond = [number for number in numbers if not first <= number <= last]

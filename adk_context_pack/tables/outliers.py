@@ -148,6 +148,9 @@ def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bo
         low: the smallest number of the column.
         high: the largest one.
     """
+    if len(sample) < _SAMPLE_ROWS // 2:
+        # So few are sorted once, for the fences.
+        return True
     are_plain = _PLAIN.issuperset(map(type, sample)) and _is_finite(low) and _is_finite(high)
     ordered: list[Any] = sorted(sample if are_plain else filter(math.isfinite, map(_float, sample)))
     if len(ordered) < _SAMPLE_ROWS // 2:
