@@ -43,7 +43,7 @@ class Kpi:
             value = getattr(self, setting)
             if not isinstance(value, str) or not value:
                 raise SettingError.of(self, setting, value, "a non-empty name")
-        # NaN is no usable scale either: it differs from itself, and no order holds for it.
+        # No comparison holds for NaN, so it is refused as well.
         usable = isinstance(self.scale, (int, float)) and not isinstance(self.scale, bool)
         if not usable or not 0 < abs(self.scale) < float("inf"):
             raise SettingError.of(self, "scale", self.scale, "a finite number other than 0")

@@ -133,7 +133,7 @@ def _times(number: int | Decimal, power: int) -> int | Decimal:
 
 
 def is_missing_text(text: str) -> bool:
-    """Tells whether a text among numbers or dates says that there is no value: `N/A`, `--`, `null` or blanks."""
+    """Tells whether a text among numbers or dates stands for a missing value: `N/A`, `--`, `null` or blanks."""
     return (len(text) <= _LONGEST_MISSING and text.lower() in _MISSING) or text.strip().lower() in _MISSING
 
 

@@ -38,7 +38,7 @@ class Result:
         id: the query's id.
         rows: all of its rows; None where there are none to be had.
         columns: the names of the columns where rows are lists of values.
-        error: why there are no rows, or only some; None for a query that went well.
+        error: why all or some rows are missing. None for a query that went well.
         failed: whether the query itself failed, as opposed to a result that cannot be read.
         title: what the query is about, where the result says so.
     """

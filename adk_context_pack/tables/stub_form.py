@@ -1,6 +1,6 @@
 """The form of results that the pack made smaller: the keys of a stub, and the line before a preview.
 
-What writes them and what reads them again (notes, accounts, replays) share this file.
+The code that writes them and the code that reads them again (notes, accounts, replays) share this file.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class TextNumbers:
 
     Attributes:
         numbers: from each text that is a number to the number, exactly.
-        missing: the texts that say that there is no value.
+        missing: the texts that stand for a missing value.
         names: whether the texts only look like numbers and are names: versions, codes with leading zeros.
         style: the mark in front of the decimals.
         scaled: whether letters behind the digits are powers of ten, as in `1.2m` beside `3k`.

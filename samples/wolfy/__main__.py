@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from .agent import open_account
 from .comparison import Comparison, compare
+from .measure import Run
 from .offline.model import OFFLINE_MODEL
 from .prompts import QUESTION
 from .techniques import ADK_OPTIONS
@@ -86,17 +87,20 @@ def _savings_table(found: Comparison) -> str:
 
 
 def _verdict(found: Comparison) -> str:
-    share = found.lean.tokens / found.bare.tokens if found.bare.tokens else 1.0
     same = found.bare.figures == found.lean.figures
     alone = ""
     if found.adk is not None:
-        part = found.adk.tokens / found.bare.tokens if found.bare.tokens else 1.0
-        alone = f"ADK's own options alone ({', '.join(ADK_OPTIONS)}): {found.adk.tokens:,}, {part:.1%}.\n"
+        share = _share(found.adk, found.bare)
+        alone = f"ADK's own options alone ({', '.join(ADK_OPTIONS)}): {found.adk.tokens:,}, {share:.1%}.\n"
     return (
         f"With the pack the run sent {found.lean.tokens:,} input tokens, "
-        f"without it {found.bare.tokens:,}: {share:.1%}.\n{alone}"
+        f"without it {found.bare.tokens:,}: {_share(found.lean, found.bare):.1%}.\n{alone}"
         f"The figures of both reports are {'the same' if same else 'NOT the same'} ({len(found.lean.figures)} figures)."
     )
+
+
+def _share(run: Run, whole: Run) -> float:
+    return run.tokens / whole.tokens if whole.tokens else 1.0
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

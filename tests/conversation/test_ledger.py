@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from re import _parser as parser
 
@@ -107,7 +108,10 @@ def test_old_results_are_not_searched():
 def test_a_relay_is_not_taken_for_the_user(retold):
     """Relays have the user's role, but the user's own names come first, and old relays are not searched."""
     other = [
-        (agent_called("b", "find", f"c{n}", sku=f"K-{n % 7}"), tool_returned("b", "find", {"ok": f"Z-{n}"}, f"c{n}"))
+        (
+            agent_called("b", "find", f"c{n}", sku="Q-7" if n < 100 else f"K-{n % 7}"),
+            tool_returned("b", "find", {"ok": f"Z-{n}"}, f"c{n}"),
+        )
         for n in range(300)
     ]
     events = [user_said("Compare A-4711."), *itertools.chain(*other), user_said("Go on.")]
@@ -115,10 +119,10 @@ def test_a_relay_is_not_taken_for_the_user(retold):
     if retold:
         request = CastNarrative().apply(request, model_call)
     text = everything(FitTokenBudget(max_tokens=3000).apply(request, model_call))
-    named = text.partition("Named there: ")[2].partition("\n")[0]
-    assert named.startswith("said: A-4711, ")
-    assert "K-" in named
-    assert "Z-3'" not in named
+    named = re.findall(r"[AKQZ]-\d+", text.partition("Named there: ")[2].partition("\n")[0])
+    assert named[0] == "A-4711"
+    # How many contents the accounts are differs by release. Of single relays the oldest have the commonest name.
+    assert retold or {"Q-7", "K-3"}.intersection(named) == {"K-3"}
 
 
 def test_a_cut_that_stays_does_not_search_again(monkeypatch):

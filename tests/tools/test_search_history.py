@@ -6,18 +6,27 @@ import re
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.version import __version__
 
-from adk_context_pack import ClearToolResults, FitTokenBudget, SearchHistory, SettingError, search_history
+from adk_context_pack import (
+    ClearToolResults,
+    ContextPackPlugin,
+    FitTokenBudget,
+    SearchHistory,
+    SettingError,
+    search_history,
+)
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
 from tests.support.histories import rows
+from tests.support.plugin_apps import ROWS, list_sales
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
 
 class Context:
@@ -148,6 +157,26 @@ async def test_events_that_were_not_loaded_are_read_from_the_service():
     answer = await searched(InMemorySessionService(), "code word", limited_to(2))
     assert "zebra" in answer["found"][0]["text"]
     assert "note" not in answer
+
+
+@pytest.mark.skipif(__version__.startswith("2.0."), reason="ADK 2.0 loads the session again within a run")
+async def test_handles_open_where_only_the_newest_events_are_loaded():
+    """A result of the first turn is queried in the fifth; the prompt begins elsewhere by then."""
+
+    def answer(request):
+        if "Query" in text_of(request.contents[-1:]):
+            return call("query_rows", handle=handle, sql="SELECT COUNT(*) FROM rows")
+        return "noted" if results_in(request) or "More" in text_of(request) else call("list_sales")
+
+    app = {"session_service": InMemorySessionService(), "artifact_service": InMemoryArtifactService()}
+    plugins, config = [ContextPackPlugin(read_back="early")], limited_to(2)
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[list_sales])
+    first = await run_agent(agent, "Go.", plugins=plugins, **app)
+    handle = results_in(first.requests[-1])[0].response["_handle"]
+    run = await run_agent(agent, "More.", "More.", "More.", "Query.", plugins=plugins, run_config=config, **app)
+    assert results_in(run.requests[-1])[-1].response["rows"] == [[len(ROWS)]]
+    assert "Go." in text_of(first.requests[-1])
+    assert "Go." not in text_of(run.requests[-1])
 
 
 @pytest.mark.skipif(__version__.startswith("2.0."), reason="ADK 2.0 loads the session again within a run")
