@@ -90,10 +90,11 @@ class IngestMemory(BasePlugin):
         worker = self._worker
         if worker is None or worker.done() or worker.get_loop() is not asyncio.get_running_loop():
             return
-        try:
-            await asyncio.wait_for(asyncio.shield(worker), self._close_seconds)
-        except TimeoutError:
+        await asyncio.wait({worker}, timeout=self._close_seconds)
+        if not worker.done():
             worker.cancel()
+            # A run that comes before the cancelled task has ended needs another one.
+            self._worker = None
             logger.warning("%d sessions did not reach the memory service in time", len(self._waiting) + 1)
 
     def _work(self) -> None:

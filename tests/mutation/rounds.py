@@ -16,9 +16,15 @@ HOMES = {
     "tools": ("tools",),
     "stores": ("stores", "tools"),
     "sql": ("sql", "tools"),
+    "agents": ("agents", "passes"),
+    "views": ("views", "passes"),
+    "reports": ("reports",),
+    "replay": ("replay",),
+    "search": ("search", "tools"),
 }
 """Folders of tests that run over a mutant of each folder of the package."""
 
+INVARIANTS = "tests/test_invariants.py"
 LAWS = ("tests/laws/test_pass_laws.py", "tests/laws/test_reach_laws.py")
 PLUGIN = ("tests/test_plugin.py", "tests/test_plugin_apps.py", "tests/test_plugin_trouble.py", "tests/plugin")
 _REQUEST = (LAWS, PLUGIN)
@@ -30,6 +36,11 @@ WIDER = {
     "tools": (PLUGIN,),
     "stores": (PLUGIN,),
     "sql": (("tests/agents",),),
+    "agents": (PLUGIN,),
+    "views": (PLUGIN,),
+    "reports": (PLUGIN,),
+    "replay": (),
+    "search": (("tests/agents",),),
 }
 """What else runs over a mutant that the quick tests of its folder let pass, besides the slow tests there."""
 
@@ -81,4 +92,4 @@ def _wider(root: Path, room: str) -> list[Round]:
 
 def _files(root: Path, room: str) -> list[str]:
     paths = [path for home in HOMES[room] for path in sorted((root / "tests" / home).glob("test_*.py"))]
-    return [str(path.relative_to(root)) for path in paths if path.name not in _LEFT_OUT]
+    return [str(path.relative_to(root)) for path in paths if path.name not in _LEFT_OUT] + [INVARIANTS]
