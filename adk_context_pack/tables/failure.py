@@ -6,12 +6,12 @@ This is the one answer to "did this fail?" for reports, narratives, summaries an
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adk_context_pack._json import is_number, json_text
 from adk_context_pack.tables.columns import as_record, is_record
+from adk_context_pack.tables.trouble import says_failure
 
 MESSAGE_KEYS = (
     *("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details"),
@@ -19,26 +19,37 @@ MESSAGE_KEYS = (
 """The keys under which a failed result says why."""
 
 _STATUS_KEYS = ("status", "status_code", "statusCode")
-_DECLARING = frozenset({"isError", "success", "ok", *_STATUS_KEYS})
 _ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors")
-_BODY_KEYS = ("result", "content", "text", "output", "title")
+_BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title")
 _WRAPPERS = frozenset({"result", "output", "response"})
 _NOT_ROWS = frozenset({*_ERROR_KEYS, *MESSAGE_KEYS, "content"})
 _FAILED = frozenset({"error", "failed", "failure", "fail", "exception", "fatal"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
-_ENDED = frozenset({"denied", "rejected", "timeout", "timed_out", "cancelled", "canceled", "aborted", "forbidden"})
+_ENDED = frozenset(
+    {
+        *("denied", "rejected", "timeout", "timed_out", "cancelled", "canceled", "aborted", "forbidden", "not_found"),
+        *("permission_denied", "unauthenticated", "unauthorized", "invalid_argument", "invalid_request", "bad_request"),
+        *("failed_precondition", "resource_exhausted", "deadline_exceeded", "unavailable", "unimplemented", "internal"),
+        *("internal_error", "server_error", "quota_exceeded", "rate_limited", "data_loss"),
+    }
+)
 _BESIDE_ENDED = frozenset(
     {
         *_ERROR_KEYS,
         *MESSAGE_KEYS,
         *_BODY_KEYS,
-        "status",
-        "query_id",
-        "queryId",
-        "tool",
-        "code",
-        "error_code",
-        "errorCode",
+        *(
+            "status",
+            "query_id",
+            "queryId",
+            "request_id",
+            "requestId",
+            "tool",
+            "code",
+            "error_code",
+            "errorCode",
+            "data",
+        ),
     }
 )
 _GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "complete", "done", "passed", "pass"})
@@ -47,39 +58,13 @@ _NONE = frozenset({"", "0", "none", "null", "nil", "nan", "n/a", "na", "ok", "fa
 _LONGEST_NONE = max(map(len, _NONE))
 _CODES = frozenset({"code", "status", "errno", "error_code", "errorCode"})
 _HTTP_ERRORS = range(400, 600)
-_MAX_START = 400
+_HTTP_ERROR_TEXTS = frozenset(map(str, _HTTP_ERRORS))
+_EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus"})
+# A run or a job that a tool looks up has ended itself, not the call.
+_LOOKED_UP = frozenset({"id", "name", "job", "run", "job_id", "jobId", "run_id", "runId", "task_id", "taskId"})
+_DECLARING = frozenset({"isError", "success", "ok", "code", *_STATUS_KEYS, *_EXIT_KEYS})
 _MAX_PARSED = 20_000
 _MAX_DEPTH = 3
-
-_START = re.compile(r"\W*")
-_FIGURE = r"\s*[-+]?\d[\d,]*(?:\.\d+)?\s*%?"
-_ERROR_TEXTS = (
-    re.compile(r"traceback \(most recent call last\)", re.IGNORECASE),
-    # As Python and the JVM write exceptions: `ValueError: …`, `KeyError('x')`, `java.io.IOException: …`. A figure
-    # with decimals after the colon is a measure, such as `MeanSquaredError: 0.11`.
-    re.compile(r"(?:[A-Za-z_$][\w$]*\.)*[A-Z_$][\w$]*(?:Error|Exception)(?:\(|$|:(?!\s*[-+]?\d+\.\d+\s*%?\s*$))"),
-    re.compile(
-        r"(?:(?:fatal|internal|unexpected|runtime|server|http|api|tool|system|client|database|network|mcp|input|unknown"
-        r"|validation|syntax|connection|permission|authentication|critical)[ _-]+)*"
-        r"(?:error|exception|failure|fatal|panic)"
-        r"(?:$|[!.\])](?:\s|$)|\s+[-\u2013\u2014]\s(?!\d)|\s*\((?:code|http|status|\d)|\s*\[E?\d|\s*#?\d{3}\b|:\s*[45]\d\d\b"
-        rf"|:(?!(?:{_FIGURE}|\s*(?:none|null|no))\s*(?:$|[,;.])))",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"(?:error|exception|failure) (?:(?:execut|invok|call|runn|fetch|retriev|load|read|writ|pars|creat|updat|delet"
-        r"|connect|process|open|gett|send|access|query|perform|validat|decod|resolv)ing\b"
-        r"|(?:while|when|during|occurred|raised|thrown|code|from)\b|in (?:tool|function|thread|call)\b)",
-        re.IGNORECASE,
-    ),
-    re.compile(r"(?:an?|the|some)\s+(?:\w+\s+){0,3}(?:error|exception|failure)\s+(?:has\s+)?occurred", re.IGNORECASE),
-    re.compile(r"failed(?:$|[!.](?:\s|$)| to [a-z]| with\b| because\b| due to\b|:(?!\s*\d))", re.IGNORECASE),
-    re.compile(
-        r"(?:http[ /\d.]*)?[45]\d\d (?:\w+ ){0,2}(?:error|not found|forbidden|unauthorized|bad request|bad gateway"
-        r"|too many requests|service unavailable|gateway timeout)\b",
-        re.IGNORECASE,
-    ),
-)
 
 
 def error_of(result: Any) -> str | None:
@@ -110,7 +95,8 @@ def _error_of(result: Any, depth: int) -> str | None:
     if not isinstance(result, Mapping) or not result:
         return None
     if _declared(result):
-        return _said_by(result) or _status_of(result) or "failed"
+        codes = [f"{key}: {result[key]}" for key in ("code", *_EXIT_KEYS) if result.get(key)]
+        return _said_by(result) or _status_of(result) or ", ".join(codes) or "failed"
     if (said := _field_error(result)) is not None:
         return said
     return _inner_error(result, depth)
@@ -132,6 +118,12 @@ def _declared(result: Mapping[Any, Any]) -> bool:
         return True
     if status in _ENDED:
         return result.keys() <= _BESIDE_ENDED
+    if exits := result.keys() & _EXIT_KEYS:
+        return any(is_number(result[key]) and result[key] != 0 for key in exits) and _LOOKED_UP.isdisjoint(result)
+    if "code" in result and _is_http_error(result["code"]) and _LOOKED_UP.isdisjoint(result):
+        # A room or a course has such a number, too, but says more of itself and gives no reason.
+        alone = result.keys() <= _BESIDE_ENDED and not any(result.get(key) for key in (*_BODY_KEYS, "data"))
+        return alone or any(isinstance(result.get(key), str) for key in MESSAGE_KEYS)
     # Problem details, https://www.rfc-editor.org/rfc/rfc9457.
     code = next((result[key] for key in _STATUS_KEYS if key in result), None)
     return _is_http_error(code) and any(isinstance(result.get(key), str) for key in (*MESSAGE_KEYS, "title"))
@@ -171,9 +163,7 @@ def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
 
 
 def _text_error(text: str, depth: int) -> str | None:
-    start = text[:_MAX_START]
-    place = _START.match(start)
-    if any(pattern.match(start, place.end() if place else 0) for pattern in _ERROR_TEXTS):
+    if says_failure(text):
         return text
     if depth <= 0 or len(text) > _MAX_PARSED or not text.lstrip().startswith("{"):
         return None
@@ -230,4 +220,4 @@ def _is_good(result: Mapping[Any, Any]) -> bool:
 
 
 def _is_http_error(value: Any) -> bool:
-    return is_number(value) and value in _HTTP_ERRORS
+    return (is_number(value) and value in _HTTP_ERRORS) or (isinstance(value, str) and value in _HTTP_ERROR_TEXTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from heapq import merge
 
 # One call of `str.find` keeps the interpreter's lock until it returns, and with it stops the event loop.
 _AT_ONCE = 1_000_000
@@ -26,6 +27,36 @@ def find(text: str, sign: str, start: int = 0, end: int | None = None) -> int:
             return place
         start = stop
     return -1
+
+
+def find_any(text: str, signs: Sequence[str], start: int, end: int, *, most: int | None = None) -> Iterator[int]:
+    """Yields the places of signs in any case, in the order of the text.
+
+    Args:
+        text: any text.
+        signs: what is looked for, in lower case.
+        start: where to begin, zero or more.
+        end: where to end, at most the length of the text.
+        most: how many places of each sign are looked at, or None for all.
+    """
+    left = dict.fromkeys(signs, len(text) if most is None else most)
+    longest = max(map(len, signs))
+    for stop in range(start, end, _AT_ONCE):
+        part = text[stop : min(end, stop + _AT_ONCE + longest - 1)]
+        lower = part.lower()
+        if len(lower) != len(part):
+            # The one letter that has two in lower case.
+            lower = part.replace("\u0130", "I").lower()
+        found = (_places(lower, sign, left) for sign in signs if left[sign] > 0)
+        yield from (stop + place for place in merge(*found))
+
+
+def _places(lower: str, sign: str, left: dict[str, int]) -> Iterator[int]:
+    place = lower.find(sign)
+    while 0 <= place < _AT_ONCE and left[sign] > 0:
+        left[sign] -= 1
+        yield place
+        place = lower.find(sign, place + len(sign))
 
 
 def lines_with(text: str, signs: Sequence[str]) -> Iterator[tuple[int, int]]:

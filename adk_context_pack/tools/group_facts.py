@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.names import names_rate
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.table_facts import TableFacts
+from adk_context_pack.tables.trouble import level_of
 
 _MAX_VALUES = 8
 _MAX_LABEL = 40
@@ -19,11 +19,6 @@ _MAX_LABEL = 40
 _MAX_SHARE = 0.95
 _FIGURES = 15
 _MAX_FIGURES = 12
-_LEVEL = re.compile(
-    r"(?<![\w./-])(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|SEVERE|CRITICAL|ALERT|EMERG|FATAL|PANIC)(?![\w-])",
-    re.IGNORECASE,
-)
-_MAX_LEVEL_PLACE = 120
 
 
 def sums_by_value(
@@ -58,9 +53,7 @@ def level_counts(rows: Sequence[Any]) -> dict[str, int]:
     """Returns how many lines of a log have each level; empty where fewer than half of the rows have one."""
     if not rows or not isinstance(rows[0], str):
         return {}
-    levels = Counter(
-        hit[1].upper() for row in rows if isinstance(row, str) and (hit := _LEVEL.search(row, 0, _MAX_LEVEL_PLACE))
-    )
+    levels = Counter(level for row in rows if isinstance(row, str) and (level := level_of(row)))
     return dict(levels.most_common()) if 2 * levels.total() >= len(rows) else {}
 
 

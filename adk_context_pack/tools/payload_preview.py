@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from heapq import merge
-from itertools import islice
 from typing import Any
 
 from adk_context_pack._json import json_text
@@ -13,15 +11,8 @@ from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.stores.json_parts import loads
-from adk_context_pack.tables.long_text import find
+from adk_context_pack.tables.trouble import troubles
 
-# By how bad they are: within the budget the first kinds come first. Plain words as logs write them, since searching
-# 50 MB for a word takes 50 ms and for a pattern two seconds.
-_TROUBLE = (
-    ("FATAL", "Fatal", "fatal", "CRITICAL", "PANIC", "panic", "EMERG", "SEVERE", '"critical"', "Segmentation fault"),
-    ("ERROR", "Error", "error:", '"error"', "Exception", "Traceback", "FAILED", "FAILURE", "Failed", "failed"),
-    ("WARN", "Warning", "warning"),
-)
 _MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
 _MARK = 16
@@ -161,9 +152,9 @@ def _names(text: str, start: int, end: int, budget: int) -> list[str]:
 
 def _worst_lines(text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, str]]:
     seen: set[str] = set()
-    for words in _TROUBLE:
+    for places in troubles(text, start, end, most=_MAX_LOOKED_AT):
         covered = start
-        for place in merge(*(islice(_places(text, word, start, end), _MAX_LOOKED_AT) for word in words)):
+        for place in places:
             if place < covered:
                 continue
             first, line, covered = _line_around(text, place)
@@ -176,12 +167,6 @@ def _worst_lines(text: str, start: int, end: int, budget: int) -> Iterator[tuple
             seen.add(kind)
             budget -= len(line) + _MARK
             yield first, line
-
-
-def _places(text: str, word: str, start: int, end: int) -> Iterator[int]:
-    while (place := find(text, word, start, end)) >= 0:
-        yield place
-        start = place + len(word)
 
 
 def _line_around(text: str, place: int) -> tuple[int, str, int]:

@@ -9,9 +9,9 @@ from typing import Any
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.find_tables import Table
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
+from adk_context_pack.tables.trouble import alarming_rows
 from adk_context_pack.tools.group_facts import level_counts, sums_by_value, without_noise
 from adk_context_pack.tools.short_cells import CellLimits, shortened
-from adk_context_pack.tools.stub_plan import alarming_rows
 from adk_context_pack.tools.table_text import facts_as_text
 
 logger = logging.getLogger("adk_context_pack")
