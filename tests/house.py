@@ -62,13 +62,14 @@ class SourceFile:
     def module(self) -> str:
         """The module's dotted name."""
         parts = self.path.relative_to(self.package.parent).with_suffix("").parts
-        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        stub = [] if self.path.suffix == ".py" else ["(stub)"]
+        return ".".join([*(parts[:-1] if parts[-1] == "__init__" else parts), *stub])
 
     @property
     def room(self) -> str:
         """The room that the file belongs to."""
         inside = self.path.relative_to(self.package).parts
-        return f"{inside[0]}/" if len(inside) > 1 else inside[0]
+        return f"{inside[0]}/" if len(inside) > 1 else inside[0].removesuffix("i")
 
     @property
     def lines(self) -> int:
@@ -180,8 +181,8 @@ class House:
 
 
 def files_in(folder: Path) -> list[SourceFile]:
-    """Returns all Python files of a folder."""
-    return [SourceFile(path, folder) for path in sorted(folder.rglob("*.py"))]
+    """Returns all Python files of a folder, stubs included."""
+    return [SourceFile(path, folder) for path in sorted(folder.rglob("*.py*")) if path.suffix in {".py", ".pyi"}]
 
 
 HOUSE_FILES = House().files

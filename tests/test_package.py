@@ -2,12 +2,15 @@
 
 import ast
 import re
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import adk_context_pack
+from adk_context_pack import testing
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "adk_context_pack").rglob("*.py"))
@@ -15,12 +18,35 @@ RUN_TIME = {"google", "pydantic", "pydantic_core", "regex", "opentelemetry", "ad
 OPTIONAL = {"sqlalchemy", "aiosqlite"}
 
 
-def test_exports_are_there_once():
-    """Every name in `__all__` can be imported, stands there once, and is public; the linter keeps them sorted."""
-    names = list(adk_context_pack.__all__)
-    assert len(set(names)) == len(names)
-    assert not [name for name in names if name.startswith("_")]
-    assert all(hasattr(adk_context_pack, name) for name in adk_context_pack.__all__)
+@pytest.mark.parametrize("package", [adk_context_pack, testing], ids=lambda package: package.__name__)
+def test_exports_are_loaded_and_typed(package):
+    """Every name in `__all__` can be imported, is public, is found by `dir()`, and is what the stub says."""
+    stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
+    typed = {a.asname: (n.module, a.name) for n in stub if isinstance(n, ast.ImportFrom) for a in n.names}
+    assert list(typed) == list(package.__all__)
+    assert not [name for name in typed if name.startswith("_")]
+    assert set(typed) <= set(dir(package))
+    for name, (module, inside) in typed.items():
+        assert getattr(package, name) is getattr(import_module(module), inside)
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Nothing'"):
+        _ = package.Nothing
+
+
+def test_rooms_free_of_adk_load_without_it():
+    """The package alone loads none of its modules, and all of tables, SQL and search load neither ADK nor its SDK."""
+    code = """
+import sys, adk_context_pack
+print([name for name in sys.modules if name.startswith("adk_context_pack.")])
+for module in sys.argv[1:]:
+    __import__(module)
+print([name for name in sys.modules if name.startswith(("google.adk", "google.genai"))])
+"""
+    files = [
+        path.relative_to(ROOT).with_suffix("") for path in SOURCES if path.parent.name in {"search", "sql", "tables"}
+    ]
+    command = [sys.executable, "-c", code, *(".".join(file.parts) for file in files if file.stem != "__init__")]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)  # noqa: S603 - our own files
+    assert done.stdout.split() == [b"[]", b"[]"]
 
 
 def test_every_public_name_has_a_docstring():
@@ -35,7 +61,7 @@ def test_every_public_name_has_a_docstring():
 def test_imports_nothing_beyond_its_dependencies(path):
     """No module imports at its top what pyproject does not name as a run-time dependency."""
     import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
-    known = set(__import__("sys").stdlib_module_names) | RUN_TIME
+    known = set(sys.stdlib_module_names) | RUN_TIME
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Import):
             assert {alias.name.split(".")[0] for alias in node.names} <= known

@@ -15,7 +15,7 @@ from adk_context_pack.replay.tool_caps import SettingsFor, ToolCaps
 from adk_context_pack.reports.text_table import table
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
-from adk_context_pack.testing.answerability import Answerability, Packed, answerability
+from adk_context_pack.testing.answers import Answerability, Packed, answerability
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.result_pass import ResultPass
 

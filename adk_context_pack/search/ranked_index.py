@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from adk_context_pack.search.passages import passages
-from adk_context_pack.search.phrases import Phrase, split_query
-from adk_context_pack.search.terms import content_terms, terms
+from adk_context_pack.search.terms import Phrase, content_terms, split_query, terms
 
 _SATURATION, _LENGTH_SHARE = 1.2, 0.75
 _FEW_WORDS = 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 _VOWEL = re.compile("[aeiouy]")
-_ENDINGS = ("ation", "ing", "ed")
 _SHORTEST = 4
 _SHORTEST_STEM = 3
 _LONG = 5
@@ -37,7 +36,7 @@ def _singular(word: str) -> str:
 
 
 def _without_tense(word: str) -> str:
-    for ending in _ENDINGS:
+    for ending in ("ation", "ing", "ed"):
         rest = word.removesuffix(ending)
         if rest != word and len(rest) >= _SHORTEST_STEM and _VOWEL.search(rest):
             return rest

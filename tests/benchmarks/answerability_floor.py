@@ -7,7 +7,7 @@ from itertools import chain
 
 from google.genai import types
 
-from adk_context_pack.testing.answerability import recorded_calls
+from adk_context_pack.testing.answers import recorded_calls
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.laws import characters
 from adk_context_pack.testing.request_values import leaves, request_text

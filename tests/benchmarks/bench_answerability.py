@@ -34,7 +34,7 @@ from adk_context_pack import (
 )
 from adk_context_pack.replay.answering import packed
 from adk_context_pack.replay.tool_caps import ToolCaps
-from adk_context_pack.testing.answerability import Answerability, Strategy, answerability
+from adk_context_pack.testing.answers import Answerability, Strategy, answerability
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.adk_strategies import adk_strategies

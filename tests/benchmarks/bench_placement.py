@@ -22,7 +22,7 @@ from adk_context_pack import ModelCall, default_passes
 from adk_context_pack.conversation.contents import same_texts, text_part, user_content
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.passes.pipeline import attempt
-from adk_context_pack.testing.answerability import answerability
+from adk_context_pack.testing.answers import answerability
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.picture import picture
 from adk_context_pack.tools.read_back import offer_read_back

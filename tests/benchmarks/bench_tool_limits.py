@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload
 from adk_context_pack.replay.answering import packed
 from adk_context_pack.replay.tool_caps import ToolCaps
-from adk_context_pack.testing.answerability import answerability
+from adk_context_pack.testing.answers import answerability
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.baseline import Row, parser_of, print_rows
 from tests.benchmarks.bench_answerability import bfcl, tau_bench

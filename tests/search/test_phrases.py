@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack.search.phrases import Phrase, split_query
+from adk_context_pack.search.terms import Phrase, split_query
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from google.adk.events.event_actions import EventActions
 from google.genai import types
 from hypothesis import strategies as st
 
-from adk_context_pack.testing.generate import SKILLS, Teller
+from adk_context_pack.testing.generated import SKILLS, Teller
 from tests.support import payloads, relay
 from tests.support.adk_contents import OWN_SUMMARY, RELAYED_SUMMARY
 from tests.support.conversation import Conversation

@@ -11,7 +11,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import SettingError, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.testing.conversation import Conversation, OneRequest
-from adk_context_pack.testing.generate import generate
+from adk_context_pack.testing.generated import generate
 from adk_context_pack.testing.laws import LAWS
 
 Requests = Iterable[tuple[LlmRequest, ModelCall]]

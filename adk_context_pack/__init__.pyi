@@ -1,0 +1,63 @@
+# ruff: isort: skip_file
+# Repeats `_HOMES` for type checkers, which a test holds to.
+from adk_context_pack.agents.a2a_context import a2a_context as a2a_context
+from adk_context_pack.agents.compact_state_step import CompactStateStep as CompactStateStep
+from adk_context_pack.agents.data_summarizer import DataSummarizer as DataSummarizer
+from adk_context_pack.agents.history_summarizer import HistorySummarizer as HistorySummarizer
+from adk_context_pack.agents.ingest_memory import IngestMemory as IngestMemory
+from adk_context_pack.agents.scoped import scoped as scoped
+from adk_context_pack.agents.summarized_results import (
+    get_summarized_results as get_summarized_results,
+    summarized_results_tool as summarized_results_tool,
+)
+from adk_context_pack.conversation.model_call import ModelCall as ModelCall
+from adk_context_pack.conversation.token_estimate import estimate_tokens as estimate_tokens
+from adk_context_pack.errors import (
+    ContextPackError as ContextPackError,
+    ContextPackWarning as ContextPackWarning,
+    HandleError as HandleError,
+    QueryError as QueryError,
+    RecordingError as RecordingError,
+    SettingError as SettingError,
+    StoreError as StoreError,
+    UnknownRelayFormatWarning as UnknownRelayFormatWarning,
+)
+from adk_context_pack.pack_settings import PackSettings as PackSettings
+from adk_context_pack.passes.cast_narrative import CastNarrative as CastNarrative
+from adk_context_pack.passes.clear_tool_results import ClearToolResults as ClearToolResults
+from adk_context_pack.passes.compact_state import CompactState as CompactState
+from adk_context_pack.passes.context_pass import ContextPass as ContextPass
+from adk_context_pack.passes.drop_old_media import DropOldMedia as DropOldMedia
+from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts as DropOldThoughts
+from adk_context_pack.passes.fit_token_budget import FitTokenBudget as FitTokenBudget
+from adk_context_pack.passes.keep_newest_result import KeepNewestResult as KeepNewestResult
+from adk_context_pack.passes.pipeline import ContextPipeline as ContextPipeline
+from adk_context_pack.passes.presets import default_passes as default_passes
+from adk_context_pack.passes.recall_memory import RecallMemory as RecallMemory
+from adk_context_pack.passes.strip_for_context import StripForContext as StripForContext
+from adk_context_pack.plugin import ContextPackPlugin as ContextPackPlugin
+from adk_context_pack.reports.call_report import CallReport as CallReport
+from adk_context_pack.reports.cap_report import CapReport as CapReport
+from adk_context_pack.reports.categories import CATEGORIES as CATEGORIES
+from adk_context_pack.reports.html_page import write_html as write_html
+from adk_context_pack.reports.pass_report import PassReport as PassReport, PrefixReport as PrefixReport
+from adk_context_pack.reports.prices import Prices as Prices
+from adk_context_pack.reports.report_log import ReportLog as ReportLog, ReportTotals as ReportTotals
+from adk_context_pack.stores.opening import load_payload as load_payload
+from adk_context_pack.stores.payload_store import PayloadStore as PayloadStore
+from adk_context_pack.stores.result_store import ResultStore as ResultStore, StoreScope as StoreScope
+from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS as GOOGLE_ADS_KPIS, Kpi as Kpi
+from adk_context_pack.tables.table_facts import TableFacts as TableFacts, table_facts as table_facts
+from adk_context_pack.tools.cap_rows import CapRows as CapRows, cap_rows as cap_rows
+from adk_context_pack.tools.defer_tools import defer_tools as defer_tools
+from adk_context_pack.tools.offload_payload import OffloadPayload as OffloadPayload, offload_payload as offload_payload
+from adk_context_pack.tools.presets import default_result_passes as default_result_passes
+from adk_context_pack.tools.query_rows import QueryRows as QueryRows, query_rows as query_rows
+from adk_context_pack.tools.read_payload import ReadPayload as ReadPayload, read_payload as read_payload
+from adk_context_pack.tools.resolve_answer import ResolvedAnswer as ResolvedAnswer, resolve_answer as resolve_answer
+from adk_context_pack.tools.resolve_results import resolve_results as resolve_results
+from adk_context_pack.tools.result_pass import ResultPass as ResultPass
+from adk_context_pack.tools.search_history import SearchHistory as SearchHistory, search_history as search_history
+from adk_context_pack.tools.tool_call import ToolCall as ToolCall
+
+__version__: str
