@@ -15,9 +15,12 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.model_names import model_names
 from adk_context_pack._adk.releases import is_live
+from adk_context_pack.conversation.memos import RUNS
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.environment import Environment
@@ -190,6 +193,20 @@ class ContextPackPlugin(BasePlugin):
         self._pipeline.after_model(callback_context, llm_response)
         return None
 
+    async def before_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],  # noqa: ARG002 - ADK's
+        tool_context: ToolContext,
+    ) -> dict[str, Any] | None:
+        """ADK's callback: remembers which tool answers a call, since its event gives only a name."""
+        try:
+            RUNS.tools(tool_context.session)[tool_context.function_call_id or ""] = tool
+        except Exception:
+            logger.exception("a tool is known by its name")
+        return None
+
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
         """ADK's callback: fresh tool results made smaller before they are stored."""
         try:
@@ -197,7 +214,7 @@ class ContextPackPlugin(BasePlugin):
             if settings is None or self._stands_aside(invocation_context):
                 return None
             if self._shadow is not None:
-                await self._shadow.see(invocation_context.session.id, event)
+                await self._shadow.see(invocation_context.session, event)
                 return None
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)

@@ -200,21 +200,6 @@ async def test_a_result_that_is_the_answer_stays_whole():
     assert shown.response["rows"] == ROWS
 
 
-async def test_a_skill_stays_whole():
-    """Half of an instruction is none, so what load_skill returns is not cut."""
-
-    def load_skill(name: str) -> dict:
-        """Loads a skill."""
-        return {"skill_name": name, "instructions": "Do this and that. " * 2000}
-
-    def answer(request):
-        return str(len(str(results_in(request)[0].response))) if results_in(request) else call("load_skill", name="x")
-
-    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[load_skill])
-    run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
-    assert int(run.answer) > 36_000
-
-
 async def test_two_agents_of_one_session_and_a_second_turn():
     """In the next turn the earlier handle still opens the rows, for an agent that gets the tool at once."""
     team = SequentialAgent(name="team", sub_agents=[analyst(), writer()])

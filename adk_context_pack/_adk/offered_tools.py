@@ -6,6 +6,8 @@ from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 
+from adk_context_pack._adk.known_tools import kind_of
+
 
 def offered_tools(context: Any) -> frozenset[str]:
     """Returns the names of the tools of the agent that `context` belongs to.
@@ -17,7 +19,12 @@ def offered_tools(context: Any) -> frozenset[str]:
     invocation = getattr(context, "_invocation_context", context)
     declared = getattr(getattr(invocation, "agent", None), "tools", None) or ()
     resolved = getattr(invocation, "canonical_tools_cache", None) or ()
-    return frozenset(name for tool in (*declared, *resolved) if (name := _name(tool)))
+    return frozenset(
+        name
+        for tool in (*declared, *resolved)
+        # A tool of the app's own may have the name of one of ours.
+        if (name := _name(tool)) and kind_of(tool, name) == kind_of(None, name)
+    )
 
 
 def takes_references(context: Any, *, in_answers: bool = False) -> bool:

@@ -8,15 +8,13 @@ from typing import Literal, NamedTuple
 from google.adk.events.event import Event
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import CREDENTIALS
 from adk_context_pack._json import json_text
 from adk_context_pack._text import shorten_counted
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.tokens import TokenMeter
 
 EntryKind = Literal["said", "called", "returned"]
-
-_CREDENTIALS = "adk_request_credential"
-"""ADK's call that asks for credentials; its answer is the user's secret, and no conversation."""
 
 
 class Entry(NamedTuple):
@@ -48,7 +46,7 @@ def entries(event: Event) -> Iterator[Entry]:
     """Yields the entries of an event, without thoughts, media and credentials."""
     for part in (event.content.parts if event.content else None) or ():
         if (used := part.function_call or part.function_response) is not None:
-            if used.name != _CREDENTIALS:
+            if used.name != CREDENTIALS:
                 yield Entry(event, "called" if part.function_call else "returned", used.name or "", part)
         elif part.text and not part.thought:
             yield Entry(event, "said", "", part)

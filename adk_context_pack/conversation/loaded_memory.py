@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import BaseModel
 
+from adk_context_pack._adk.known_tools import kind_in
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.recalled import Memory, ranked_lines
 from adk_context_pack.conversation.tokens import TokenMeter
 
-LOAD_MEMORY = "load_memory"
 _PRELOADED = re.compile(r"(<PAST_CONVERSATIONS>\n)(.*)(\n</PAST_CONVERSATIONS>)", re.DOTALL)
 _ENTRY = re.compile(r"^(?:Time: (?P<time>[^\n]*)\n)(?P<text>.*?)(?=\nTime: |\Z)", re.DOTALL | re.MULTILINE)
 
@@ -45,25 +46,28 @@ def slim_preloaded(text: str, query: str, slim: Slim) -> str:
     return _PRELOADED.sub(ranked, text)
 
 
-def slim_loaded(contents: Sequence[types.Content], slim: Slim, meter: TokenMeter) -> list[types.Content]:
-    """Returns the contents, in which each result of `load_memory` holds its best memories, without empty fields.
+def slim_loaded(request: LlmRequest, slim: Slim, meter: TokenMeter) -> list[types.Content]:
+    """Returns a request's contents, in which each result of `load_memory` holds its best memories.
 
     Each result depends on itself and its own call alone, so that it stays as it was sent.
     """
     queries: deque[str] = deque()
     found = []
-    for content in contents:
-        parts = [_slim_part(part, queries, slim, meter) for part in content.parts or ()]
+    for content in request.contents or ():
+        parts = [
+            _slim_part(part, queries, slim, meter) if _loads(part, request.tools_dict) else part
+            for part in content.parts or ()
+        ]
         same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))
         found.append(content if same else changed(content, "parts", parts))
     return found
 
 
 def _slim_part(part: types.Part, queries: deque[str], slim: Slim, meter: TokenMeter) -> types.Part:
-    if (call := part.function_call) is not None and call.name == LOAD_MEMORY:
+    if (call := part.function_call) is not None:
         queries.append(str((call.args or {}).get("query", "")))
     result = part.function_response
-    if result is None or result.name != LOAD_MEMORY:
+    if result is None:
         return part
     query = queries.popleft() if queries else ""
     memories = _memories(result.response)
@@ -73,6 +77,11 @@ def _slim_part(part: types.Part, queries: deque[str], slim: Slim, meter: TokenMe
     if meter.payload(response) >= meter.payload(_plain(result.response)):
         return part
     return changed(part, "function_response", changed(result, "response", response))
+
+
+def _loads(part: types.Part, tools: Mapping[str, Any] | None) -> bool:
+    said = part.function_call or part.function_response
+    return said is not None and kind_in(tools, said.name) == "memory"
 
 
 def _memories(response: Any) -> list[Memory]:

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from google.adk.sessions.session import Session
+from google.adk.tools.base_tool import BaseTool
 
 from adk_context_pack.conversation.growing_cache import bytes_of
 
@@ -45,6 +46,12 @@ class RunMemos:
             yield memo
         finally:
             self._kept[key] = weakref.ref(session, lambda gone: self._forget(key, gone)), memo
+
+    def tools(self, session: Session) -> dict[str, BaseTool]:
+        """Returns the tools that answer a run's calls by the calls' ids, since an event gives no more than a name."""
+        with self.lent(session) as memo:
+            tools: dict[str, BaseTool] = memo.setdefault("tools", {})
+            return tools
 
     def _forget(self, key: int, gone: weakref.ref[Session]) -> None:
         found = self._kept.get(key)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from google.adk.events.event import Event
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import APPROVALS
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.session_events import reading_events
 
@@ -24,10 +25,6 @@ _Key = str | tuple[str | None]
 _NOTHING: Collection[str] = frozenset()
 _ENTRY_BYTES = 165
 """Bytes of an entry with its places; tests/conversation/test_memory_bound.py measures them."""
-
-
-_APPROVALS = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
-"""ADK's own calls that ask the user. Releases differ in which of them reach a request."""
 
 
 class Used(NamedTuple):
@@ -100,7 +97,7 @@ class Pairing:
                     name, call_id = said["name"], said["id"]
                     calls[place] = _used((name, call_id))
                     self.tooling.add(index)
-                    if name in _APPROVALS:
+                    if name in APPROVALS:
                         self.asking.add(place)
                     is_open.setdefault(call_id or (name,), []).append(place)
                 elif (result := fields["function_response"]) is not None:

@@ -1,15 +1,17 @@
-"""Finds the results in a request that hold for the agent, and so stay whole: skills that are active."""
+"""Finds the results in a request that hold for the agent, and so stay whole: active skills and catalogs of tools."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.skills import SkillResult, active_skills, skill_tools
+from adk_context_pack._adk.known_tools import ToolKind, active_skills, kind_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing, Place, part_at
+
+_OF_SKILLS = ("instructions", "resource")
 
 
 def pinned_results(
@@ -28,23 +30,38 @@ def pinned_results(
         keep_tools: names of tools whose results stay whatever they are.
     """
     active = active_skills(call.state, call.agent_name)
-    kinds = skill_tools(request.tools_dict) if active else {}
-    names = keep_tools | kinds.keys() if isinstance(keep_tools, frozenset) else {*keep_tools, *kinds}
-    if not names:
+    kinds = _kinds(request, pairing) if active else {}
+    if not active and not keep_tools:
         return set()
     contents = request.contents or []
     return {
         place
         for place, name in pairing.results.items()
-        if name in names
-        and (
-            name in keep_tools
-            or _holds(part_at(contents, place), kinds.get(name or ""), active, place.content >= turn_start)
+        if name in keep_tools
+        or (
+            kinds.get(name) in _OF_SKILLS
+            and _holds(part_at(contents, place), kinds[name], active, place.content >= turn_start)
         )
     }
 
 
-def _holds(part: types.Part, kind: SkillResult | None, active: Collection[str], in_turn: bool) -> bool:  # noqa: FBT001
+def catalogs(request: LlmRequest, pairing: Pairing) -> frozenset[str]:
+    """Returns the names of the tools in a request whose results say what else the model may call or load.
+
+    To find something again costs more than a dozen calls in which it is read from the provider's cache.
+
+    Args:
+        request: the request.
+        pairing: the calls and results of the request's contents.
+    """
+    return frozenset(name for name, kind in _kinds(request, pairing).items() if name and kind == "catalog")
+
+
+def _kinds(request: LlmRequest, pairing: Pairing) -> Mapping[str | None, ToolKind | None]:
+    return {name: kind_in(request.tools_dict, name) for name in set(pairing.results.values())}
+
+
+def _holds(part: types.Part, kind: ToolKind | None, active: Collection[str], in_turn: bool) -> bool:  # noqa: FBT001
     response = part.function_response.response if part.function_response else None
     if not isinstance(response, dict) or response.get("skill_name") not in active:
         return False

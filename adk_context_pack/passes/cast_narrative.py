@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import offers
 from adk_context_pack.conversation.contents import text_length
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
@@ -62,7 +63,7 @@ class CastNarrative(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object where there are none."""
-        casts = self._casts(request, call, findable="search_history" in (request.tools_dict or {}))
+        casts = self._casts(request, call, findable=offers(request.tools_dict, "search_history"))
         if not casts:
             return request
         contents = list(request.contents)

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
+from adk_context_pack._adk.known_tools import offers
 from adk_context_pack.conversation.clearing import ClearingEditor, is_note
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, part_at, waiting_calls
-from adk_context_pack.conversation.pinned import pinned_results
+from adk_context_pack.conversation.pinned import catalogs, pinned_results
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.errors import at_least, names
 from adk_context_pack.passes.context_pass import ContextPass
@@ -79,13 +80,14 @@ class ClearToolResults(ContextPass):
         if len(results) <= self.keep_results:
             return request
         known = known_contents(call, contents)
-        findable = "search_history" in (request.tools_dict or {})
+        findable = offers(request.tools_dict, "search_history")
         editor = ClearingEditor(known, meter, findable=findable, max_ledger_tokens=self.max_ledger_tokens)
-        with known.growing(("clearable", self, findable), list[int], items=results) as (sizes, new):
+        excluded = catalogs(request, pairing).union(self.exclude_tools)
+        with known.growing(("clearable", self, findable, excluded), list[int], items=results) as (sizes, new):
             whole = meter.sizes(contents)
             for place in new:
                 # Most results need not be weighed by themselves, since their contents are too small already.
-                size = self._size(place, pairing, editor) if whole[place.content] >= self.min_tokens else 0
+                size = self._size(place, pairing, editor, excluded) if whole[place.content] >= self.min_tokens else 0
                 sizes.append(size if size and editor.is_worth_it(place, size) else 0)
         clearable = sizes
         if waiting := waiting_calls(pairing, call):
@@ -99,7 +101,7 @@ class ClearToolResults(ContextPass):
             return request
         sums = _Sums([0, *accumulate(sizes)], [0, *accumulate(meter.sizes(contents))], results)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
-        name = ("batches", self, findable) if sizes is clearable else None
+        name = ("batches", self, findable, excluded) if sizes is clearable else None
         cleared = self._cleared(outline, sums, known, name)
         for place, size in zip(results[:cleared], sizes, strict=False):
             if size and editor.clear_result(place, size) and self.clear_args:
@@ -119,26 +121,29 @@ class ClearToolResults(ContextPass):
         outline = outline_of(call, contents)
         _, there, before_turn = outline.next_step
         old = max(0, min(there - self.keep_results, max(before_turn, there - self._kept_in_turn)))
+        pairing, turn_start = outline.pairing, outline.turns[-1] if outline.turns else 0
+        excluded = catalogs(request, pairing).union(self.exclude_tools)
+        pinned = pinned_results(request, call, pairing, turn_start=turn_start)
         # Most results need not be weighed again, since their contents are too small already.
         results = (
             part_at(contents, place).function_response
-            for place in islice(outline.pairing.results, old)
-            if sizes[place.content] >= self.min_tokens
+            for place in islice(pairing.results, old)
+            if sizes[place.content] >= self.min_tokens and place not in pinned
         )
         return any(
-            result.name not in self.exclude_tools and meter.payload(result.response) >= self.min_tokens
+            result.name not in excluded and meter.payload(result.response) >= self.min_tokens
             for result in results
             if result is not None
         )
 
-    def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor) -> int:
+    def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor, excluded: Collection[str]) -> int:
         """Returns the tokens of a result that may be cleared, or 0 for one that stays whatever its age."""
         result = editor.result(place)
         size = editor.meter.payload(result.response)
         stays = (
             size < self.min_tokens
             or place not in pairing.call_of
-            or result.name in self.exclude_tools
+            or result.name in excluded
             or getattr(result, "parts", None)
             or is_note(result.response)
         )

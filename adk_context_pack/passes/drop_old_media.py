@@ -11,6 +11,7 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import offers
 from adk_context_pack._json import json_text
 from adk_context_pack._text import shorten
 from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of, text_part
@@ -75,7 +76,9 @@ class DropOldMedia(ContextPass):
             is_old = index < outline.turns[-self.keep_turns] and index != message
             if is_old and _may_change(contents[index], index, outline):
                 known = saved.by_the_end(sum(start > index for start in outline.turns))
-                rebuilt[index] = self._without_media(contents[index], known, "load_artifacts" in request.tools_dict)
+                rebuilt[index] = self._without_media(
+                    contents[index], known, offers(request.tools_dict, "load_artifacts")
+                )
         gone = sum(new is not old for new, old in zip(rebuilt, contents, strict=True))
         if not gone:
             return request

@@ -11,6 +11,7 @@ from operator import attrgetter
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import offers
 from adk_context_pack.conversation.budget_cut import BudgetCut, CutWalk
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, has_figures
 from adk_context_pack.conversation.contents import copies_of
@@ -189,7 +190,7 @@ class FitTokenBudget(ContextPass):
         return without(request.contents, outline.groups, walk.dropped, self._marker(request, outline, walk, known))
 
     def _marker(self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents) -> str:
-        groups, findable = outline.groups, "search_history" in (request.tools_dict or {})
+        groups, findable = outline.groups, offers(request.tools_dict, "search_history")
         dropped = array("I", sorted(walk.dropped))
         # Which contents a settled group holds never changes, so the groups alone decide what the marker says.
         name = ("marker", self, findable) if dropped[-1] < outline.settled else None

@@ -138,7 +138,7 @@ def slimmed_memory(request: LlmRequest, slim: Slim, meter: TokenMeter, call: Mod
         call: the call, whose message is the query for what was preloaded.
     """
     contents = list(request.contents or ())
-    found = slim_loaded(contents, slim, meter)
+    found = slim_loaded(request, slim, meter)
     if _preloaded(request):
         query = _words(call.user_content)
         found = [_slim_texts(content, query, slim) for content in found]

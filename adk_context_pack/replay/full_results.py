@@ -12,12 +12,13 @@ from typing import Any
 from google.adk.events.event import Event
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import ContextPackError
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, StoredResult, is_result_key, stored_result
-from adk_context_pack.stores.opening import READ_BACK_TOOLS, resolve
+from adk_context_pack.stores.opening import resolve
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
 _WORD = re.compile(rf"(?<![0-9A-Za-z])[0-9a-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
@@ -93,7 +94,7 @@ class _Restoring:
 
     async def _part(self, place: int, part: types.Part, event: Event) -> types.Part:
         response = part.function_response
-        if response is None or not response.response or response.name in READ_BACK_TOOLS:
+        if response is None or not response.response or kind_of(None, response.name) == "read_back":
             return part
         found = list(self._behind(response, event))
         if not found and LIMITS not in response.response and PREVIEW not in response.response:

@@ -16,9 +16,6 @@ from adk_context_pack.stores.result_store import ResultStore, StoreAccess, Store
 from adk_context_pack.stores.state_store import StateStore
 from adk_context_pack.stores.worker import off_loop
 
-READ_BACK_TOOLS = frozenset({"query_rows", "read_payload", "search_history"})
-"""Tools whose results are parts of stored ones already: they are never cut into a stub again."""
-
 
 class _ForgedError(HandleError):
     """An entry that opens nothing, since the pack has not stored what it names."""

@@ -14,8 +14,8 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import active_skills, kind_in
 from adk_context_pack._adk.live_events import live_events
-from adk_context_pack._adk.skills import active_skills, skill_tools
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -185,13 +185,12 @@ def active_stays(apply: Apply, conversation: Any) -> None:
 
 def _instructions(request: LlmRequest, call: ModelCall) -> set[Picture]:
     active = active_skills(call.state, call.agent_name)
-    loaders = {name for name, kind in skill_tools(request.tools_dict).items() if kind == "instructions"}
     parts = [part.function_response for content in request.contents or () for part in content.parts or ()]
     return {
         picture(part.response)
         for part in parts
         if part is not None
-        and part.name in loaders
+        and kind_in(request.tools_dict, part.name) == "instructions"
         and isinstance(part.response, dict)
         and part.response.get("skill_name") in active
     }

@@ -9,6 +9,7 @@ from typing import Any
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 
+from adk_context_pack._adk.known_tools import offers
 from adk_context_pack.conversation.account import entries
 from adk_context_pack.conversation.contents import texts_of
 from adk_context_pack.conversation.model_call import ModelCall
@@ -53,7 +54,7 @@ def _searched(text: str, call: ModelCall) -> Iterator[str]:
 
 def names_search(request: LlmRequest, text: str) -> bool:
     """Tells whether a request names a search of the session's past, and offers the tool for it."""
-    return NAME in (request.tools_dict or {}) and (NAME in text or "read_event" in text)
+    return offers(request.tools_dict, NAME) and (NAME in text or "read_event" in text)
 
 
 def with_read_backs(

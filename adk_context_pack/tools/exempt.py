@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.stores.handles import is_result_key
-from adk_context_pack.stores.opening import READ_BACK_TOOLS
 from adk_context_pack.tables.failure import has_failed
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS
 from adk_context_pack.tools.tool_call import ToolCall
 
 logger = logging.getLogger("adk_context_pack")
 
-# ADK itself reads what these return. A skill is an instruction, and half an instruction misleads.
-CONTROL_TOOLS = frozenset(
-    {
-        *("finish_task", "transfer_to_agent", "set_model_response", "load_artifacts"),
-        *("load_skill", "load_skill_resource"),
-        *READ_BACK_TOOLS,
-    }
-)
-"""Tools whose results no pass changes."""
+# Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
+# is never cut into a stub again.
+CHANGEABLE: Collection[ToolKind | None] = (None, "memory")
+"""The kinds of tools whose results passes may change."""
+
 _MAX_FAILURE_TOKENS = 2000
 _WAITING_FOR = ("requested_auth_configs", "requested_tool_confirmations")
 
@@ -33,10 +29,9 @@ _WAITING_FOR = ("requested_auth_configs", "requested_tool_confirmations")
 async def stays_whole(result: Any, call: ToolCall) -> bool:
     """Returns whether a result passes as it is.
 
-    So do results of ADK's control tools and of tools that read stored results back, answers to the user
-    (`skip_summarization`), pending long-running results (None), parts and function responses that a tool built itself,
-    what a tool returns while it waits for a confirmation or for credentials, stubs, and failed results of up to about
-    2,000 tokens.
+    So do results of ADK's and the pack's own tools (see `CHANGEABLE`), answers to the user (`skip_summarization`),
+    pending long-running results (None), parts and function responses that a tool built itself, what a tool returns
+    while it waits for a confirmation or for credentials, stubs, and failed results of up to about 2,000 tokens.
 
     Args:
         result: what the tool returned.
@@ -65,7 +60,7 @@ def is_stub(result: Any, call: ToolCall) -> bool:
 
 def _is_exempt(result: Any, call: ToolCall) -> bool:
     return (
-        call.tool_name in CONTROL_TOOLS
+        call.tool_kind not in CHANGEABLE
         or result is None
         or isinstance(result, types.Part | types.FunctionResponse)
         or _is_waiting(call)

@@ -9,10 +9,11 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.offered_tools import takes_tools
 from adk_context_pack._json import json_text
 from adk_context_pack.stores.handles import StoredResult, stored_results
-from adk_context_pack.tools.exempt import CONTROL_TOOLS
+from adk_context_pack.tools.exempt import CHANGEABLE
 from adk_context_pack.tools.query_rows import QueryRows
 from adk_context_pack.tools.read_payload import ReadPayload
 from adk_context_pack.tools.result_pass import ResultPass
@@ -78,7 +79,9 @@ def _for_results(
     offered = request.tools_dict
     kinds: set[str | None] = {result.kind for result in results if result.tool_name in offered}
     if kinds or early:
-        kinds |= {each.kept_kind for each in passes if any(_may_change(each, name) for name in offered)}
+        kinds |= {
+            each.kept_kind for each in passes if any(_may_change(each, tool, name) for name, tool in offered.items())
+        }
     # Texts are searched for the kinds alone of which the agent made no result of its own.
     others = [result for result in results if result.kind not in kinds and _TOOLS[result.kind].name not in offered]
     if others:
@@ -86,8 +89,8 @@ def _for_results(
     return [tool for kind, tool in _TOOLS.items() if kind in kinds]
 
 
-def _may_change(entry: ResultPass, tool_name: str) -> bool:
-    return tool_name not in CONTROL_TOOLS and entry.tools.get(tool_name, entry) is not None
+def _may_change(entry: ResultPass, tool: BaseTool, tool_name: str) -> bool:
+    return kind_of(tool, tool_name) in CHANGEABLE and entry.tools.get(tool_name, entry) is not None
 
 
 def _shown(texts: Iterable[str], results: Sequence[StoredResult]) -> set[str]:

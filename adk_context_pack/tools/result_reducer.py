@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack.conversation.memos import RUNS
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.tools.result_pass import ResultPass, reduce_result
@@ -80,31 +81,37 @@ class ResultReducer:
         """
         if event.partial or not event.get_function_responses() or is_stored(context, event):
             return False
-        content = await self.reduced_content(event, context)
+        content = await self.reduced_content(event, context, RUNS.tools(context.session))
         if content is None:
             return False
         event.content = content
         return True
 
-    async def reduced_content(self, event: Event, context: InvocationContext | None) -> types.Content | None:
+    async def reduced_content(
+        self, event: Event, context: InvocationContext | None, tools: Mapping[str, BaseTool] | None = None
+    ) -> types.Content | None:
         """Returns the content of `event` with reduced responses; None where no response changes.
 
         Args:
             event: an event with function responses; it is not changed.
             context: ADK's context of the run; None for a recorded event, whose state nothing is written to.
+            tools: the tools that made the responses, by the ids of their calls, as far as they are known.
         """
         parts = (event.content.parts if event.content else None) or []
-        reduced = [await self._reduced(part, event, context) for part in parts]
+        reduced = [await self._reduced(part, event, context, tools or {}) for part in parts]
         if event.content is None or all(new is old for new, old in zip(reduced, parts, strict=True)):
             return None
         return event.content.model_copy(update={"parts": reduced})
 
-    async def _reduced(self, part: types.Part, event: Event, context: InvocationContext | None) -> types.Part:
+    async def _reduced(
+        self, part: types.Part, event: Event, context: InvocationContext | None, tools: Mapping[str, BaseTool]
+    ) -> types.Part:
         response = part.function_response
         if response is None:
             return part
         call = ToolCall.of_response(response, event, context, offered=self.offered, on_report=self.on_report)
-        result = await reduce_result(self.passes, response.response, replace(call, counter=self.counter))
+        call = replace(call, counter=self.counter, tool=tools.get(response.id or ""))
+        result = await reduce_result(self.passes, response.response, call)
         if result is response.response:
             return part
         body = result if isinstance(result, dict) else {"result": result}

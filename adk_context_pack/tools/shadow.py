@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
+from google.adk.sessions.session import Session
+from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
 from adk_context_pack.conversation.content_hashes import payload_hash
+from adk_context_pack.conversation.memos import RUNS
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.reports.cap_report import CapReport, give_report
@@ -27,6 +30,8 @@ _RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 
 Pair = tuple[str, dict[str, Any], dict[str, Any]]
 """A tool, the full response to a call of it, and the smaller one."""
+
+_Tools = Mapping[str, BaseTool] | None
 
 ReducerFor = Callable[[str, PayloadStore], ResultReducer | None]
 """From an agent's name and a store to what reduces its tools' results, or None for an agent that is left alone."""
@@ -94,10 +99,10 @@ class ShadowSession:
         self._reducer_for = reducer_for
         self._known: OrderedDict[tuple[str, str], _Shadow | None] = OrderedDict()
 
-    async def see(self, session_id: str, event: Event) -> None:
+    async def see(self, session: Session, event: Event) -> None:
         """Reports on the results in a fresh event."""
         if not event.partial:
-            await self._shadow(session_id, event)
+            await self._shadow(session.id, event, RUNS.tools(session))
 
     async def request(self, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, ShadowCall]:
         """Returns a copy of ADK's request with smaller results, and the session that goes with it.
@@ -121,15 +126,17 @@ class ShadowSession:
         copied = with_own_tools(request.model_copy(update={"contents": contents}))
         return copied, ShadowCall(events if pairs else call.events, state)
 
-    async def _shadow(self, session_id: str, event: Event) -> _Shadow | None:
+    async def _shadow(
+        self, session_id: str, event: Event, tools: Mapping[str, BaseTool] | None = None
+    ) -> _Shadow | None:
         key = session_id, event.id
         if key not in self._known:
-            self._known[key] = await self._made(session_id, event)
+            self._known[key] = await self._made(session_id, event, tools)
             while len(self._known) > _MAX_EVENTS:
                 self._known.popitem(last=False)
         return self._known[key]
 
-    async def _made(self, session_id: str, event: Event) -> _Shadow | None:
+    async def _made(self, session_id: str, event: Event, tools: _Tools) -> _Shadow | None:
         store = UnkeptStore(event_id=event.id)
         reducer = self._reducer_for(event.author, store) if event.get_function_responses() else None
         if reducer is None:
@@ -138,7 +145,7 @@ class ShadowSession:
         def report(found: CapReport) -> None:
             give_report(reducer.on_report, replace(found, session_id=session_id, invocation_id=event.invocation_id))
 
-        content = await replace(reducer, on_report=report).reduced_content(event, None)
+        content = await replace(reducer, on_report=report).reduced_content(event, None, tools)
         if content is None:
             return None
         pairs = tuple(_pairs(event, content))

@@ -13,6 +13,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import ToolKind, kind_of
 from adk_context_pack._adk.offered_tools import offered_tools, takes_references
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
@@ -64,6 +65,7 @@ class ToolCall:
         kept: everything that the passes have stored so far, as `keep` adds it.
         on_report: called with each report about this result, beside the `on_report` of the pass.
         counter: weighs the result for reports, from text to tokens. None means that of the pass, or an estimate.
+        tool: the tool itself, or None where only its name is known, as in a recording.
     """
 
     tool_name: str
@@ -80,6 +82,7 @@ class ToolCall:
     kept: list[Kept] = field(default_factory=list)
     on_report: Callable[[CapReport], None] | None = None
     counter: Counter | None = None
+    tool: BaseTool | None = None
 
     @classmethod
     def of_tool(
@@ -94,6 +97,7 @@ class ToolCall:
         """Returns the call behind a tool context, without copying anything."""
         return cls(
             tool_name=tool.name,
+            tool=tool,
             args=args,
             call_id=getattr(context, "function_call_id", None),
             agent_name=getattr(context, "agent_name", ""),
@@ -129,6 +133,11 @@ class ToolCall:
             session_id=_session_id(context),
             invocation_id=getattr(context, "invocation_id", ""),
         )
+
+    @property
+    def tool_kind(self) -> ToolKind | None:
+        """Tells what the tool is if it is one of ADK's or the pack's own."""
+        return kind_of(self.tool, self.tool_name)
 
     def note(self, text: str) -> None:
         """Puts one short sentence about this result into the report. Never a payload."""

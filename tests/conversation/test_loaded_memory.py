@@ -1,6 +1,7 @@
 """What ADK's memory tools put into a request, made smaller: best memories first, each with who said it and when."""
 
 import pytest
+from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.loaded_memory import holds_preloaded, slim_loaded, slim_preloaded
@@ -23,7 +24,7 @@ def content(*parts):
 
 
 def loaded(*contents):
-    return slim_loaded(contents, slim, TokenMeter())
+    return slim_loaded(LlmRequest(contents=list(contents)), slim, TokenMeter())
 
 
 def answer(result):
@@ -71,7 +72,7 @@ def test_what_stays_as_it_is(response):
     """A result without memories, or one that would not get smaller, is the very same object."""
     result = content(result_part("load_memory", response))
     if response == {"memories": [{"content": {"parts": [{"text": "a"}]}}]}:
-        (found,) = slim_loaded([result], lambda *_: ["b" * 500], TokenMeter())
+        (found,) = slim_loaded(LlmRequest(contents=[result]), lambda *_: ["b" * 500], TokenMeter())
     else:
         (found,) = loaded(result)
     assert found is result

@@ -7,9 +7,18 @@ import logging
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
-from adk_context_pack import ClearToolResults, ContextPackPlugin, FitTokenBudget, SettingError, default_passes
+from adk_context_pack import (
+    ClearToolResults,
+    ContextPackPlugin,
+    FitTokenBudget,
+    OffloadPayload,
+    SettingError,
+    cap_rows,
+    default_passes,
+)
 from adk_context_pack.conversation.model_call import ModelCall
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.histories import long_turn, many_turns, results
@@ -104,27 +113,58 @@ def test_the_report_and_the_log_say_where_instructions_crowd_the_budget(caplog):
     assert "stay whole take about" in caplog.text
 
 
-async def test_a_loaded_skill_is_there_in_every_later_turn():
-    """With ADK's own toolset in a real run, what load_skill gave in the first turn is whole in the fourth."""
-    skill = models.Skill(
-        frontmatter=models.Frontmatter(name="style", description="How to write."), instructions=RULES["instructions"]
-    )
+class OurSkills(skills.SkillToolset):
+    """A toolset of an app, whose tools call ADK's."""
+
+    async def get_tools(self, readonly_context=None):
+        return [Delegate(tool) for tool in await super().get_tools(readonly_context)]
+
+
+class Delegate(BaseTool):
+    """A tool that calls another one."""
+
+    def __init__(self, tool):
+        super().__init__(name=f"our_{tool.name}", description=tool.description)
+        self._called = tool
+
+    async def run_async(self, *, args, tool_context):
+        return await self._called.run_async(args=args, tool_context=tool_context)
+
+    async def process_llm_request(self, *, tool_context, llm_request):
+        llm_request.tools_dict[self.name] = self
+
+
+SKILL = models.Skill(
+    frontmatter=models.Frontmatter(name="style", description="How to write."), instructions=RULES["instructions"]
+)
+TOOLSETS = {
+    "load_skill": lambda: skills.SkillToolset(skills=[SKILL]),
+    "hr_load_skill": lambda: skills.SkillToolset(skills=[SKILL], tool_name_prefix="hr"),
+    "our_load_skill": lambda: OurSkills(skills=[SKILL]),
+    "hr_our_load_skill": lambda: OurSkills(skills=[SKILL], tool_name_prefix="hr"),
+    "capped_load_skill": lambda: cap_rows(skills.SkillToolset(skills=[SKILL], tool_name_prefix="capped")),
+}
+
+
+@pytest.mark.parametrize("name", TOOLSETS)
+async def test_a_loaded_skill_is_there_in_every_later_turn(name):
+    """With ADK's own toolset in a real run, under a prefix or wrapped, the instructions stay whole to the last turn."""
 
     def fetch() -> dict:
         """Fetches."""
         return {"text": "words " * 3000}
 
     def answer(request):
-        if not results_in(request, "load_skill"):
-            return call("load_skill", skill_name="style", name="style")
+        if not results_in(request, name):
+            return call(name, skill_name="style", name="style")
         if request.contents[-1].parts[-1].text:
             return call("fetch")
         return "Done."
 
-    toolset = skills.SkillToolset(skills=[skill])
-    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[toolset, fetch])
-    plugin = ContextPackPlugin(max_tokens=9000, payloads=None)
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[TOOLSETS[name](), fetch])
+    payloads = OffloadPayload(tools={"fetch": None})
+    plugin = ContextPackPlugin(max_tokens=9000, payloads=payloads)
     run = await run_agent(agent, "one", "two", "three", "four", plugins=[plugin])
-    last = run.requests[-1]
-    assert RULES["instructions"] in str(results_in(last, "load_skill")[0].response)
-    assert sum("left_out" in result.response for result in results_in(last, "fetch")) > 0
+    for request in run.requests[1:]:
+        assert RULES["instructions"] in str(results_in(request, name)[0].response)
+    assert sum("left_out" in result.response for result in results_in(run.requests[-1], "fetch")) > 0

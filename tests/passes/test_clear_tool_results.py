@@ -4,9 +4,10 @@ import itertools
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from adk_context_pack import ClearToolResults, SettingError
+from adk_context_pack import ClearToolResults, SettingError, search_history
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
 from tests.support.histories import is_prefix, long_turn, many_turns, results, rows
@@ -215,10 +216,10 @@ def test_settings_that_cannot_work_fail_when_built(setting):
 
 @pytest.mark.parametrize("offered", [True, False])
 def test_a_note_names_search_history_only_where_the_agent_has_it(offered):
-    """What the agent cannot call is not spoken of."""
+    """What the agent cannot call is not spoken of, whatever a tool of its own is called."""
     events = many_turns(6)
     request = request_for("a", events)
-    request.tools_dict = {"search_history": object()} if offered else {}
+    request.tools_dict = {"search_history": FunctionTool(search_history) if offered else FunctionTool(len)}
     found = results(ClearToolResults(keep_results=2).apply(request, call_for("a", events)).contents)
     assert ("search_history finds it" in found[0]["left_out"]) is offered
 

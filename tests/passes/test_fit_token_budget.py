@@ -5,9 +5,10 @@ import logging
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from adk_context_pack import ContextPipeline, FitTokenBudget, ModelCall, SettingError
+from adk_context_pack import ContextPipeline, FitTokenBudget, ModelCall, SettingError, search_history
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.adk_contents import contents_of, dynamic_content, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, summary, tool_returned, user_said
@@ -184,7 +185,7 @@ def test_the_marker_names_search_history_only_if_the_agent_has_it():
     assert plain.startswith(f"[{LEFT_OUT}")
     assert "fetch" in plain
     assert "search_history" not in plain
-    request.tools_dict = {"search_history": object()}
+    request.tools_dict = {"search_history": FunctionTool(search_history)}
     assert "search_history" in said(FitTokenBudget(max_tokens=2000).apply(request, call_for("a", events)).contents)[0]
 
 

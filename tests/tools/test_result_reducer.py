@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 from google.adk.events.event_actions import EventActions
+from google.adk.sessions.session import Session
+from google.adk.tools.load_artifacts_tool import LoadArtifactsTool
 from google.genai import types
 
 from adk_context_pack.tables.failure import error_of
@@ -19,12 +21,12 @@ LONG = "a long text " * 2000
 REDUCER = ResultReducer(passes=(CapRows(max_rows=5, facts=False), OffloadPayload(max_tokens=1000)))
 
 
-async def reduced(result, reducer=REDUCER, name="fetch", *, answer=False):
-    """What a tool named `name` gives in place of `result`."""
+async def reduced(result, reducer=REDUCER, name="fetch", *, tool=None, answer=False):
+    """What a tool named `name`, or `tool`, gives in place of `result`."""
 
     async def action(context):
         context.actions.skip_summarization = answer or None
-        return await reducer.reduce(SimpleNamespace(name=name), {}, context, result)
+        return await reducer.reduce(tool or SimpleNamespace(name=name), {}, context, result)
 
     return await in_tool(action)
 
@@ -56,8 +58,7 @@ async def test_many_fields_beside_a_table_give_way_to_one_preview():
     [
         ({"rows": ROWS[:3], "text": "short"}, {}),
         ({"error": "no", "text": LONG[:3000]}, {}),
-        ({"text": LONG, "rows": ROWS}, {"name": "load_skill"}),
-        ({"text": LONG, "rows": ROWS}, {"name": "finish_task"}),
+        ({"text": LONG, "rows": ROWS}, {"tool": LoadArtifactsTool()}),
         ({"text": LONG, "rows": ROWS}, {"answer": True}),
         ({"text": LONG, "rows": ROWS}, {"reducer": ResultReducer(passes=())}),
         (
@@ -67,7 +68,7 @@ async def test_many_fields_beside_a_table_give_way_to_one_preview():
     ],
 )
 async def test_what_stays_is_the_same_object(result, settings):
-    """Small results, errors, skills, ADK's own tools, answers to the user, and what settings leave out."""
+    """Small results, errors, ADK's own tools, answers to the user, and what settings leave out."""
     assert await reduced(result, **settings) is result
 
 
@@ -95,7 +96,7 @@ class Halve(ResultPass):
 
 
 def context(*stored):
-    return SimpleNamespace(session=SimpleNamespace(events=list(stored), id="s"))
+    return SimpleNamespace(session=Session(id="s", app_name="app", user_id="user", events=list(stored)))
 
 
 async def test_only_large_responses_of_an_event_are_replaced():
