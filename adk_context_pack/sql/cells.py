@@ -12,10 +12,11 @@ from adk_context_pack.sql.collations import collation_of, date_type, written_typ
 from adk_context_pack.sql.number_columns import NUMBERS
 from adk_context_pack.sql.number_places import TextColumn
 from adk_context_pack.sql.sql_names import unique_name
-from adk_context_pack.tables.column_kind import Reading, read_column
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, sorts_as_text
 from adk_context_pack.tables.numbers import Number, plain, short_text
+from adk_context_pack.tables.schema import NUMBERS as NUMBER_READINGS
+from adk_context_pack.tables.schema import ColumnSchema, column_schema
 
 EXACT = "TEXT COLLATE exact_number"
 """The type of a column whose numbers SQLite cannot hold: texts that are compared and added up as numbers."""
@@ -108,8 +109,8 @@ def cells_of(column: Column, name: str, numbers: str) -> Cells:
         return Cells("INTEGER", column.values)
     if types <= {int, float}:
         return _from_numbers(column.values, "")
-    reading = read_column(column)
-    if reading.kind == "number" or reading.texts.currencies:
+    reading = column_schema(column)
+    if reading.reading in NUMBER_READINGS and reading.role != "time":
         return _read_numbers(column, reading, name, numbers)
     if types != {str}:
         declared = "TEXT" if reading.kind == "identifier" else ""
@@ -127,7 +128,7 @@ def cells_of(column: Column, name: str, numbers: str) -> Cells:
     return replace(_texts(values, declared), note=f"{name}: {said}" if said else "")
 
 
-def _read_numbers(column: Column, reading: Reading, name: str, second: str) -> Cells:
+def _read_numbers(column: Column, reading: ColumnSchema, name: str, second: str) -> Cells:
     numbers = _from_numbers(reading.numbers(column.values), "")
     texts = reading.texts
     reason = _reason(reading)
@@ -135,7 +136,7 @@ def _read_numbers(column: Column, reading: Reading, name: str, second: str) -> C
     formatted = not _is_as_written(texts.numbers, numbers.declared)
     if not formatted and not reason:
         return replace(numbers, note=note)
-    declared = "TEXT" if texts.currencies else written_type(texts.style, scaled=texts.scaled) if formatted else ""
+    declared = "TEXT" if texts.units else written_type(texts.style, scaled=texts.scaled) if formatted else ""
     as_text = str if formatted else _cell
     values = [None if reading.is_empty(value) else as_text(_cell(value)) for value in column.values]
     # SQLite keeps a declared type's conversions away from texts that are numbers, which only "" leaves as they are.
@@ -154,16 +155,16 @@ def _written(number: Number, declared: str) -> str:
     return repr(float(number)) if as_float else str(number)
 
 
-def _reason(reading: Reading) -> str:
-    if reading.texts.currencies:
-        return f"holds amounts in {' and '.join(reading.texts.currencies)}, which do not add up"
-    if not reading.left_out:
+def _reason(reading: ColumnSchema) -> str:
+    if reading.texts.units:
+        return f"holds amounts in {' and '.join(reading.texts.units)}, which do not add up"
+    if not reading.unread:
         return ""
-    cells = "cell that is not a number" if reading.left_out == 1 else "cells that are not numbers"
-    return f"also holds {reading.left_out} {cells}, such as {short_text(reading.example)!r}"
+    cells = "cell that is not a number" if reading.unread == 1 else "cells that are not numbers"
+    return f"also holds {reading.unread} {cells}, such as {short_text(reading.example)!r}"
 
 
-def _note_on_missing(name: str, reading: Reading) -> str:
+def _note_on_missing(name: str, reading: ColumnSchema) -> str:
     words = sorted(filter(str.strip, reading.texts.missing))
     unit = f"in {reading.unit}" if reading.unit else ""
     nulls = f"{', '.join(map(repr, words[:3]))} are NULL" if words else ""

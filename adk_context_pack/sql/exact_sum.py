@@ -6,8 +6,8 @@ import sqlite3
 from decimal import Context, Decimal
 from typing import Any, ClassVar
 
-from adk_context_pack.tables.column_kind import number_in
 from adk_context_pack.tables.numbers import Number, number_of
+from adk_context_pack.tables.schema import number_in
 
 _INT64 = range(-(2**63), 2**63)
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.

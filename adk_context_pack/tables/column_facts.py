@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from adk_context_pack.tables.column_kind import Reading, read_column
-from adk_context_pack.tables.columns import Column, Kind
-from adk_context_pack.tables.numbers import Number, exact_mean, exact_sum, plain, short_text
-from adk_context_pack.tables.outliers import (
-    Outlier,
-    fences,
-    find_outliers,
-    may_have_outliers,
-    rare_values,
-    sample_positions,
-)
+from adk_context_pack.tables.columns import Kind
+from adk_context_pack.tables.numbers import Number, plain, short_text, with_decimals
+from adk_context_pack.tables.outliers import Outlier, rare_values
+from adk_context_pack.tables.schema import ColumnSchema, Role
 
 _MAX_COMMON = 8
 _PERCENT = "%"
+_MAX_DIGITS = 4000
 _WITHOUT_NAN = frozenset({str, int, bool, type(None)})
 
 
@@ -31,28 +26,33 @@ class ColumnFacts:
 
     Attributes:
         name: the column, nested ones dotted.
-        kind: number, identifier, date, boolean, text or empty.
-        missing: rows without a value: no such key, None, NaN or an empty text; among numbers and dates also a word for
+        kind: number (added up), rate (of which the extremes are told), identifier, date, boolean, text or empty.
+        role: what the column is for, see `ColumnSchema`.
+        missing: rows without a value: no such key, None, NaN or an empty text. Among numbers and dates also a word for
             it, such as `N/A`.
-        total: the exact sum of a number column; see `numbers.exact_sum`.
+        total: the exact sum of a measure, see `numbers.exact_sum`.
         minimum: the smallest number, or the earliest date as it was written.
         maximum: the largest number, or the latest date as it was written.
         mean: the sum divided by the count of numbers, as the nearest float.
-        min_row: index of the first row that holds the minimum of a number column.
-        max_row: index of the first row that holds the maximum of a number column.
-        not_numbers: values of a number column that are none (texts, booleans); they take no part in its figures.
+        min_row: index of the first row that holds the minimum of a column of numbers.
+        max_row: index of the first row that holds the maximum of a column of numbers.
+        not_numbers: values of a column of numbers that are not numbers. They take no part in its figures.
         example: the first of the values that are not numbers.
         unit: what the numbers count, as written beside them: `$`, `EUR`, `%`, `km`. Percent are points: 12.5 is 12.5 %.
-        note: what a reader has to know of how the column was read; empty where there is nothing.
-        distinct: how many different values a column of another kind has.
+        note: what a reader has to know of how the column was read.
+        parts: the facts of the amounts in each currency or unit, if there are several. They have no common figures.
+        part_rows: how many rows a part has.
+        decimals: how many decimals the numbers have at most, as far as some of them show.
+        distinct: how many different values a column has that is not added up.
         commonest: its commonest values with their counts, the earlier one first where counts are equal.
         outliers: cells that stand apart, the farthest first.
         outlier_count: how many cells stand apart, also those beyond the listed ones.
-        outlier_rule: the rule by which they do; empty where there are none.
+        outlier_rule: the rule by which they do.
     """
 
     name: str
     kind: Kind
+    role: Role
     missing: int = 0
     total: Number | None = None
     minimum: Any = None
@@ -64,6 +64,9 @@ class ColumnFacts:
     example: Any = None
     unit: str = ""
     note: str = ""
+    parts: tuple[ColumnFacts, ...] = ()
+    part_rows: int = 0
+    decimals: int = 0
     distinct: int | None = None
     commonest: tuple[tuple[Any, int], ...] = ()
     outliers: tuple[Outlier, ...] = ()
@@ -72,53 +75,41 @@ class ColumnFacts:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the facts as small JSON: figures as they are, long texts shortened, what does not apply left out."""
-        if self.kind == "number":
-            return self._number_dict()
+        is_number = self.kind in {"number", "rate"}
         result: dict[str, Any] = {}
-        if self.kind == "date":
-            result = {"min": plain(self.minimum), "max": plain(self.maximum)}
-        result["distinct"] = self.distinct
-        # Where each value stands alone, no value is the commonest.
+        if self.parts:
+            figures = ("sum", "min", "max", "mean", "distinct")
+            result["by_unit"] = {
+                part.unit: {"rows": part.part_rows} | {key: said[key] for key in figures if key in said}
+                for part in self.parts
+                for said in (part.as_dict(),)
+            }
+        else:
+            if self.kind == "number":
+                result["sum"] = plain(self.total)
+            if is_number or self.kind == "date" or self.minimum is not None:
+                result |= {"min": plain(self.minimum), "max": plain(self.maximum)}
+            if self.kind == "number":
+                result["mean"] = with_decimals(self.mean, self.decimals)
+            else:
+                result["distinct"] = self.distinct
+        # If each value stands alone, no value is the commonest.
         if self.commonest and self.commonest[0][1] > 1:
             shown = self.commonest if (self.distinct or 0) <= _MAX_COMMON else self.commonest[:1]
             result["commonest"] = dict(zip(_labels([value for value, _ in shown]), (n for _, n in shown), strict=True))
-        if self.missing:
+        if self.missing or is_number:
             result["missing"] = self.missing
-        if self.note:
-            result["note"] = self.note
-        return result
-
-    def _number_dict(self) -> dict[str, Any]:
-        result = {
-            "sum": plain(self.total),
-            "min": plain(self.minimum),
-            "max": plain(self.maximum),
-            "mean": self.mean,
-            "missing": self.missing,
-            "min_row": self.min_row,
-            "max_row": self.max_row,
-        }
+        if is_number and not self.parts:
+            result |= {"min_row": self.min_row, "max_row": self.max_row}
         if self.not_numbers:
             result |= {"not_numbers": self.not_numbers, "such_as": short_text(self.example)}
         if self.unit:
             result["unit"] = "% (points)" if self.unit == _PERCENT else self.unit
-        if self.note:
-            result["note"] = self.note
-        return result
+        return result | ({"note": self.note} if self.note else {})
 
 
-def column_facts(column: Column, *, max_outliers: int) -> ColumnFacts:
-    """Returns the facts of one column, whatever is in it; the fast way of `block_facts` gives the very same."""
-    reading = read_column(column)
-    if reading.kind == "number":
-        return _number_facts(column, reading, max_outliers)
-    counts = _count_values(column.values)
-    return counted_facts(column.name, reading, counts, column.values, max_outliers=max_outliers)
-
-
-def counted_facts(  # noqa: PLR0913 - what is known of the column
-    name: str,
-    reading: Reading,
+def counted_facts(
+    schema: ColumnSchema,
     counts: Counter[Any],
     values: Iterable[Any],
     *,
@@ -128,87 +119,59 @@ def counted_facts(  # noqa: PLR0913 - what is known of the column
     """Returns the facts of a column that is not added up, from how often each value occurs.
 
     Args:
-        name: the column.
-        reading: what the column holds.
-        counts: all of its values, in order of appearance; those that are missing are taken out.
+        schema: the schema of the column.
+        counts: all of its values, in order of appearance. Those that are missing are taken out.
         values: all values again, looked at only where a rare one has to be found.
         max_outliers: how many rare values are listed.
-        types: the types of the values, where they are known.
+        types: the types of the values, if they are known.
     """
     rows = counts.total()
-    missing = _take_out_missing(counts, reading, types or set(map(type, counts)))
-    present = rows - missing
-    rare, rule = rare_values(counts, rows) if reading.kind in {"text", "boolean"} else ([], "")
-    texts = reading.texts
-    apart = f"amounts in {' and '.join(texts.currencies)}, not added up" if texts.currencies else ""
+    missing = _take_out_missing(counts, schema, types or set(map(type, counts)))
+    rare, rule = rare_values(counts, rows) if schema.kind in {"text", "boolean"} else ([], "")
+    low, high = schema.earliest, schema.latest
+    if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
+        low, high = number_limits(counts)
     return ColumnFacts(
-        name=name,
-        kind=reading.kind,
+        name=schema.name,
+        kind=schema.kind,
+        role=schema.role,
         missing=missing,
-        minimum=reading.earliest,
-        maximum=reading.latest,
-        note=texts.note if texts.names else apart,
+        minimum=low,
+        maximum=high,
+        note=schema.texts.note if schema.texts.names else "",
         distinct=len(counts),
-        commonest=_commonest(counts, present),
-        outliers=_rare_outliers(name, rare, values, max_outliers) if rare else (),
+        commonest=_commonest(counts, rows - missing),
+        outliers=_rare_outliers(schema.name, rare, values, max_outliers) if rare else (),
         outlier_count=sum(counts[value] for value in rare),
         outlier_rule=rule,
     )
 
 
-def _take_out_missing(counts: Counter[Any], reading: Reading, types: Collection[type]) -> int:
+def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
+    """Returns the smallest and the largest of numbers or texts of digits, or None twice for anything else."""
+    first = next(iter(values), None)
+    if isinstance(first, str):
+        are_digits = first.isdecimal() and all(isinstance(value, str) for value in values)
+        if not are_digits or not "".join(values).isdecimal() or max(map(len, values)) > _MAX_DIGITS:
+            return None, None
+        return min(values, key=int), max(values, key=int)
+    if not values or not all(map(_is_number, set(map(type, values)))):
+        return None, None
+    return min(values), max(values)
+
+
+def _is_number(kind: type) -> bool:
+    return issubclass(kind, (int, float, Decimal)) and kind is not bool
+
+
+def _take_out_missing(counts: Counter[Any], schema: ColumnSchema, types: Collection[type]) -> int:
     """Takes the values that are missing out of `counts`, and returns how many cells they were."""
     if _WITHOUT_NAN.issuperset(types):
         # Asking each of a hundred thousand identifiers would take longer than counting them.
-        empty = [None, "", *(reading.texts.missing if reading.kind != "text" else ())]
+        empty = [None, "", *(schema.texts.missing if schema.kind != "text" else ())]
     else:
-        empty = list(filter(reading.is_empty, counts))
+        empty = list(filter(schema.is_empty, counts))
     return sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
-
-
-def _number_facts(column: Column, reading: Reading, max_outliers: int) -> ColumnFacts:
-    cells = reading.numbers(column.values)
-    numbers: list[Number] = [number for number in cells if number is not None] if None in cells else cells  # type: ignore[assignment]
-    low, high = min(numbers), max(numbers)
-    total = exact_sum(numbers)
-    outliers, count, rule = _number_outliers(column.name, cells, numbers, (low, high), max_outliers)
-    return ColumnFacts(
-        name=column.name,
-        kind="number",
-        missing=reading.missing,
-        total=total,
-        minimum=low,
-        maximum=high,
-        mean=exact_mean(total, len(numbers)),
-        min_row=cells.index(low),
-        max_row=cells.index(high),
-        not_numbers=reading.left_out,
-        example=reading.example,
-        unit=reading.unit,
-        note=reading.texts.note,
-        outliers=outliers,
-        outlier_count=count,
-        outlier_rule=rule,
-    )
-
-
-def _number_outliers(
-    name: str, cells: list[Number | None], numbers: list[Number], extremes: tuple[Number, Number], most: int
-) -> tuple[tuple[Outlier, ...], int, str]:
-    picked = list(map(numbers.__getitem__, sample_positions(len(numbers))))
-    if not may_have_outliers(picked, *extremes):
-        return (), 0, ""
-    fence = fences(numbers, extremes)
-    if fence is None or (extremes[0] >= fence.low and extremes[1] <= fence.high):
-        return (), 0, ""
-    return find_outliers(name, fence, enumerate(cells), most)
-
-
-def _count_values(values: Sequence[Any]) -> Counter[Any]:
-    try:
-        return Counter(values)
-    except TypeError:
-        return Counter(map(_hashable, values))
 
 
 def _commonest(counts: Counter[Any], present: int) -> tuple[tuple[Any, int], ...]:
@@ -220,11 +183,12 @@ def _commonest(counts: Counter[Any], present: int) -> tuple[tuple[Any, int], ...
 
 
 def _rare_outliers(name: str, rare: list[Any], values: Iterable[Any], most: int) -> tuple[Outlier, ...]:
-    hits = (Outlier(row, name, value, 0.0) for row, value in enumerate(values) if _hashable(value) in rare)
+    hits = (Outlier(row, name, value, 0.0) for row, value in enumerate(values) if hashable(value) in rare)
     return tuple(islice(hits, most))
 
 
-def _hashable(value: Any) -> Any:
+def hashable(value: Any) -> Any:
+    """Returns a value that can be counted in the place of one that cannot."""
     try:
         hash(value)
     except TypeError:

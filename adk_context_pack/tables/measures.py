@@ -7,11 +7,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from adk_context_pack.tables.column_kind import Reading, read_column
-from adk_context_pack.tables.columns import Column, free_name, is_missing, iter_columns
+from adk_context_pack.tables.columns import free_name, is_missing, iter_columns
 from adk_context_pack.tables.kpis import MICROS, Kpi
-from adk_context_pack.tables.names import names_currency, names_money, names_rate, snake_case
+from adk_context_pack.tables.names import snake_case
 from adk_context_pack.tables.numbers import Number, as_float, exact_sum, plain, short_text
+from adk_context_pack.tables.schema import ADDED, ColumnSchema, schema_of_columns
 
 _SUFFIX = "_micros"
 # Prices that the Google Ads API gives in micros though their names do not say so.
@@ -38,41 +38,45 @@ class Measures:
     Attributes:
         row_count: how many rows there are.
         names: the columns as a reader sees them: snake case, without `metrics.`, micros as currency (`cost`).
+        schema: the schema of the table. Rows that sum up others, or repeat the header, are left out of all figures.
+        summed: the columns that may be added up: measures, no ratios and no averages.
         left_out: for each number column with cells that no total holds: how many are `missing`, how many are
             `not_numbers`, one of those as `such_as`, and the `currencies` of a column that holds several.
     """
 
     def __init__(self, rows: Sequence[Any], columns: Sequence[str] | None = None) -> None:
-        self.row_count = len(rows)
+        found = list(iter_columns(rows, columns))
+        self.schema = schema_of_columns(found, rows, columns)
+        if apart := {*self.schema.total_rows, *self.schema.repeated_headers}:
+            found = list(iter_columns([row for at, row in enumerate(rows) if at not in apart], columns))
+        schemas = schema_of_columns(found).columns if apart else self.schema.columns
+        self.row_count = len(rows) - len(apart)
         self._cells: dict[str, Sequence[Any]] = {}
         self._numbers: dict[str, Sequence[Number | None]] = {}
         self._micros: dict[str, str] = {}
         self._found: dict[str, str | None] = {}
-        self._money: set[str] = set()
-        self._currency_of: Sequence[Any] | None = None
+        self._currency_of: dict[str, Sequence[Any]] = {}
+        self.summed: list[str] = []
         self.left_out: dict[str, dict[str, Any]] = {}
+        values = {column.name: column.values for column in found}
         taken: dict[str, int] = {}
-        for column in iter_columns(rows, columns):
+        for column, schema in zip(found, schemas, strict=True):
             name = free_name(snake_case(column.name), taken)
             self._cells[name] = column.values
-            self._read(name, column)
-            if name in {"id", _SUFFIX} or not (name.endswith(_SUFFIX) or _is_price(column.name)):
-                continue
-            self._micros[name] = name.removesuffix(_SUFFIX)
+            if schema.role in ADDED:
+                self._numbers[name] = schema.numbers(column.values)
+                self.summed += [name] if schema.role == "measure" else []
+                if schema.currency_column:
+                    self._currency_of[name] = values[schema.currency_column]
+                elif schema.texts.units:
+                    self._currency_of[name] = list(map(schema.texts.unit_of.get, column.values))
+                if left_out := _left_out(schema):
+                    self.left_out[name] = left_out
+            if name not in {"id", _SUFFIX} and (name.endswith(_SUFFIX) or _is_price(column.name)):
+                self._micros[name] = name.removesuffix(_SUFFIX)
         # Rows with both `cost` and `cost_micros` have the value in currency already.
         self._currency = {base: name for name, base in self._micros.items() if base == name or base not in self._cells}
         self.names = tuple(filter(None, map(self._shown, self._cells)))
-
-    def _read(self, name: str, column: Column) -> None:
-        reading = read_column(column)
-        if reading.kind == "number":
-            self._numbers[name] = reading.numbers(column.values)
-            if names_money(name) or reading.texts.is_money or _is_price(column.name) or name.endswith(_SUFFIX):
-                self._money.add(name)
-        elif self._currency_of is None and names_currency(column.name):
-            self._currency_of = column.values
-        if left_out := _left_out(reading):
-            self.left_out[name] = left_out
 
     def find(self, name: str) -> str | None:
         """Returns the column that is meant by `name`, in any spelling: `metrics.costMicros`, `cost_micros`, `cost`."""
@@ -94,15 +98,10 @@ class Measures:
                 return self._shown(found[0]) or self._micros.get(found[0], found[0])
         return None
 
-    @property
-    def summed(self) -> list[str]:
-        """Returns the number columns that may be added up: no ratios and no averages."""
-        return [name for name in self._numbers if not names_rate(name)]
-
     def currencies(self) -> dict[Any, list[int]]:
         """Returns the rows of each currency, or nothing if the rows do not name more than one."""
         found: dict[Any, list[int]] = {}
-        for row, cell in enumerate(self._currency_of or ()):
+        for row, cell in enumerate(next(iter(self._currency_of.values()), ())):
             if not is_missing(cell):
                 found.setdefault(cell, []).append(row)
         return found if len(found) > 1 else {}
@@ -167,34 +166,29 @@ class Measures:
     def _total(self, name: str, rows: Sequence[int] | None) -> Any:
         found = self.find(name)
         source = self._currency.get(found, found) if found else None
-        if source not in self._numbers:
+        if source not in self.summed:
             return None
         total = self._sum(source, rows)
         return _fraction_units(total) if total is not None and found in self._currency else total
 
     def _sum(self, name: str, rows: Sequence[int] | None) -> Number | None:
-        if name in self._money and self._is_mixed(rows):
-            return None
         numbers = self._numbers[name]
+        if name in self._currency_of:
+            cells = self._currency_of[name]
+            picked_rows = range(self.row_count) if rows is None else rows
+            if len({cells[row] for row in picked_rows if numbers[row] is not None and not is_missing(cells[row])}) > 1:
+                return None
         picked = numbers if rows is None else map(numbers.__getitem__, rows)
         present = [number for number in picked if number is not None]
         return exact_sum(present) if present else None
 
-    def _is_mixed(self, rows: Sequence[int] | None) -> bool:
-        if self._currency_of is None:
-            return False
-        cells = self._currency_of if rows is None else map(self._currency_of.__getitem__, rows)
-        return len({cell for cell in cells if not is_missing(cell)}) > 1
 
-
-def _left_out(reading: Reading) -> dict[str, Any]:
-    if reading.texts.currencies:
-        return {"currencies": list(reading.texts.currencies)}
-    if reading.kind != "number":
-        return {}
-    found: dict[str, Any] = {"missing": reading.missing} if reading.missing else {}
-    if reading.left_out:
-        found |= {"not_numbers": reading.left_out, "such_as": short_text(reading.example)}
+def _left_out(schema: ColumnSchema) -> dict[str, Any]:
+    found: dict[str, Any] = {"missing": schema.missing} if schema.missing else {}
+    if schema.texts.units:
+        found["currencies"] = list(schema.texts.units)
+    if schema.unread:
+        found |= {"not_numbers": schema.unread, "such_as": short_text(schema.example)}
     return found
 
 

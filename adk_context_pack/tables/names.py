@@ -1,75 +1,38 @@
-"""Reads the name of a column: its words, and whether it names an identifier, a date, a rate or an amount."""
+"""Reads the name of a column: its words, and what they say that it holds. The words are data, in `name_words.txt`."""
 
 from __future__ import annotations
 
+import pkgutil
 import re
+import unicodedata
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
+"""The meanings of words whose numbers are added up."""
+
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_NO_WORD = re.compile(r"[^a-z0-9]+")
-# fmt: off
-_IDENTIFIERS = frozenset(
-    (
-        "accountid", "adgroupid", "asin", "campaignid", "code", "commit", "customerid", "ean", "fips", "gid",
-        "guid", "hash", "iban", "id", "ids", "imei", "ip", "isbn", "key", "orderid", "phone", "pid", "plz",
-        "postal", "postcode", "productid", "resource", "rowid", "sha", "sid", "sku", "ssn", "uid", "upc",
-        "userid", "uuid", "version", "vin", "zip", "zipcode"
-    )
-)
-_NUMBERED = frozenset(
-    (
-        "account", "card", "case", "customer", "flight", "invoice", "order", "phone", "policy", "room",
-        "serial", "ticket", "tracking"
-    )
-)
-_DATES = frozenset(
-    (
-        "at", "date", "datetime", "day", "epoch", "hour", "month", "quarter", "timestamp", "week",
-        "weekday", "year"
-    )
-)
-_MOMENTS = frozenset(
-    (
-        "created", "deleted", "epoch", "expiration", "expires", "expiry", "modified", "seen", "since", "time",
-        "timestamp", "ts", "until", "updated"
-    )
-)
-_YEARS = frozenset(("born", "built", "established", "founded", "fy", "vintage", "year", "yr"))
-_VERSIONS = frozenset(("chapter", "clause", "firmware", "release", "section", "semver", "ver", "version", "versions"))
-_BYTES = frozenset(("bytes", "disk", "filesize", "mem", "memory", "ram", "rss", "size", "storage"))
-_SPANS = frozenset(("last", "next", "past", "per", "prev", "previous", "this"))
-_QUANTITIES = frozenset(
-    (
-        "amount", "balance", "budget", "clicks", "conversions", "cost", "costs", "count", "customers", "earnings",
-        "expense", "expenses", "fee", "fees", "gross", "impressions", "income", "installs", "leads", "margin",
-        "net", "orders", "price", "profit", "qty", "quantity", "revenue", "salary", "sales", "sessions", "spend",
-        "sum", "tax", "total", "units", "usd", "users", "value", "views", "visits"
-    )
-)
-_MONEY = frozenset(
-    (
-        "amount", "balance", "budget", "cost", "costs", "earnings", "expense", "expenses", "fee", "fees", "gross",
-        "income", "margin", "micros", "net", "price", "profit", "revenue", "salary", "sales", "spend", "tax", "value"
-    )
-)
-_RATES = frozenset(
-    (
-        "average", "avg", "cpa", "cpc", "cpe", "cpm", "cpv", "ctr", "cvr", "mean", "pct", "percent",
-        "percentage", "rate", "ratio", "roas", "share"
-    )
-)
-# fmt: on
+_NO_WORD = re.compile(r"[^a-z0-9#%‰№]+|(?<=[#%‰№])|(?=[#%‰№])")
+_LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "º": "", "°": ""})
+_NOTHING: frozenset[str] = frozenset()
+_KEPT = QUANTITIES | {"moment", "version", "currency", "flag"}
+_MIN_SPANNED = 3
 
 
 @lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
-    """The lower-case words of the last segment of a dotted name: `metrics.costMicros` -> `("cost", "micros")`."""
-    return tuple(filter(None, _NO_WORD.split(_CAMEL.sub("_", name.rpartition(".")[2]).lower())))
+    """Returns the words of the last segment of a dotted name, in lower case and without accents.
+
+    `metrics.costMicros` has the words `("cost", "micros")`.
+    """
+    last = name.rstrip(".").rpartition(".")[2] if ". " not in name else name
+    plain = unicodedata.normalize("NFKD", _CAMEL.sub("_", last).lower().translate(_LETTERS))
+    return tuple(filter(None, _NO_WORD.split("".join(c for c in plain if not unicodedata.combining(c)))))
 
 
 @lru_cache(maxsize=4096)
 def snake_case(name: str) -> str:
-    """One spelling for a column, so that all ways in which the Google Ads API is read give the same names.
+    """Returns one spelling for a column, so that all ways in which the Google Ads API is read give the same names.
 
     `metrics.costMicros`, `metrics.cost_micros` and `costMicros` are all `cost_micros`; `adGroup.id` is `ad_group.id`.
     Spelling other than camel case stays as it is.
@@ -78,71 +41,82 @@ def snake_case(name: str) -> str:
     return name.removeprefix("metrics.")
 
 
-def names_identifier(name: str) -> bool:
-    """Tells whether a name is that of an identifier, whose numbers mean nothing when added."""
-    parts = words(name)
-    if not parts:
-        return False
-    if parts[-1] in {"number", "no", "num"}:
-        return len(parts) > 1 and parts[-2] in _NUMBERED
-    return parts[-1] in _IDENTIFIERS or parts[-2:] in {("resource", "name"), ("zip", "code")}
+@lru_cache(maxsize=4096)
+def named(name: str) -> frozenset[str]:
+    """Returns what a name says of its column: the meanings of its words, and one role where it names one.
 
-
-def names_date(name: str) -> bool:
-    """Tells whether a name is that of a point in time: the one rule for dates, years and epochs kept as numbers.
-
-    The last word is a word of time (`created_at`, `order_month`). Names with a word for an amount (`sales_month`) and
-    those that end in a span (`logins_last_week`, `clicks_per_day`) are measures. The values have to match as well,
-    see `column_kind`.
+    The roles are `identifier`, `time`, `rate`, `coordinate` and `quantity`. `named("cost_per_click")` has `money` and
+    `rate`. With a word of time in it a name has `dated` as well.
     """
     parts = words(name)
-    return (
-        bool(parts)
-        and parts[-1] in _DATES
-        and not names_quantity(name)
-        and "per" not in parts
-        and not (
-            len(parts) > 2 and parts[-2] in _SPANS  # noqa: PLR2004  something that the span is a span of
-        )
-    )
+    meanings = [meanings_of(word) for word in parts]
+    said = _NOTHING.union(*meanings)
+    role = _role(parts, meanings) if parts else ""
+    return said & _KEPT | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
-def names_year(name: str) -> bool:
-    """Tells whether a name has a word for a year in it (`year_built`, `founded`) and none for an amount."""
-    return not _YEARS.isdisjoint(words(name)) and not names_quantity(name) and not names_rate(name)
+def meanings_of(word: str) -> frozenset[str]:
+    """Returns the meanings of one word, in lower case and without accents."""
+    whole, ends = _table()
+    if word in whole:
+        return whole[word]
+    if (bare := word.rstrip("0123456789")) in whole:
+        return whole[bare]
+    return next((ends[bare[at:]] for at in range(1, len(bare) - 1) if bare[at:] in ends), _NOTHING)
 
 
-def names_moment(name: str) -> bool:
-    """Tells whether whole numbers under a name may be epochs: `created`, `time_ms`, `last_seen_ts`."""
-    return not _MOMENTS.isdisjoint(words(name)) and not names_quantity(name) and not names_rate(name)
+def is_total_label(text: str) -> bool:
+    """Returns whether a text is the label of a row of totals, such as `Grand total`."""
+    parts = words(text.replace(".", " "))
+    return bool(parts) and len(parts) <= _MIN_SPANNED and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])
 
 
-def names_quantity(name: str) -> bool:
-    """Tells whether a name has a word for an amount in it (`cost_last_month`), so that its numbers add up."""
-    return not _QUANTITIES.isdisjoint(words(name))
+def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # noqa: C901 - one rule a line
+    first, last = meanings[0], meanings[-1]
+    if len(parts) > 1 and "of" in meanings[1] and "number" not in first and first:
+        # In `taux de conversion` the first word says what it is.
+        last = first
+    has = _NOTHING.union(*meanings)
+    amounts = has & QUANTITIES
+    # Clicks per day are an amount of each day.
+    is_per = "per" in parts[1:] and not (amounts and "calendar" in last)
+    if is_per or "average" in has:
+        return "rate"
+    if "number" in first and len(parts) > 1:
+        return _numbered(parts, meanings)
+    if {"moment", "time"} <= first and "duration" in last:
+        return "time"
+    if last & {"identifier", "number"} or (not amounts and "noun" in last):
+        return "identifier"
+    if "coordinate" in last or ("coordinate" in first and not amounts):
+        return "coordinate"
+    if "rate" in last:
+        return "rate"
+    if amounts or (len(parts) >= _MIN_SPANNED and "span" in meanings[-2] and "calendar" in last):
+        return "quantity"
+    if "time" in first | last or "year" in has:
+        return "time"
+    if "leading" in first or "number" in has:
+        return "identifier"
+    return "rate" if "rate" in first else ""
 
 
-def names_version(name: str) -> bool:
-    """Tells whether a name has a word for versions or sections in it (`release`, `section`)."""
-    return not _VERSIONS.isdisjoint(words(name))
+def _numbered(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
+    """Returns what `number of orders` and `numéro de commande` name: a count, or an identifier."""
+    rest = [place for place in range(1, len(parts)) if "of" not in meanings[place]]
+    counted = rest and meanings[rest[0]] & QUANTITIES
+    # Only English counts what follows at once, as in `num_retries`.
+    counts = parts[0] in {"num", "#", "no", "number"} and rest and not meanings[rest[-1]] & {"identifier", "time"}
+    return "quantity" if counted or (counts and (parts[0] != "no" or parts[1] == "of")) else "identifier"
 
 
-def names_bytes(name: str) -> bool:
-    """Tells whether a name is that of an amount of memory, where `5K` may be 5,120."""
-    return not _BYTES.isdisjoint(words(name))
-
-
-def names_rate(name: str) -> bool:
-    """Tells whether a name is that of a ratio or an average (`ctr`, `average_cpc`, `cost_per_conversion`)."""
-    parts = words(name)
-    return "per" in parts[1:] or not _RATES.isdisjoint(parts)
-
-
-def names_currency(name: str) -> bool:
-    """Tells whether a name is that of a currency (`currency`, `customer.currency_code`)."""
-    return "currency" in words(name)
-
-
-def names_money(name: str) -> bool:
-    """Tells whether a name is that of an amount of money, which has a currency."""
-    return not _MONEY.isdisjoint(words(name))
+@lru_cache(maxsize=1)
+def _table() -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
+    """Returns the meanings of words, and those of the ends of words."""
+    found: dict[str, frozenset[str]] = {}
+    data = pkgutil.get_data(__package__, "name_words.txt") or b""
+    for line in data.decode().splitlines():
+        meaning, _, listed = line.partition(":")
+        for word in () if line.startswith("#") else listed.split():
+            found[word] = found.get(word, _NOTHING) | {meaning}
+    return found, {word[1:]: found[word] for word in found if word[0] == "*"}

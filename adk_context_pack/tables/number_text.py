@@ -16,6 +16,15 @@ _CODES = (
     "AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MXN MYR NGN "
     "NOK NZD PEN PHP PKR PLN QAR RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR"
 )
+_OTHER_CODES = (
+    "AFN ALL AMD ANG AOA AWG AZN BAM BBD BHD BIF BMD BND BOB BSD BTN BWP BYN BZD CDF CRC CUP CVE DJF DOP DZD ERN ETB "
+    "FJD  FKP GEL GHS GIP GMD GNF GTQ GYD HNL HRK HTG IQD IRR JMD JOD KGS KHR KMF KPW KWD KYD KZT LAK LBP LKR LRD LSL "
+    "LYD MAD  MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MZN NAD NIO NPR OMR PAB PGK PYG RSD RWF SBD SCR SDG SHP SLE SOS "
+    "SRD SSP STN  SVC SYP SZL TJS TMT TND TOP TTD TZS UGX UYU UZS VES VUV WST XAF XCD XOF XPF YER ZMW ZWL"
+)
+CURRENCY_CODES = dict.fromkeys(_OTHER_CODES.split(), False) | dict.fromkeys(_CODES.split(), True)
+"""The codes of ISO 4217, and whether amounts in texts may have them, where few of them are words."""
+
 _CURRENCY = (
     r"(?:(?:[A-Z]{1,3})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
     rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei)"
@@ -28,11 +37,12 @@ _POWERS = {
 }
 _MAGNITUDE = rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?![^\W\d_]|[/²³])\.?)"
 _UNIT = r"(?:[%‰°]|[°µμ]?[^\W\d_]{1,12}(?:/[^\W\d_]{1,8})?[²³]?)"
-_SIGNS = r"[-+\u2212(\s]{0,12}"
+_MINUS = "-\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
+_SIGNS = rf"[{_MINUS}+(\s]{{0,12}}"
 _SHAPE = re.compile(
     rf"(?P<before>{_SIGNS})(?P<sign>{_CURRENCY})?(?P<between>{_SIGNS})"
     r"(?P<body>(?>[0-9.](?:[0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9])?\.?(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?))"
-    rf"\s*{_MAGNITUDE}?\s*(?P<unit>{_CURRENCY}|{_UNIT})?(?P<after>[-\u2212)\s]*)"
+    rf"\s*{_MAGNITUDE}?\s*(?P<unit>{_CURRENCY}|{_UNIT})?(?P<after>[{_MINUS})\s]*)"
 ).fullmatch
 _IS_CURRENCY = re.compile(_CURRENCY).fullmatch
 # The codes that a sign may have beside it. `US$` and `C$` name theirs by letters.
@@ -201,7 +211,7 @@ def _sign(marks: str, after: str) -> bool | None:
     """Tells whether the marks around the digits say "negative", or None where they are not a sign."""
     if marks in {"", "+"}:
         return False if marks == "" or "+" not in after else None
-    return True if marks in {"-", "\u2212", "()"} else None
+    return True if marks == "()" or (len(marks) == 1 and marks in _MINUS) else None
 
 
 def _readings(body: str) -> tuple[str | None, str | None]:

@@ -22,6 +22,7 @@ _MAX_DIGITS = 4000
 # Enough digits for a sum over every exponent that a float has; a Decimal allocates only what it uses.
 _DECIMAL_DIGITS = 5000
 _MAX_TEXT = 60
+_MIN_FIGURES = 4
 
 
 def number_of(text: str) -> int | Decimal | None:
@@ -69,9 +70,23 @@ def float_sum(numbers: Iterable[Number]) -> float:
 
 def exact_mean(total: Number, count: int) -> float | None:
     """The float nearest to `total / count`; None where there is nothing to divide or the float overflows."""
-    if not count or not _is_finite(total):
+    if not count or not is_finite(total):
         return None
     return as_float(Fraction(total) / count)
+
+
+def decimals_of(numbers: Iterable[Number]) -> int:
+    """Returns how many decimals some numbers have at most."""
+    texts = (repr(number) if isinstance(number, float) else str(number) for number in numbers)
+    exponents = (Decimal(text).as_tuple().exponent for text in texts if "i" not in text.lower() and "." in text)
+    return max((-exponent for exponent in exponents if isinstance(exponent, int)), default=0)
+
+
+def with_decimals(mean: float | None, decimals: int) -> float | None:
+    """Returns a mean with the decimals of the numbers that it is of, and with four figures at least."""
+    if not mean or not math.isfinite(mean):
+        return mean
+    return round(mean, max(decimals, _MIN_FIGURES - 1 - math.floor(math.log10(abs(mean)))))
 
 
 def as_float(value: Number | Fraction) -> float | None:
@@ -108,7 +123,7 @@ def _plain_decimal(value: Decimal) -> int | float | str | None:
 
 
 def _fraction_sum(numbers: Iterable[Number]) -> float:
-    infinite = [float(value) for value in numbers if not _is_finite(value)]
+    infinite = [float(value) for value in numbers if not is_finite(value)]
     if infinite:
         return float_sum(infinite)
     total = sum(map(Fraction, numbers), Fraction(0))
@@ -116,7 +131,8 @@ def _fraction_sum(numbers: Iterable[Number]) -> float:
     return near if near is not None else (math.inf if total > 0 else -math.inf)
 
 
-def _is_finite(value: Number) -> bool:
+def is_finite(value: Number) -> bool:
+    """Returns whether a number is neither NaN nor infinite."""
     return value.is_finite() if isinstance(value, Decimal) else isinstance(value, int) or math.isfinite(value)
 
 

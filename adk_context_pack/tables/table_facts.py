@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import at_least
-from adk_context_pack.tables.block_facts import block_facts
-from adk_context_pack.tables.column_facts import ColumnFacts, column_facts
-from adk_context_pack.tables.columns import as_records, expand, free_name, iter_keys
+from adk_context_pack.tables.block_facts import Found, block_facts, column_facts, parts_of_column, with_parts
+from adk_context_pack.tables.column_facts import ColumnFacts
+from adk_context_pack.tables.columns import as_records, expand, free_name, iter_columns, iter_keys
+from adk_context_pack.tables.names import is_total_label
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.outliers import MAX_DISTINCT_FOR_RARE, Outlier
 from adk_context_pack.tables.row_forms import read_rows
+from adk_context_pack.tables.schema import ADDED, MIN_ROWS_ABOVE_TOTAL, ColumnSchema, schema_of, with_currencies
+
+_MAX_LISTED = 10
+_MAX_LABELS = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +31,8 @@ class TableFacts:
         outliers: the cells that stand apart, the farthest first, at most one for each row.
         outlier_count: how many cells stand apart in all columns together.
         columns_left_out: how many columns these facts leave out, see `most_telling`.
+        total_rows: the indexes of last rows that sum up the others, and take no part in any figure.
+        repeated_headers: the indexes of rows that hold the names of the columns again, and take no part either.
     """
 
     rows: int
@@ -32,6 +40,8 @@ class TableFacts:
     outliers: tuple[Outlier, ...] = ()
     outlier_count: int = 0
     columns_left_out: int = 0
+    total_rows: tuple[int, ...] = ()
+    repeated_headers: tuple[int, ...] = ()
 
     @property
     def extreme_rows(self) -> tuple[int, ...]:
@@ -71,6 +81,8 @@ class TableFacts:
             "rows": self.rows,
             "columns": {column.name: column.as_dict() for column in self.columns},
         }
+        if apart := self.rows_apart:
+            result["rows_apart"] = apart
         if self.columns_left_out:
             result["more_columns"] = self.columns_left_out
         if self.outliers:
@@ -80,6 +92,16 @@ class TableFacts:
                 "rows": [{"row": cell.row, cell.column: plain(cell.value)} for cell in self.outliers],
             }
         return result
+
+    @property
+    def rows_apart(self) -> str:
+        """Returns a sentence on the rows that take no part in the figures, or an empty text."""
+        listed = ((self.total_rows, "sum up the others"), (self.repeated_headers, "repeat the names of the columns"))
+        return ". ".join(
+            f"Left out of all figures, since they {why}: rows {', '.join(map(str, rows[:_MAX_LISTED]))}"
+            for rows, why in listed
+            if rows
+        )
 
     def _rule(self) -> str:
         return "; or ".join(dict.fromkeys(column.outlier_rule for column in self.columns if column.outlier_rule))
@@ -103,16 +125,64 @@ def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, ma
     if columns is None and rows and type(rows[0]) is list and (form := read_rows(rows, {})) is not None:
         rows, columns = form.rows, form.columns
     records = as_records(rows, columns)
+    facts = _facts(records, max_outliers)
+    apart = _rows_apart(records, facts)
+    if not any(apart):
+        return facts
+    left_out = {*apart[0], *apart[1]}
+    kept = [row for row in range(len(records)) if row not in left_out]
+    return _moved(_facts([records[row] for row in kept], max_outliers), kept, apart)
+
+
+def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFacts:
     found = _columns(records, max_outliers)
     cells = sorted((cell for column in found for cell in column.outliers), key=lambda cell: -cell.distance)
     by_row: dict[int, Outlier] = {}
     for cell in cells:
         by_row.setdefault(cell.row, cell)
     return TableFacts(
-        rows=len(rows),
+        rows=len(records),
         columns=found,
         outliers=tuple(by_row.values())[:max_outliers],
         outlier_count=sum(column.outlier_count for column in found),
+    )
+
+
+def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
+    last = len(records) - 1
+    may_sum_up = last >= MIN_ROWS_ABOVE_TOTAL and (
+        any(isinstance(cell, str) and is_total_label(cell) for cell in islice(records[last].values(), _MAX_LABELS))
+        or all(last in {column.min_row, column.max_row} for column in facts.columns if column.kind == "number")
+    )
+    may_repeat = len(facts.columns) > 1 and all(
+        column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns
+    )
+    if not may_sum_up and not may_repeat:
+        return (), ()
+    schema = schema_of(records)
+    return schema.total_rows, schema.repeated_headers
+
+
+def _moved(facts: TableFacts, kept: Sequence[int], apart: tuple[tuple[int, ...], tuple[int, ...]]) -> TableFacts:
+    """Returns facts of some rows with the indexes that these rows have among all."""
+
+    def moved(column: ColumnFacts) -> ColumnFacts:
+        return replace(
+            column,
+            min_row=None if column.min_row is None else kept[column.min_row],
+            max_row=None if column.max_row is None else kept[column.max_row],
+            outliers=tuple(replace(cell, row=kept[cell.row]) for cell in column.outliers),
+            parts=tuple(map(moved, column.parts)),
+        )
+
+    return replace(
+        facts,
+        rows=facts.rows + len(apart[0]) + len(apart[1]),
+        columns=tuple(map(moved, facts.columns)),
+        outliers=tuple(replace(cell, row=kept[cell.row]) for cell in facts.outliers),
+        total_rows=apart[0],
+        repeated_headers=apart[1],
     )
 
 
@@ -121,22 +191,44 @@ def _rank(column: ColumnFacts) -> int:
         return 0 if column.outlier_count else 1
     if column.kind == "text":
         return 3 if (column.distinct or 0) <= MAX_DISTINCT_FOR_RARE else 4
-    return {"date": 2, "boolean": 3, "identifier": 5}.get(column.kind, 6)
+    return {"rate": 1, "date": 2, "boolean": 3, "identifier": 5}.get(column.kind, 6)
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:
     fast = block_facts(records, max_outliers=max_outliers)
     known = fast if fast is not None else dict.fromkeys(iter_keys(records))
-    found: list[ColumnFacts] = []
+    found: list[Found] = []
     taken: dict[str, int] = {}
-    for key, facts in known.items():
-        columns = (
-            [facts] if facts else [column_facts(column, max_outliers=max_outliers) for column in expand(records, key)]
-        )
-        found += (_named(column, taken) for column in columns)
-    return tuple(found)
+    for key, pair in known.items():
+        pairs = [pair] if pair else [column_facts(column, max_outliers=max_outliers) for column in expand(records, key)]
+        found += (_named(schema, facts, taken) for schema, facts in pairs)
+    schemas = with_currencies(schema for schema, _ in found)
+    facts = [
+        replace(known, unit=schema.unit) if schema.currency else known
+        for schema, (_, known) in zip(schemas, found, strict=True)
+    ]
+    return _in_parts(records, schemas, facts, max_outliers)
 
 
-def _named(facts: ColumnFacts, taken: dict[str, int]) -> ColumnFacts:
+def _in_parts(
+    records: Sequence[Mapping[Any, Any]],
+    schemas: Sequence[ColumnSchema],
+    facts: Sequence[ColumnFacts],
+    max_outliers: int,
+) -> tuple[ColumnFacts, ...]:
+    """Returns facts in which amounts of several currencies or units are kept apart."""
+    split = [schema for schema in schemas if schema.role in ADDED and (schema.currency_column or schema.texts.units)]
+    if not split:
+        return tuple(facts)
+    needed = {name for schema in split for name in (schema.name, schema.currency_column)}
+    values = {column.name: column.values for column in iter_columns(records) if column.name in needed}
+    parts = {
+        schema.name: parts_of_column(schema, values[schema.name], values.get(schema.currency_column), max_outliers)
+        for schema in split
+    }
+    return tuple(with_parts(column, parts[column.name]) if column.name in parts else column for column in facts)
+
+
+def _named(schema: ColumnSchema, facts: ColumnFacts, taken: dict[str, int]) -> Found:
     name = free_name(facts.name, taken)
-    return facts if name == facts.name else replace(facts, name=name)
+    return (schema, facts) if name == facts.name else (replace(schema, name=name), replace(facts, name=name))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Decimal, localcontext
+from typing import Literal
 
-from adk_context_pack.tables.names import names_bytes, names_quantity
+from adk_context_pack.tables.names import QUANTITIES, named
 from adk_context_pack.tables.number_text import Style, Written, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number
 from adk_context_pack.tables.version_text import loses_zeros, version_note
@@ -17,6 +18,40 @@ _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
 _SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match
 _HAS_POINT = re.compile(r"\.").search
 _MAGNITUDES = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
+_PARTS = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]{1,7})\.?(?:,|\s+and)?", re.IGNORECASE)
+_ISO_DURATION = re.compile(
+    r"-?P(?=.)(?:[0-9]+D)?(?:T(?=.)(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
+).fullmatch
+_MAX_UNITS = 4
+_MINUTE, _HOUR, _DAY = 60 * 10**9, 3600 * 10**9, 86_400 * 10**9
+_DURATIONS = {
+    "ns": 1,
+    **dict.fromkeys(("us", "µs", "μs"), 10**3),
+    **dict.fromkeys(("ms", "msec", "millis"), 10**6),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds", "sek"), 10**9),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes", "minuten"), _MINUTE),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "std", "stunden"), _HOUR),
+    **dict.fromkeys(("d", "day", "days", "tage"), _DAY),
+    **dict.fromkeys(("w", "wk", "week", "weeks"), 7 * _DAY),
+}
+# The signs of one currency alone.
+_CODES = {"€": "EUR", "₹": "INR", "₩": "KRW", "₺": "TRY", "₽": "RUB", "zł": "PLN", "Kč": "CZK", "Ft": "HUF"}
+_LETTERS = "kmgtp"
+_SIZES = {
+    "b": 1,
+    "bytes": 1,
+    **{f"{letter}b": 1000**power for power, letter in enumerate(_LETTERS, 1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate(_LETTERS, 1)},
+}
+# The units that are one another's multiples. Letters alone count as sizes only under a name for bytes.
+_FAMILIES: tuple[tuple[Literal["duration", "size", ""], Mapping[str, int]], ...] = (
+    ("duration", _DURATIONS),
+    ("size", _SIZES),
+    ("size", {"b": 1, **{letter: 1024**power for power, letter in enumerate(_LETTERS, 1)}}),
+    ("", {"mm": 1, "cm": 10, "m": 1000, "km": 10**6}),
+    ("", {"mg": 1, "g": 10**3, "kg": 10**6, "t": 10**9}),
+    ("", {"ml": 1, "cl": 10, "l": 1000}),
+)
 _COULD_BE_THOUSANDS = re.compile(r"[^0-9.]*[1-9][0-9]{0,2}\.[0-9]{3}[^0-9.eE]*").fullmatch
 
 
@@ -32,7 +67,10 @@ class TextNumbers:
         scaled: whether letters behind the digits are powers of ten, as in `1.2m` beside `3k`.
         unit: what the numbers count, as written beside them: `$`, `EUR`, `%`, `km`.
         is_money: whether the unit is a currency.
-        currencies: the currencies, where there are several, which are never added up.
+        family: "duration" or "size" if that is what the units measure.
+        factors: how many of `unit` each unit is, if there are several that are one another's multiples.
+        units: the currencies or other units, if there are several that do not add up.
+        unit_of: the unit of each text, if there are several that do not add up.
         note: what a reader has to know of the notation; empty where there is nothing.
     """
 
@@ -43,15 +81,19 @@ class TextNumbers:
     scaled: bool = False
     unit: str = ""
     is_money: bool = False
-    currencies: tuple[str, ...] = ()
+    family: Literal["duration", "size", ""] = ""
+    factors: Mapping[str, int] = field(default_factory=dict)
+    units: tuple[str, ...] = ()
+    unit_of: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
 
     def read(self, text: str) -> Number | None:
         """Returns the number that a text would be in this column; None where it is none."""
         if text in self.numbers:
             return self.numbers[text]
-        written = read_number(text)
-        return written.value(self.style, scaled=self.scaled) if written else None
+        if (written := read_number(text)) is None:
+            return None
+        return _scaled(written.value(self.style, scaled=self.scaled), self.factors.get(written.unit, 1))
 
 
 def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
@@ -65,24 +107,64 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     if fast is not None:
         return fast
     missing = frozenset(filter(is_missing_text, counts))
+    if (durations := _compound_durations(counts, missing)) is not None:
+        return durations
     written = [found for text in counts if text not in missing and (found := read_number(text)) is not None]
     if not written:
         return TextNumbers(missing=missing, names=_has_codes(counts))
     written, style, note = _in_one_style(written, counts)
     written, scaled = _in_magnitudes(name, written)
-    written, unit, currencies = _in_one_unit(written, counts)
     if (names := _note_on_names(name, written, counts)) is not None:
         return TextNumbers(missing=missing, names=True, note=names)
-    numbers = {each.text: number for each in written if (number := each.value(style, scaled=bool(scaled))) is not None}
-    return TextNumbers(
+    known = _in_units(name, written, counts)
+    numbers = {
+        each.text: number
+        for each in written
+        if each.unit in known.factors
+        and (number := _scaled(each.value(style, scaled=bool(scaled)), known.factors[each.unit])) is not None
+    }
+    return replace(
+        known,
         numbers=numbers,
         missing=missing,
         style=style,
         scaled=bool(scaled),
-        unit=unit,
-        is_money=any(each.is_currency for each in written),
-        currencies=currencies,
-        note=", ".join(filter(None, [note, scaled, _note_on_zeros(name, written)])),
+        unit_of=_units_of(written, known.units) if known.units else {},
+        note=", ".join(filter(None, [note, scaled, known.note, _note_on_zeros(name, written)])),
+    )
+
+
+def _scaled(number: int | Decimal | None, factor: int) -> int | Decimal | None:
+    if number is None or factor == 1 or isinstance(number, int):
+        return number if number is None else number * factor
+    with localcontext() as context:
+        context.prec = 5000
+        return number * factor
+
+
+def _compound_durations(counts: Iterable[str], missing: frozenset[str]) -> TextNumbers | None:
+    """Reads texts such as `1h 30m` and `PT90S`, if that is what all texts of a column are."""
+    texts = [text for text in counts if text not in missing]
+    found: dict[str, list[tuple[str, str]]] = {}
+    for text in texts:
+        parts = _PARTS.findall(text.removeprefix("P").replace("T", "", 1) if _ISO_DURATION(text) else text)
+        if not parts or _PARTS.sub("", text if not _ISO_DURATION(text) else "").strip():
+            return None
+        found[text] = parts
+    units = {unit.lower() for parts in found.values() for _, unit in parts}
+    if not units <= _DURATIONS.keys() or not any(len(parts) > 1 or text[:1] == "P" for text, parts in found.items()):
+        return None
+    smallest = min(units, key=_DURATIONS.__getitem__)
+    factors = {unit: _DURATIONS[unit] // _DURATIONS[smallest] for unit in units}
+    numbers: dict[str, Number] = {}
+    for text, parts in found.items():
+        values = [
+            _scaled(Decimal(digits) if "." in digits else int(digits), factors[unit.lower()]) for digits, unit in parts
+        ]
+        numbers[text] = sum(value for value in values if value is not None)
+    label = _label(smallest, "duration")
+    return TextNumbers(
+        numbers=numbers, missing=missing, unit=label, family="duration", factors=factors, note=f"read in {label}"
     )
 
 
@@ -99,7 +181,7 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     numbers: dict[str, Number] = {text: Decimal(text) if "." in text else int(text) for text in texts}
     if note := version_note(name, (), numbers):
         return TextNumbers(missing=missing, names=True, note=note)
-    notes = (_note_on_thousandths(texts), "" if names_quantity(name) else _zeros(texts))
+    notes = (_note_on_thousandths(texts), "" if _is_amount(name) else _zeros(texts))
     return TextNumbers(numbers=numbers, missing=missing, note=", ".join(filter(None, notes)))
 
 
@@ -140,17 +222,63 @@ def _note_on_thousandths(texts: Iterable[str]) -> str:
     )
 
 
-def _in_one_unit(written: list[Written], counts: Counter[str]) -> tuple[list[Written], str, tuple[str, ...]]:
-    """Keeps the numbers of one unit. Amounts without a sign count as of the one currency that the others name."""
+def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNumbers:
+    """Returns what the numbers count, and by what those of each unit are multiplied; other units are not read.
+
+    Amounts without a sign count as of the one currency that the others name. Units that are multiples of one another
+    are read in the smallest one. Up to four others are kept apart.
+    """
     rows: Counter[str] = Counter()
     for each in written:
         rows[each.unit] += counts[each.text]
     currencies = tuple(dict.fromkeys(each.unit for each in written if each.is_currency))
     others = [unit for unit in rows if unit and unit not in currencies]
     if currencies and not others:
-        return written, currencies[0] if len(currencies) == 1 else "", currencies if len(currencies) > 1 else ()
+        kinds = _labels(currencies)
+        apart = tuple(kinds.values()) if len(kinds) > 1 else ()
+        return TextNumbers(
+            unit="" if apart else currencies[0], is_money=True, units=apart, factors=dict.fromkeys(rows, 1)
+        )
+    if others and not currencies and (found := _family(name, others)) is not None:
+        family, factors, smallest = found
+        # `m` alone may be metres.
+        label = smallest if len(others) == 1 else _label(smallest, family)
+        if 2 * rows[""] <= rows.total():
+            note = f"{' and '.join(others)} read in {label}" if len(others) > 1 else ""
+            return TextNumbers(
+                unit=label, family="" if smallest == label == "m" else family, factors=factors, note=note
+            )
+    if not currencies and 1 < len(others) <= _MAX_UNITS:
+        return TextNumbers(units=tuple(others), factors=dict.fromkeys(others, 1))
     unit = rows.most_common(1)[0][0]
-    return [each for each in written if each.unit == unit], unit, ()
+    return TextNumbers(unit=unit, is_money=unit in currencies, factors={unit: 1})
+
+
+def _units_of(written: Iterable[Written], units: Sequence[str]) -> dict[str, str]:
+    labels = _labels(units)
+    found = {each.text: labels.get(_CODES.get(each.unit, each.unit)) for each in written}
+    return {text: unit for text, unit in found.items() if unit}
+
+
+def _labels(units: Iterable[str]) -> dict[str, str]:
+    """Returns the units, and of two for one currency the first."""
+    labels: dict[str, str] = {}
+    for unit in units:
+        labels.setdefault(_CODES.get(unit, unit), unit)
+    return labels
+
+
+def _label(unit: str, family: str) -> str:
+    return "min" if unit == "m" and family == "duration" else unit
+
+
+def _family(name: str, units: Sequence[str]) -> tuple[Literal["duration", "size", ""], dict[str, int], str] | None:
+    is_bytes = "bytes" in named(name)
+    for place, (family, scales) in enumerate(_FAMILIES):
+        if all(unit.lower() in scales for unit in units) and (is_bytes or place != 2):  # noqa: PLR2004 - letters alone
+            smallest = min(units, key=lambda unit: scales[unit.lower()])
+            return family, {unit: scales[unit.lower()] // scales[smallest.lower()] for unit in units}, smallest
+    return None
 
 
 def _rows(written: Iterable[Written], counts: Counter[str]) -> int:
@@ -172,7 +300,7 @@ def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> s
 
 def _note_on_zeros(name: str, written: list[Written]) -> str:
     is_plain = all(each.is_plain and not each.unit for each in written)
-    return _zeros([each.text for each in written]) if is_plain and not names_quantity(name) else ""
+    return _zeros([each.text for each in written]) if is_plain and not _is_amount(name) else ""
 
 
 def _zeros(texts: list[str]) -> str:
@@ -207,12 +335,16 @@ def _are_powers(name: str, written: list[Written], marked: list[Written]) -> boo
     bare = {each.unit.lower().rstrip(".") for each in marked if not each.is_currency}
     if not bare:
         return True
-    if names_bytes(name):
+    if "bytes" in named(name):
         return False
     has_currency = any(each.is_currency for each in written)
     has_words = any(len(letter) > 1 for letter in bare)
     is_k = bare == {"k"} and any(not each.unit for each in written)
     return has_currency or has_words or is_k or len({each.power for each in marked}) > 1
+
+
+def _is_amount(name: str) -> bool:
+    return not QUANTITIES.isdisjoint(named(name))
 
 
 def _has_codes(counts: Iterable[str]) -> bool:

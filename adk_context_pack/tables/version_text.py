@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from adk_context_pack.tables.names import names_quantity, names_rate, names_version
+from adk_context_pack.tables.names import QUANTITIES, named
 from adk_context_pack.tables.number_text import read_number
 from adk_context_pack.tables.numbers import Number
 
@@ -38,10 +38,11 @@ def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number])
         numbers: those that are numbers without a unit, with their numbers.
     """
     decimals = [text for text in numbers if "." in text]
-    if names_quantity(name) or names_rate(name):
-        return ""
-    if decimals and names_version(name):
+    tags = named(name)
+    if decimals and "version" in tags and tags.isdisjoint(QUANTITIES):
         return "versions, not numbers"
+    if "rate" in tags or not tags.isdisjoint(QUANTITIES):
+        return ""
     parts = next((text for text in texts if _PARTS(text) and read_number(text) is None), "")
     if parts:
         return f"not numbers, since one is {parts}"

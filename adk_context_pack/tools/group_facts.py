@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adk_context_pack.tables.column_facts import ColumnFacts
-from adk_context_pack.tables.names import names_rate
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.table_facts import TableFacts
 from adk_context_pack.tables.trouble import level_of
@@ -78,9 +77,9 @@ def _measures(facts: TableFacts, most: int) -> Iterator[str]:
 
 
 def _is_measure(column: ColumnFacts) -> bool:
-    if column.kind != "number" or column.total is None or column.not_numbers or column.missing:
+    if column.role != "measure" or column.not_numbers or column.missing:
         return False
-    return isinstance(column.total, (int, float)) and math.isfinite(column.total) and not names_rate(column.name)
+    return isinstance(column.total, (int, float)) and math.isfinite(column.total)
 
 
 def _categories(facts: TableFacts, rows: int, most: int) -> Sequence[ColumnFacts]:

@@ -12,7 +12,7 @@ from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tables.trouble import alarming_rows
 from adk_context_pack.tools.group_facts import level_counts, sums_by_value, without_noise
 from adk_context_pack.tools.short_cells import CellLimits, shortened
-from adk_context_pack.tools.table_text import facts_as_text
+from adk_context_pack.tools.table_text import facts_as_text, quoted
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -61,7 +61,10 @@ def _short_with_one_sum(table: Table, facts: TableFacts) -> dict[str, Any]:
 
 def _with_sums(table: Table, facts: TableFacts, *, measures: int, categories: int) -> dict[str, Any]:
     sums = sums_by_value(table.rows, facts, measures=measures, categories=categories)
-    lines = (f"{name}: {', '.join(f'{value} {total}' for value, total in by.items())}" for name, by in sums.items())
+    lines = (
+        f"{name}: " + ", ".join(f"{quoted(value)} = {total}" for value, total in by.items())
+        for name, by in sums.items()
+    )
     return _short(table, facts) | ({"sums": "\n".join(lines)} if sums else {})
 
 

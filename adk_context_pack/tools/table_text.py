@@ -9,11 +9,12 @@ from typing import Any
 
 from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.columns import iter_columns
-from adk_context_pack.tables.numbers import plain, short_text
+from adk_context_pack.tables.numbers import plain, short_text, with_decimals
 from adk_context_pack.tables.table_facts import TableFacts
 from adk_context_pack.tools.group_facts import without_noise
 
 _NUMBERS = ("column", "sum", "min", "max", "mean", "missing", "min_row", "max_row")
+_MARKS = frozenset(",=\n")
 
 # A value that fewer rows have says nothing about a column.
 _COMMON_SHARE = 0.05
@@ -42,7 +43,8 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
         most: how many columns something is said of, the most telling ones; None for all. The rest is counted.
     """
     facts = facts if most is None else facts.most_telling(most)
-    numbers = [column for column in facts.columns if column.kind == "number"]
+    # Amounts of several currencies have a line for each of them.
+    numbers = [part for column in facts.columns if column.kind == "number" for part in column.parts or (column,)]
     result: dict[str, Any] = {}
     if numbers:
         # Each form of a figure, however short, states what limits it.
@@ -51,6 +53,8 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
         if any(remarks):
             lines = [[*line, remark] for line, remark in zip(lines, ["remark", *remarks], strict=True)]
         result["numbers"] = _csv(lines)
+    if facts.rows_apart:
+        result["rows_apart"] = facts.rows_apart
     rest = [column for column in facts.columns if column.kind != "number"]
     if rest:
         result["others"] = (
@@ -63,12 +67,14 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
 
 def _number_line(column: ColumnFacts) -> list[Any]:
     low, high = plain(column.minimum), plain(column.maximum)
-    total, mean = without_noise(plain(column.total)), without_noise(column.mean)
+    total, mean = without_noise(plain(column.total)), without_noise(with_decimals(column.mean, column.decimals))
     return [column.name, total, low, high, mean, column.missing, column.min_row, column.max_row]
 
 
 def _remark(column: ColumnFacts) -> str:
     parts = [f"in {column.unit}"] if column.unit else []
+    if column.part_rows:
+        parts.append(f"{column.part_rows} rows")
     if column.not_numbers:
         parts.append(f"without {column.not_numbers} cells that are not numbers, such as {short_text(column.example)}")
     return "; ".join([*parts, *filter(None, [column.note])])
@@ -76,20 +82,28 @@ def _remark(column: ColumnFacts) -> str:
 
 def _other_line(column: ColumnFacts, rows: int) -> str:
     said = column.as_dict()
+    if column.parts:
+        ends = (f"{part.minimum} to {part.maximum} {part.unit}" for part in column.parts)
+        return f"{column.name}: {', '.join(ends)}"
     parts = [f"{said['distinct']} distinct"]
     if "min" in said:
         parts.append(f"{said['min']} to {said['max']}")
     if said.get("commonest"):
         counts = list(said["commonest"].items())
         if len(counts) == said["distinct"]:
-            parts[0] = "rows: " + ", ".join(f"{value} {count}" for value, count in counts)
+            parts[0] = ", ".join(f"{quoted(value)} x{count}" for value, count in counts)
         elif counts[0][1] >= _COMMON_SHARE * rows:
-            parts.append(f"mostly {counts[0][0]} ({counts[0][1]})")
+            parts.append(f"mostly {quoted(counts[0][0])} x{counts[0][1]}")
     if column.missing:
         parts.append(f"{column.missing} missing")
-    if column.note:
-        parts.append(column.note)
+    if remark := _remark(column):
+        parts.append(remark)
     return f"{column.name}: {', '.join(parts)}"
+
+
+def quoted(value: str) -> str:
+    """Returns a value as it is listed among others: in quotes if its end could not be told."""
+    return f'"{value}"' if not value or value != value.strip() or not _MARKS.isdisjoint(value) else value
 
 
 def _cell(value: Any) -> Any:

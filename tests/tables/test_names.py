@@ -2,20 +2,7 @@
 
 import pytest
 
-from adk_context_pack.tables.names import (
-    names_bytes,
-    names_currency,
-    names_date,
-    names_identifier,
-    names_moment,
-    names_money,
-    names_quantity,
-    names_rate,
-    names_version,
-    names_year,
-    snake_case,
-    words,
-)
+from adk_context_pack.tables.names import is_total_label, meanings_of, named, snake_case, words
 
 
 @pytest.mark.parametrize(
@@ -39,87 +26,73 @@ def test_words():
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("role", "names"),
     [
-        "id",
-        "adGroup.id",
-        "campaignId",
-        "resource_name",
-        "uuid",
-        "zip code",
-        "flight_number",
-        "the order no",
-        "room num",
+        ("identifier", "id|adGroup.id|campaignId|uuid|zip code|flight_number|the order no|room num|number|page_number"),
+        (
+            "identifier",
+            "Rechnungsnr.|Kundennummer|Hausnummer|Artikel-Nr|numéro de commande|código postal|codice fiscale",
+        ),
+        (
+            "identifier",
+            "numer faktury|kod pocztowy|klantnummer|número de factura|Order #|No.|tax_code|status|EAN13|invoice",
+        ),
+        (
+            "time",
+            "created_at|order_month|month|last_week|Rechnungsdatum|date de commande|Kalenderwoche|année|fecha pedido",
+        ),
+        ("time", "year_built|fy|start_ms|epoch_us|Geschäftsjahr|rok|besteldatum|miesiąc"),
+        (
+            "rate",
+            "ctr|averageCpc|cost_per_conversion|search_impression_share|Conversion Rate|score|Steuersatz|taux de TVA",
+        ),
+        ("rate", "percentage|Anteil|tasa de rebote|średnia|requests_per_second|margin %|price_index|p95|temperature"),
+        ("coordinate", "lat|Longitude|Breitengrad|latitud"),
+        ("quantity", "cost|clicks_per_day|cost_last_month|sales_month|logins_last_week|number of orders|# of seats"),
+        (
+            "quantity",
+            "num_retries|nombre de ventes|número de pedidos|Umsatz|Bestellmenge|Einwohnerzahl|Verkaufspreis (€)",
+        ),
+        ("quantity", "montant HT|importe total|liczba zamówień|aantal|quantidade|rating_count|days|years|Umsatzsteuer"),
+        ("", "grid|idle||wind|name|holidays|x|Unnamed: 0"),
     ],
 )
-def test_identifiers(name):
-    """Names that identify."""
-    assert names_identifier(name)
+def test_the_role_that_a_name_names(role, names):
+    """Words and their places tell an identifier, a point in time, a rate and an amount apart, in eight languages."""
+    roles = {"identifier", "time", "rate", "coordinate", "quantity"}
+    assert {name: named(name) & roles for name in names.split("|")} == {
+        name: {role} - {""} for name in names.split("|")
+    }
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "meanings"),
     [
-        "paid",
-        "number",
-        "bid",
-        "idle",
-        "",
-        "wind",
-        "video_views",
-        "page_number",
-        "name",
-        "order no more",
-        "name resources",
-    ],
-)
-def test_no_identifiers(name):
-    """Names that only contain the letters."""
-    assert not names_identifier(name)
-
-
-def test_dates_and_rates():
-    """Points in time and ratios are told from counts."""
-    assert names_date("created_at")
-    assert not names_date("clicks_per_day")
-    assert all(
-        map(names_rate, ("ctr", "averageCpc", "cost_per_conversion", "conversions_rate", "search_impression_share"))
-    )
-    assert not any(map(names_rate, ("cost", "clicks", "conversions", "per_unit", "separate")))
-
-
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [
-        ("created_at", {"date", "moment"}),
-        ("order_month", {"date"}),
-        ("month", {"date"}),
-        ("last_week", {"date"}),
-        ("logins_last_week", set()),
-        ("sales_month", {"quantity", "money"}),
-        ("per_day", set()),
-        ("year_built", {"year"}),
-        ("fy", {"year"}),
-        ("year", {"date", "year"}),
-        ("cost_year", {"quantity", "money"}),
-        ("rate_year", {"date", "rate"}),
-        ("time_ms", {"moment"}),
-        ("last_seen_ts", {"moment"}),
-        ("time_total", {"quantity"}),
-        ("time_ratio", {"rate"}),
-        ("clicks_per_day", {"quantity", "rate"}),
-        ("cost_last_month", {"quantity", "money"}),
-        ("release", {"version"}),
-        ("memory", {"bytes"}),
+        ("memory", {"bytes", "quantity"}),
         ("customer.currency_code", {"currency", "identifier"}),
-        ("", set()),
+        ("Währung", {"currency"}),
+        ("release", {"version", "rate"}),
+        ("time", {"moment"}),
+        ("tax_year", {"money", "quantity", "dated"}),
+        ("is_new", {"flag"}),
     ],
 )
-def test_every_rule_on_one_name(name, kinds):
-    """Each rule takes the names that are its own and no others."""
-    rules = {
-        "bytes": names_bytes, "currency": names_currency, "date": names_date, "identifier": names_identifier,
-        "moment": names_moment, "money": names_money, "quantity": names_quantity, "rate": names_rate,
-        "version": names_version, "year": names_year,
-    }  # fmt: skip
-    assert {kind for kind, rule in rules.items() if rule(name)} == kinds
+def test_other_meanings(name, meanings):
+    """Beside its role, a name tells money, bytes, currencies, versions, flags, and that a word of time is in it."""
+    assert named(name) == meanings
+
+
+def test_the_longest_ending_counts():
+    """Of the endings of a compound the longest one gives its meaning, and a whole word goes before an ending."""
+    assert (meanings_of("postleitzahl"), meanings_of("stuckzahl")) == ({"identifier"}, {"count"})
+    assert (meanings_of("nettoumsatz"), meanings_of("zinssatz")) == ({"money"}, {"rate"})
+
+
+@pytest.mark.parametrize(
+    ("text", "is_label"),
+    [("Total", True), ("GRAND TOTAL", True), ("Gesamt:", True), ("Totale generale", True), ("Summe", True),
+     ("Razem", True), ("Total Wine & More Store", False), ("Oslo", False), ("", False)],
+)  # fmt: skip
+def test_labels_of_totals(text, is_label):
+    """A short text that begins or ends with a word for a total is the label of one."""
+    assert is_total_label(text) is is_label

@@ -60,8 +60,9 @@ def test_two_currencies_are_not_added_up():
 def test_signs_of_two_currencies_are_not_added_up():
     """A column with amounts in dollars and in euros has no total, and it is told why."""
     found = entry(money("$10", "€20", clicks=[1, 2]))
-    assert found["totals"] == {"clicks": 3}
+    assert found["totals"] == {"cost": None, "clicks": 3}
     assert found["left_out"] == {"cost": {"currencies": ["$", "€"]}}
+    assert {name: part["totals"]["cost"] for name, part in found["by_currency"].items()} == {"$": 10, "€": 20}
     assert found["kpis"]["CPC"] is None
 
 

@@ -165,10 +165,10 @@ def test_a_table_of_many_columns_keeps_to_the_budget_and_tells_some():
 def test_sums_by_category_and_counts_by_value_are_told_where_they_fit():
     """Within 600 tokens the stub says how many rows each country has, and the sum of each category."""
     facts = make_stub({"rows": transactions()}, plan(o200k, max_tokens=600, max_rows=5)).body[FACTS]["rows"]
-    assert "rows: DK 135" in facts["others"]
+    assert "country: DK x135" in facts["others"]
     assert "amount by category: " in facts["sums"]
     fuel = sum(Decimal(str(row["amount"])) for row in transactions() if row["category"] == "fuel")
-    assert f"fuel {fuel}" in facts["sums"]
+    assert f"fuel = {fuel}" in facts["sums"]
 
 
 def test_a_log_is_told_by_its_levels():

@@ -1,0 +1,109 @@
+"""Tells from numbers alone that they are not amounts: check digits, points in time, counting on, shares of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import date
+from itertools import pairwise
+from typing import Literal
+
+from adk_context_pack.tables.numbers import Number
+
+Sign = Literal["identifier", "time", "rate", ""]
+
+# The years 2000 to 2050 in seconds since 1970, and in milliseconds, microseconds and nanoseconds.
+_EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10**3, 10**6, 10**9))
+_YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
+# Moments of one table are of the same years, amounts are spread wider.
+_SPREAD = 1.5
+_GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20))
+_MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
+_FEW, _SOME = 5, 8
+
+
+def sign_of(numbers: Sequence[Number], *, is_dated: bool, is_amount: bool) -> Sign:
+    """Returns what some numbers are if they are surely or probably not amounts, or an empty text.
+
+    Args:
+        numbers: cells of a column, in their order.
+        is_dated: whether the name of the column has a word of time in it, so that a weak sign is enough.
+        is_amount: whether its name is that of an amount, which only a strong sign outweighs.
+    """
+    distinct = set(numbers)
+    low, high = min(numbers), max(numbers)
+    if len(distinct) < 2 and not is_dated:  # noqa: PLR2004 - one value alone says nothing
+        return ""
+    if low > 0 and _are_epochs(low, high, is_dated=is_dated, is_amount=is_amount, are_many=len(distinct) >= _FEW):
+        return "time"
+    if not all(isinstance(number, int) or number % 1 == 0 for number in distinct):
+        return "rate" if len(numbers) >= _SOME and low >= 0 and high <= 1 and not is_amount else ""
+    whole = [int(number) for number in numbers]
+    if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
+        return "time"
+    if low > 0 and _have_check_digits(set(whole)):
+        return "identifier"
+    return "identifier" if not is_amount and low >= 0 and (_count_on(whole) or _are_codes(whole)) else ""
+
+
+def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, are_many: bool) -> bool:
+    within = [place for place, (start, end) in enumerate(_EPOCHS) if start <= low and high <= end]
+    if not within or is_dated:
+        return bool(within)
+    # Amounts often have ten digits, and seldom thirteen or more.
+    return float(high) <= _SPREAD * float(low) and (not is_amount or (are_many and within[0] > 0))
+
+
+def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows: int) -> bool:
+    low, high = min(whole), max(whole)
+    if _DAYS[0] <= low and high <= _DAYS[1]:
+        return all(map(_is_day, whole))
+    if is_amount and not is_dated:
+        return False
+    if _MONTHS[0] <= low and high <= _MONTHS[1]:
+        return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
+    return _YEARS[0] <= low and high <= _YEARS[1] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance
+
+
+def _is_day(number: int) -> bool:
+    try:
+        date(number // 10_000, number // 100 % 100, number % 100)
+    except ValueError:
+        return False
+    return True
+
+
+def _have_check_digits(whole: Collection[int]) -> bool:
+    digits = [str(number) for number in whole]
+    if len(digits) < _FEW or all(text.endswith("00") for text in digits):
+        return False
+    widths = set(map(len, digits))
+    checks: list[tuple[Collection[int], Callable[[str], int]]] = [
+        (_GTIN_WIDTHS, lambda text: sum(int(d) * (3 if at % 2 else 1) for at, d in enumerate(reversed(text))) % 10),
+        (
+            _LUHN_WIDTHS,
+            lambda text: sum(sum(divmod(int(d) * (1 + at % 2), 10)) for at, d in enumerate(text[::-1])) % 10,
+        ),
+        ((10,), lambda text: sum(int(d) * (at + 1) for at, d in enumerate(reversed(text))) % 11),
+    ]
+    return any(widths <= set(known) and not any(map(rest, digits)) for known, rest in checks)
+
+
+def _count_on(whole: Sequence[int]) -> bool:
+    """Returns whether numbers count on one by one, with a few gaps or in any order where there are enough of them."""
+    if len(whole) < _FEW or len(set(whole)) < len(whole):
+        return False
+    steps = {after - before for before, after in pairwise(whole)}
+    if steps in ({1}, {-1}):
+        return True
+    span = max(whole) - min(whole) + 1
+    is_ordered = min(steps) > 0 or max(steps) < 0
+    return len(whole) >= _SOME and (span == len(whole) or (is_ordered and span <= 2 * len(whole)))
+
+
+def _are_codes(whole: Sequence[int]) -> bool:
+    """Returns whether numbers are all of one long width, and neither rounded nor repeated."""
+    widths = {len(str(number)) for number in whole}
+    if len(widths) > 1 or (width := widths.pop()) < _MIN_CODE_WIDTH or len(whole) < _FEW:
+        return False
+    are_rounded = 10 * sum(number % 100 == 0 for number in whole) > len(whole)
+    return not are_rounded and (width >= _MIN_REPEATED_WIDTH or len(set(whole)) == len(whole) >= _SOME)

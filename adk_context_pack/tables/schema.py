@@ -1,0 +1,501 @@
+"""Decides once what the columns of a table are, from their names and their values.
+
+Facts, sums by value, `query_rows` and `DataSummarizer` read the schema, and decide nothing of the kind themselves.
+What the values show outweighs what a name says. Where it stays unsure whether numbers are amounts, they are not.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+from operator import countOf
+from typing import Any, Literal
+
+from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
+from adk_context_pack.tables.date_text import date_range, is_date_text
+from adk_context_pack.tables.names import is_total_label, named, words
+from adk_context_pack.tables.number_signs import sign_of
+from adk_context_pack.tables.number_text import CURRENCY_CODES, is_missing_text, read_number
+from adk_context_pack.tables.numbers import Number, exact_sum, is_finite
+from adk_context_pack.tables.text_numbers import TextNumbers, read_texts
+
+Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "coordinate", "text", "empty"]
+"""What a column is for. Only a measure is added up, and only measures have a mean."""
+Reading = Literal[
+    "number", "money", "duration", "size", "date", "version", "boolean", "currency", "text", "other", "empty"
+]
+"""How the cells of a column are written."""
+
+NUMBERS = frozenset(("number", "money", "duration", "size"))
+"""The readings in which cells are numbers."""
+
+ADDED = frozenset(("measure", "rate", "coordinate"))
+"""The roles of numbers that have extremes. Only measures are added up."""
+
+_NO_TEXTS = TextNumbers()
+_NONE = type(None)
+_HEAD, _SAMPLE = 128, 128
+_DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
+_MAX_CODES = 200
+_MAX_CATEGORIES = 50
+MIN_ROWS_ABOVE_TOTAL = 3
+_MAX_CURRENCY_NAME = 30
+_RATE_UNITS = frozenset("%‰°")
+_TRUTHS = {
+    **dict.fromkeys(("true", "yes", "ja", "oui", "si", "sí", "sim", "tak", "vrai", "wahr", "y", "t"), True),
+    **dict.fromkeys(("false", "no", "nein", "non", "não", "nao", "nee", "nie", "faux", "falsch", "n", "f"), False),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnSchema:
+    """Describes one column.
+
+    Attributes:
+        name: the column, nested ones dotted.
+        role: what the column is for.
+        reading: how its cells are written.
+        texts: how its texts are read as numbers, with their notation, scale and unit.
+        missing: how many cells hold nothing. In columns of numbers and dates, words for it (`N/A`, `--`) count.
+        unread: how many cells of a column of numbers are not numbers.
+        example: one of the cells that are not numbers.
+        earliest: the first of a column of dates, as written.
+        latest: the last of a column of dates, as written.
+        codes: the currencies in a column of currencies.
+        currency_column: the column that holds the currency of each amount, if there are several.
+        currency: the one currency of all amounts, from a column beside them.
+    """
+
+    name: str
+    role: Role
+    reading: Reading
+    texts: TextNumbers = _NO_TEXTS
+    missing: int = 0
+    unread: int = 0
+    example: Any = None
+    earliest: Any = None
+    latest: Any = None
+    codes: tuple[str, ...] = ()
+    currency_column: str = ""
+    currency: str = ""
+    _plain: bool = field(default=False, repr=False)
+    _only_texts: bool = field(default=False, repr=False)
+
+    @property
+    def kind(self) -> Kind:
+        """Returns what is said of the column: figures, a range, or how often its values occur."""
+        if self.role == "time":
+            return "date"
+        if self.role in {"measure", "rate", "coordinate"}:
+            return "number" if self.role == "measure" else "rate"
+        if self.role in {"identifier", "empty"}:
+            return "identifier" if self.role == "identifier" else "empty"
+        return "boolean" if self.reading == "boolean" else "text"
+
+    @property
+    def unit(self) -> str:
+        """Returns the unit of the numbers: what is written beside them, or their currency."""
+        return (self.texts.unit or self.currency) if self.reading in NUMBERS else ""
+
+    def is_empty(self, cell: Any) -> bool:
+        """Returns whether a cell of this column holds nothing."""
+        return is_missing(cell) or (isinstance(cell, str) and cell in self.texts.missing and self.kind != "text")
+
+    def number(self, cell: Any) -> Number | None:
+        """Returns the number that a cell is, exactly, or None if it is not a number."""
+        if isinstance(cell, str):
+            return self.texts.numbers.get(cell)
+        return number_in(cell)
+
+    def numbers(self, values: Sequence[Any]) -> list[Number | None]:
+        """Returns the number in each cell, exactly, and None for a cell that holds none."""
+        if self._plain:
+            return list(values)
+        return list(map(self.texts.numbers.get if self._only_texts else self.number, values))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableSchema:
+    """Describes a table.
+
+    Attributes:
+        columns: its columns, in the order in which the rows have them.
+        rows: how many rows there are, those of the next two attributes included.
+        repeated_headers: the indexes of rows that hold the names of the columns again.
+        total_rows: the indexes of rows at the end that sum up those above.
+        ragged_rows: how many rows are lists with more or fewer values than there are columns.
+    """
+
+    columns: tuple[ColumnSchema, ...]
+    rows: int
+    repeated_headers: tuple[int, ...] = ()
+    total_rows: tuple[int, ...] = ()
+    ragged_rows: int = 0
+
+    def column(self, name: str) -> ColumnSchema | None:
+        """Returns the schema of one column, or None if there is none of that name."""
+        return next((column for column in self.columns if column.name == name), None)
+
+
+def schema_of(rows: Sequence[Any], columns: Sequence[str] | None = None) -> TableSchema:
+    """Returns the schema of a table.
+
+    Roles of long tables are decided from some of their rows. What is counted is counted over all rows.
+
+    Args:
+        rows: dicts (nested ones too), pydantic models, lists of values, or scalars, also mixed. They are only read.
+        columns: the names of the columns if rows are lists of values.
+    """
+    return schema_of_columns(list(iter_columns(rows, columns)), rows, columns)
+
+
+def schema_of_columns(
+    columns: Sequence[Column], rows: Sequence[Any] = (), names: Sequence[str] | None = None
+) -> TableSchema:
+    """Returns the schema of a table whose columns have been taken out of its rows already."""
+    known = with_currencies([column_schema(column) for column in columns])
+    count = len(columns[0].values) if columns else len(rows)
+    headers = _headers(columns, count)
+    total = _total_row(columns, known, count)
+    lists = [row for row in rows if isinstance(row, (list, tuple))] if names else []
+    return TableSchema(
+        columns=known,
+        rows=count,
+        repeated_headers=headers,
+        total_rows=total,
+        ragged_rows=sum(len(row) != len(names or ()) for row in lists),
+    )
+
+
+def column_schema(column: Column) -> ColumnSchema:
+    """Returns the schema of one column, from its name and all of its cells.
+
+    A column holds numbers if more than half of its cells that hold something are numbers. The rest is counted as
+    unread. Digits with a leading zero, and versions, are not numbers.
+    """
+    types = column.types - {_NONE}
+    if not types:
+        return ColumnSchema(name=column.name, role="empty", reading="empty", missing=len(column.values))
+    if types <= {int, float}:
+        return _of_numbers(column, types)
+    if types == {str}:
+        return text_schema(column.name, Counter(column.values), column.values)
+    return _of_any(column, types)
+
+
+def number_in(cell: Any) -> Number | None:
+    """Returns a cell that is a number and neither a truth value nor NaN, or None for any other."""
+    if isinstance(cell, bool) or not isinstance(cell, (int, float, Decimal)) or is_missing(cell):
+        return None
+    return cell
+
+
+def sampled(values: Sequence[Any]) -> list[Any]:
+    """Returns the cells that decide the role of a column: the first ones, and some others of a long column."""
+    count = len(values)
+    if count <= _HEAD + _SAMPLE:
+        return list(values)
+    picked = random.Random(count).sample(range(_HEAD, count), k=_SAMPLE)  # noqa: S311 - statistics, not secrets
+    return [*values[:_HEAD], *(values[place] for place in picked)]
+
+
+def number_schema(name: str, values: Sequence[Any]) -> ColumnSchema:
+    """Returns the schema of a column of integers and floats whose missing cells are not counted yet.
+
+    Args:
+        name: the column.
+        values: its cells, or those of `sampled`.
+    """
+    numbers = [value for value in values if not is_missing(value)]
+    return ColumnSchema(name=name, role=_number_role(name, numbers, ""), reading="number", _plain=True)
+
+
+def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
+    """Returns the schema of a column of texts, from how often each text occurs.
+
+    Args:
+        name: the column.
+        counts: its cells, all of them texts or None.
+        values: the cells again, some of which are looked at.
+    """
+    nothing = counts[None] + counts[""]
+    present = counts.total() - nothing
+    if "identifier" in named(name) and _identify(name, counts):
+        return ColumnSchema(name=name, role="identifier", reading="text", missing=nothing)
+    texts = counts
+    if None in counts:
+        texts = counts.copy()
+        del texts[None]
+    are_few = len(texts) <= _TEXT_SAMPLE or any(map(_is_like_number, dict.fromkeys(_some(values))))
+    found = read_texts(name, texts) if are_few else _NO_TEXTS
+    schema = None
+    if found.numbers or found.names:
+        schema = _of_found(name, found, texts, nothing=nothing, present=present)
+    return schema or _of_words(name, found, texts, nothing)
+
+
+def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
+    """Returns columns that know which column beside them holds their currency."""
+    found = tuple(columns)
+    currencies = [column for column in found if column.reading == "currency"]
+    if not currencies:
+        return found
+    return tuple(_with_currency(column, currencies) for column in found)
+
+
+def truth_of(text: str) -> bool | None:
+    """Returns the truth value that a text is in a column of truth values, or None."""
+    return _TRUTHS.get(text.strip().lower())
+
+
+def _of_numbers(column: Column, types: Collection[type]) -> ColumnSchema:
+    values = column.values
+    missing = sum(map(is_missing, values)) if float in types or _NONE in column.types else 0
+    if missing == len(values):
+        return ColumnSchema(name=column.name, role="empty", reading="empty", missing=missing)
+    schema = number_schema(column.name, sampled(values))
+    low = high = None
+    if schema.role == "time":
+        present = [value for value in values if not is_missing(value)] if missing else values
+        low, high = min(present), max(present)
+    is_plain = not missing or float not in types
+    return replace(schema, missing=missing, earliest=low, latest=high, _plain=is_plain)
+
+
+def _number_role(name: str, numbers: Sequence[Number], unit: str) -> Role:
+    tags = named(name)
+    if "identifier" in tags:
+        return "identifier"
+    if unit in _RATE_UNITS or "/" in unit or unit[:1] == "°":
+        return "rate"
+    finite = [number for number in numbers if is_finite(number)]
+    is_dated = not {"dated", "moment"}.isdisjoint(tags)
+    sign = sign_of(finite, is_dated=is_dated, is_amount="quantity" in tags) if finite else ""
+    if sign:
+        return sign
+    for role in ("rate", "coordinate", "time"):
+        if role in tags:
+            return role
+    return "flag" if "flag" in tags and set(numbers) <= {0, 1} else "measure"
+
+
+def _of_found(
+    name: str, found: TextNumbers, counts: Counter[str], *, nothing: int, present: int
+) -> ColumnSchema | None:
+    """Returns the schema of a column of texts some of which are numbers, or None if they are too few."""
+    if found.names:
+        texts = TextNumbers(names=True, note=found.note)
+        role: Role = "identifier" if _digits_only(counts) else "text"
+        reading: Reading = "version" if found.note else "text"
+        return ColumnSchema(name=name, role=role, reading=reading, texts=texts, missing=nothing)
+    blanks = sum(counts[text] for text in found.missing if text)
+    missing = nothing + blanks
+    whole = len(found.numbers) + len(found.missing) == len(counts)
+    rows = present - blanks if whole else sum(counts[text] for text in found.numbers)
+    if 2 * rows <= present - blanks:
+        return None
+    numbers = found.numbers
+    role = _number_role(
+        name, [numbers[text] for text in islice(counts, _HEAD + _SAMPLE) if text in numbers], found.unit
+    )
+    unread = present - blanks - rows
+    stray = next((text for text in counts if text and text not in numbers and text not in found.missing), None)
+    low = high = None
+    if role == "time":
+        low, high = min(numbers, key=numbers.__getitem__), max(numbers, key=numbers.__getitem__)
+    return ColumnSchema(
+        name=name,
+        role=role,
+        reading=_reading_of(found),
+        texts=found,
+        missing=missing,
+        unread=unread,
+        example=stray if unread else None,
+        earliest=low,
+        latest=high,
+        _only_texts=True,
+    )
+
+
+def _reading_of(found: TextNumbers) -> Reading:
+    return "money" if found.is_money else found.family or "number"
+
+
+def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
+    texts = [text for text in counts if text]
+    shown = (text for text in texts if not is_missing_text(text))
+    if not all(map(is_date_text, islice(shown, _DATE_SAMPLE))):
+        return _of_texts(name, found, counts, nothing)
+    if texts and (limits := date_range(texts)):
+        return ColumnSchema(
+            name=name, role="time", reading="date", missing=nothing, earliest=limits[0], latest=limits[1]
+        )
+    blanks = frozenset(filter(is_missing_text, counts))
+    only = TextNumbers(missing=blanks)
+    missing = nothing + sum(counts[text] for text in blanks if text)
+    dates = [text for text in texts if text not in blanks]
+    if not dates:
+        return ColumnSchema(name=name, role="empty", reading="empty", texts=only, missing=missing)
+    if limits := date_range(dates):
+        return ColumnSchema(
+            name=name, role="time", reading="date", texts=only, missing=missing, earliest=limits[0], latest=limits[1]
+        )
+    return _of_texts(name, found, counts, nothing)
+
+
+def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
+    present = counts.total() - counts[""]
+    distinct = len(counts) - ("" in counts)
+    schema = ColumnSchema(name=name, role="text", reading="text", texts=found, missing=nothing)
+    if _are_currencies(name, counts):
+        return replace(
+            schema, role="category", reading="currency", codes=tuple(islice(filter(None, counts), _MAX_CODES))
+        )
+    if 1 <= distinct <= 2 and all(truth_of(text) is not None for text in counts if text):  # noqa: PLR2004 - true, false
+        return replace(schema, role="flag", reading="boolean")
+    if distinct <= _MAX_CATEGORIES and 2 * distinct <= present:
+        return replace(schema, role="category")
+    return schema
+
+
+def _identify(name: str, counts: Counter[Any]) -> bool:
+    """Returns whether texts identify something, as their name says: not if they are categories, currencies or dates."""
+    texts = list(islice(filter(None, counts), _MAX_CATEGORIES + 1))
+    if len(texts) <= _MAX_CATEGORIES and 2 * len(texts) <= counts.total() and not all(map(str.isdecimal, texts)):
+        return False
+    return not _are_currencies(name, counts) and not all(map(is_date_text, texts))
+
+
+def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
+    is_named = "currency" in named(name)
+    values = [value for value in islice(counts, _MAX_CODES + 2) if value]
+    if not values or len(values) > _MAX_CODES or not all(isinstance(value, str) for value in values):
+        return False
+    codes = {value.strip().upper() for value in values}
+    if is_named:
+        return all(len(code) <= _MAX_CURRENCY_NAME and not any(map(str.isdigit, code)) for code in codes)
+    return codes <= CURRENCY_CODES.keys() and any(map(CURRENCY_CODES.get, codes))
+
+
+def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
+    tags = named(column.name)
+    is_money = column.reading == "money" or "money" in tags
+    is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "amount"})
+    if column.role not in {"measure", "rate"} or column.reading not in NUMBERS or (is_other and not is_money):
+        return column
+    if column.role == "rate" and not is_money:
+        return column
+    nearest = max(currencies, key=lambda other: _nearness(column.name, other.name))
+    several = len(nearest.codes) + bool(nearest.missing) > 1
+    return replace(
+        column,
+        reading="money",
+        currency_column=nearest.name if several else "",
+        currency="" if several else nearest.codes[0],
+    )
+
+
+def _nearness(amount: str, currency: str) -> tuple[int, int]:
+    """Returns how near a column of currencies is to an amount: `fee_currency` to `fee`, `a.currency` to `a.value`."""
+    one, other = amount.split("."), currency.split(".")
+    shared = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return shared, len(set(words(amount)) & set(words(currency)))
+
+
+def _of_any(column: Column, types: Collection[type]) -> ColumnSchema:
+    """Returns the schema of a column whose cells are of several types, or of types other than numbers and texts."""
+    name, values = column.name, column.values
+    nothing = sum(map(is_missing, values))
+    if types == {bool}:
+        return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
+    if "identifier" in named(name):
+        return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
+    if nothing == len(values):
+        return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
+    if all(issubclass(kind, date) for kind in types):
+        low, high = date_range(value for value in values if value is not None) or (None, None)
+        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
+    counts = Counter(str(value) for value in values if isinstance(value, str))
+    found = read_texts(name, counts) if counts else _NO_TEXTS
+    missing = nothing + sum(counts[text] for text in found.missing if text)
+    schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
+    cells = schema.numbers(values)
+    numbers = [number for number in cells if number is not None]
+    present = len(values) - missing
+    if found.names or 2 * len(numbers) <= present:
+        return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
+    role = _number_role(name, sampled(numbers), found.unit)
+    stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v)), None)
+    low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
+    unread = present - len(numbers)
+    return replace(schema, role=role, unread=unread, example=stray, earliest=low, latest=high)
+
+
+def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
+    """Returns the rows whose cells are the names of their columns."""
+    if len(columns) < 2 or not all(str in column.types for column in columns):  # noqa: PLR2004 - one may be chance
+        return ()
+    first = columns[0]
+    rows = [row for row in range(count) if first.values[row] == first.name]
+    return tuple(row for row in rows if all(column.values[row] == column.name for column in columns))
+
+
+def _total_row(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
+    last = count - 1
+    if count <= MIN_ROWS_ABOVE_TOTAL:
+        return ()
+    label = next((column for column in columns if isinstance(column.values[last], str) and column.values[last]), None)
+    if label is not None and is_total_label(label.values[last]) and countOf(label.values, label.values[last]) == 1:
+        return (last,)
+    lacks = any(
+        schema.is_empty(column.values[last]) and schema.missing == 1
+        for column, schema in zip(columns, known, strict=True)
+    )
+    measures = [(column, schema) for column, schema in zip(columns, known, strict=True) if schema.role == "measure"]
+    if len(measures) + lacks < 2:  # noqa: PLR2004 - one match may be chance
+        return ()
+    for column, schema in measures:
+        *above, end = schema.numbers(column.values)
+        present = [number for number in above if number is not None]
+        if (
+            end is None
+            or not present
+            or not sums_up(end, exact_sum([*present, end]), is_extreme=not min(present) <= end <= max(present))
+        ):
+            return ()
+    return (last,)
+
+
+def sums_up(end: Number, total: Number, *, is_extreme: bool) -> bool:
+    """Returns whether the last number of a column is the sum of those above.
+
+    Args:
+        end: the last number.
+        total: the sum of all of them.
+        is_extreme: whether the last number is beyond all others.
+    """
+    if isinstance(total, float):
+        return is_extreme and math.isclose(total, 2 * float(end), rel_tol=1e-12)
+    return is_extreme and total == 2 * Fraction(end)
+
+
+def _digits_only(counts: Mapping[str, int]) -> bool:
+    return all(text.isdecimal() for text in counts if text and not is_missing_text(text))
+
+
+def _is_like_number(cell: Any) -> bool:
+    return isinstance(cell, str) and (cell[:1] == "0" or read_number(cell) is not None)
+
+
+def _some(values: Sequence[Any]) -> list[Any]:
+    count = len(values)
+    picked = random.Random(count).choices(range(count), k=_TEXT_SAMPLE)  # noqa: S311 - statistics, not secrets
+    # The first cells are what a reader sees, so that a column of few numbers is told as one of few numbers.
+    return [values[place] for place in (*range(min(count, _DATE_SAMPLE)), *picked)]
