@@ -187,7 +187,7 @@ async def test_everything_can_be_replaced():
     assert len(shown["rows"]) == 3
     assert run.requests_of("analyst")[-1].tool_names == ["list_sales"]
     assert "query_rows" not in str(shown)
-    assert run.session.state[f"rows:list_sales:{shown['_handle']}"]["stored"] == "artifact"
+    assert run.session.state[f"rows:list_sales:{shown['_handle']}"]["store"] == "ADK artifact"
     assert [each.name for each in plugin.reports[-1].passes] == ["strip_for_context"]
 
 

@@ -38,10 +38,6 @@ class Addition:
         """Returns the keys of a state delta that belong to the addition."""
         return [self.key] if self.key in delta else []
 
-    def artifacts_in(self, delta: Mapping[str, Any]) -> Collection[str]:  # noqa: ARG002 - for those that have some
-        """Returns the names of the artifacts that the addition's entry in a state delta stands for."""
-        return []
-
     def taken_out_of(self, part: types.Part) -> types.Part:
         """Returns a part of the event's content without the addition; the same object where it holds nothing of it."""
         return part
@@ -196,9 +192,7 @@ def _take_out(additions: Sequence[Addition], event: Event, session: Any, delta: 
         return False
     added = {key for addition in additions for key in addition.keys_in(delta)}
     rest = {key: value for key, value in delta.items() if key not in added}
-    saved = {name for addition in additions for name in addition.artifacts_in(delta)}
-    named = {name: version for name, version in event.actions.artifact_delta.items() if name not in saved}
-    event.actions = event.actions.model_copy(update={"state_delta": rest, "artifact_delta": named})
+    event.actions = event.actions.model_copy(update={"state_delta": rest})
     event.content = content
     # Some services add the event to the session object before they store it.
     if session.events and session.events[-1] is event:

@@ -1,52 +1,68 @@
-"""Results as artifacts of the session that a context belongs to, whatever kind of context ADK hands out."""
+"""Keeps results with the app's artifact service, apart from the artifacts of the user's own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from google.genai import types
 
-from adk_context_pack._adk.releases import invocation_of, outermost_invocation
+from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import StoreError
-from adk_context_pack.stores.result_store import StoreScope
+from adk_context_pack.stores.entries import is_entry
+from adk_context_pack.stores.result_store import ResultStore, StoreScope, register, registered
 
 _MIME_TYPE = "application/json"
+_PREFIX = "adk_context_pack."
 
 
 class ArtifactStore:
-    """Keeps results with the app's artifact service, in the scope of their session.
+    """Keeps results with the app's artifact service, under a session id that is derived from that of their session.
 
-    ADK's `LoadArtifactsTool` lists artifact names in the instruction. Do not give it to an agent whose results are
-    kept here.
+    Nothing that lists the artifacts of the session shows them: not ADK's `LoadArtifactsTool`, whose list is part of the
+    instruction, not a tool of the user's, and not `adk web`. They are not in an event's `artifact_delta` either, since
+    the service itself is called and not the tool's context.
 
     Attributes:
-        name: "artifact".
+        name: "ADK artifact".
     """
 
-    name = "artifact"
+    name = "ADK artifact"
 
     async def put(self, scope: StoreScope, name: str, data: bytes) -> str | None:
         """Saves `data` as JSON."""
         part = types.Part(inline_data=types.Blob(mime_type=_MIME_TYPE, data=data))
-        if hasattr(scope.context, "save_artifact"):
-            await scope.context.save_artifact(name, part)
-        else:
-            await _service(scope).save_artifact(**_place(scope, name), artifact=part)
+        await _service(scope).save_artifact(**self._place(scope, name), artifact=part)
         return None
 
     async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:  # noqa: ARG002 - protocol
         """Returns the bytes of an artifact, or None where there is none."""
-        if hasattr(scope.context, "load_artifact"):
-            part = await scope.context.load_artifact(name)
-        else:
-            part = await _service(scope).load_artifact(**_place(scope, name))
+        part = await _service(scope).load_artifact(**self._place(scope, name))
         blob = getattr(part, "inline_data", None)
         return blob.data if blob is not None else None
 
     async def delete(self, scope: StoreScope, name: str, kept: str | None) -> None:  # noqa: ARG002 - protocol
-        """Removes an artifact, and what the event under way says of it."""
-        getattr(getattr(scope.context, "actions", None), "artifact_delta", {}).pop(name, None)
-        await _service(scope).delete_artifact(**_place(scope, name))
+        """Removes an artifact."""
+        await _service(scope).delete_artifact(**self._place(scope, name))
+
+    def _session_id(self, scope: StoreScope) -> str:
+        # Some services list by what an id begins with, and in some a slash in an id makes a folder within another's.
+        return _PREFIX + quote(scope.session_id, safe="")
+
+    def _place(self, scope: StoreScope, name: str) -> dict[str, str]:
+        names = {"app_name": scope.app_name, "user_id": scope.user_id, "session_id": self._session_id(scope)}
+        return {**names, "filename": name}
+
+
+class _SessionArtifacts(ArtifactStore):
+    """Opens and removes what version 0.2.0 kept among the artifacts of the session itself."""
+
+    def _session_id(self, scope: StoreScope) -> str:
+        return scope.session_id
+
+
+register(ArtifactStore())
 
 
 def has_artifacts(context: Any) -> bool:
@@ -54,14 +70,20 @@ def has_artifacts(context: Any) -> bool:
     return getattr(outermost_invocation(context), "artifact_service", None) is not None
 
 
+def store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
+    """Returns the store that an entry of the form "store" or "artifact" names, and the name of the result there.
+
+    Raises:
+        StoreError: no `PayloadStore` of this process has such a store.
+    """
+    if is_entry(entry, "artifact"):
+        return _SessionArtifacts(), entry["artifact"]
+    return registered(entry["store"]), entry["name"]
+
+
 def _service(scope: StoreScope) -> Any:
-    service = getattr(invocation_of(scope.context), "artifact_service", None)
+    # An `AgentTool`'s child has a service that forwards to its parent's session, whatever session it is asked for.
+    service = getattr(outermost_invocation(scope.context), "artifact_service", None)
     if service is None:
         raise StoreError("the app has no artifact service")
     return service
-
-
-def _place(scope: StoreScope, name: str) -> dict[str, str]:
-    # A child's service forwards to its parent by itself, and expects the child's own session.
-    session = scope.context.session
-    return {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id, "filename": name}

@@ -19,6 +19,7 @@ _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
         "zlib1": ["zlib"],
         "rows1": ["packed"],
         "text": ["text"],
+        # That of version 0.2.0, for an artifact of the session itself.
         "artifact": ["artifact bytes sha256"],
         "store": ["store name kept bytes sha256", "store name bytes sha256"],
         # The second form is that of version 0.1.0.
@@ -52,13 +53,8 @@ def text_entry(data: bytes) -> dict[str, Any]:
     return {"stored": "text", "text": data.decode()}
 
 
-def artifact_entry(name: str, data: bytes) -> dict[str, Any]:
-    """Returns the entry of a result that is an artifact of this session with these bytes."""
-    return {"stored": "artifact", "artifact": name, **_seal(data)}
-
-
 def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[str, Any]:
-    """Returns the entry of a result that a store of the user's own keeps under `name`."""
+    """Returns the entry of a result that a store keeps under `name`."""
     # `json_patch` removes what is null.
     text = {} if kept is None else {"kept": kept}
     return {"stored": "store", "store": store, "name": name, **text, **_seal(data)}

@@ -6,13 +6,13 @@ from typing import Any
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import HandleError, StoreError
-from adk_context_pack.stores.artifact_store import ArtifactStore
+from adk_context_pack.stores.artifact_store import store_behind
 from adk_context_pack.stores.codec import decode
 from adk_context_pack.stores.entries import fingerprint, is_entry, is_intact, is_our_name, is_scoped
 from adk_context_pack.stores.handles import find_result, unknown_handle
 from adk_context_pack.stores.packed_rows import packed_bytes, unpack_rows
 from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
-from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, registered
+from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope
 from adk_context_pack.stores.state_store import StateStore
 from adk_context_pack.stores.worker import off_loop
 
@@ -80,10 +80,8 @@ async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOU
         return await off_loop(len(data), decode, data)
     if is_entry(value, "rows1"):
         return await off_loop(packed_bytes(value["packed"]), unpack_rows, value["packed"])
-    if is_entry(value, "artifact"):
-        return await _stored(ArtifactStore(), value["artifact"], value, context, timeout_s)
-    if is_entry(value, "store"):
-        return await _stored(registered(value["store"]), value["name"], value, context, timeout_s)
+    if is_entry(value, "artifact", "store"):
+        return await _stored(value, context, timeout_s)
     return value
 
 
@@ -108,7 +106,8 @@ def _was_written_with(entry: dict[str, Any], key: str, context: Any) -> bool:
     return any(key in delta and entry in delta.values() for delta in deltas)
 
 
-async def _stored(store: ResultStore, name: object, entry: dict[str, Any], context: Any, timeout_s: float) -> Any:
+async def _stored(entry: dict[str, Any], context: Any, timeout_s: float) -> Any:
+    store, name = store_behind(entry)
     if not isinstance(name, str) or not is_our_name(name):
         raise _ForgedError("The entry names no stored result.")
     data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))

@@ -13,10 +13,9 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import SettingError, StoreError, at_least, positive
-from adk_context_pack.stores.artifact_store import ArtifactStore, has_artifacts
+from adk_context_pack.stores.artifact_store import ArtifactStore, has_artifacts, store_behind
 from adk_context_pack.stores.codec import Encoded, encode, rough_size, survives_as_state
 from adk_context_pack.stores.entries import (
-    artifact_entry,
     is_entry,
     is_scoped,
     key_entry,
@@ -34,7 +33,7 @@ from adk_context_pack.stores.handles import (
     stored_results,
 )
 from adk_context_pack.stores.packed_rows import pack_rows
-from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, register, registered
+from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, register
 from adk_context_pack.stores.retention import bytes_of_marks, bytes_under, expired_entries
 from adk_context_pack.stores.state_store import StateStore
 from adk_context_pack.stores.worker import off_loop
@@ -176,8 +175,6 @@ class PayloadStore:
                 return rows_entry(packed)
             return zlib_entry(await StateStore().put(StoreScope.of(context), name, data))
         kept = await StoreAccess(store, context, timeout_s=self.timeout_s).put(name, data)
-        if store.name == "artifact":
-            return await off_loop(len(data), artifact_entry, name, data)
         return await off_loop(len(data), store_entry, store.name, name, kept, data)
 
     def _store_for(self, context: Any, size: int) -> ResultStore | None:
@@ -205,13 +202,9 @@ class PayloadStore:
     async def _forget(self, context: Any, entries: list[Any]) -> None:
         for entry in entries:
             try:
-                if is_entry(entry, "artifact"):
-                    await StoreAccess(ArtifactStore(), context, timeout_s=self.timeout_s).delete(
-                        entry["artifact"], None
-                    )
-                elif is_entry(entry, "store"):
-                    access = StoreAccess(registered(entry["store"]), context, timeout_s=self.timeout_s)
-                    await access.delete(entry["name"], entry.get("kept"))
+                if is_entry(entry, "artifact", "store"):
+                    store, name = store_behind(entry)
+                    await StoreAccess(store, context, timeout_s=self.timeout_s).delete(name, entry.get("kept"))
             except StoreError as error:
                 # The handle is gone either way, and what is left behind costs only room.
                 logger.warning("an expired result could not be removed: %s", error)

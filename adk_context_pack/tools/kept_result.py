@@ -47,12 +47,6 @@ class KeptResult(Addition):
             keys.add(entry["key"])
         return keys & delta.keys()
 
-    def artifacts_in(self, delta: Mapping[str, Any]) -> Collection[str]:
-        """The artifact that holds the result, where the entry names one."""
-        entry: Any = delta.get(self.key)
-        # Up to ADK 1.22 the artifact is saved by the tool's context, which notes it on the event.
-        return [entry["artifact"]] if is_entry(entry, "artifact") else []
-
     def taken_out_of(self, part: types.Part) -> types.Part:
         """The part with the full result, where it is the response to the call."""
         response = part.function_response

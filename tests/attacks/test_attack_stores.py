@@ -156,6 +156,8 @@ POINTERS = [
     {"stored": "artifact", "artifact": "rows-/../secret.json", "bytes": 4, "sha256": "x"},
     {"stored": "artifact", "artifact": "rows-work-0123456789a.json", "bytes": 4, "sha256": "x"},
     {"stored": "artifact", "artifact": ["rows"], "bytes": "x", "sha256": 7},
+    {"stored": "store", "store": "ADK artifact", "name": "user:secret.json", "bytes": 4, "sha256": "x"},
+    {"stored": "store", "store": "ADK artifact", "name": "rows-/../secret.json", "bytes": 4, "sha256": "x"},
     {"stored": "key", "key": "rows:work:0123456789a"},
     {"stored": "key", "key": ["user:secret"]},
     {"stored": "key", "key": "missing"},
@@ -273,7 +275,10 @@ async def test_call_ids_do_not_reach_names(call_id, place):
         ("query_rows", {"handle": handle_of, "sql": COUNT}),
     )
     assert results[1]["rows"] == [[3000, sum(range(3000))]]
-    names = await run.artifact_service.list_artifact_keys(app_name="app", user_id="user", session_id="session")
+    names = await run.artifact_service.list_artifact_keys(
+        app_name="app", user_id="user", session_id="adk_context_pack.session"
+    )
+    assert bool(names) == (place == "artifacts")
     for name in (*run.session.state, *names):
         assert name.isascii()
         assert len(name) < 60
@@ -294,7 +299,10 @@ async def test_tool_names_make_no_paths(name, place):
         ("query_rows", {"handle": handle_of, "sql": COUNT}),
     )
     assert results[1]["rows"] == [[3000, sum(range(3000))]]
-    names = await run.artifact_service.list_artifact_keys(app_name="app", user_id="user", session_id="session")
+    names = await run.artifact_service.list_artifact_keys(
+        app_name="app", user_id="user", session_id="adk_context_pack.session"
+    )
+    assert bool(names) == (place == "artifacts")
     assert all(found.startswith("rows-") and "/" not in found and "\0" not in found for found in names)
     assert all(key.startswith(("rows:", "payload:")) for key in run.session.state)
 

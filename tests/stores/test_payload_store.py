@@ -21,7 +21,7 @@ from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.stores.opening import choose_store, load_payload, resolve
 from adk_context_pack.stores.payload_store import PayloadStore
 from tests.support.in_tool import in_tool, model_that_calls, run_in_tool
-from tests.support.kept import kept_in_state
+from tests.support.kept import kept_artifacts, kept_in_state
 from tests.support.run import SERVICES, run_agent, session_service
 from tests.support.scripted_model import results_in
 
@@ -195,11 +195,11 @@ async def test_handles_are_short_and_say_nothing_of_the_call():
     async def act(context):
         handle = await PayloadStore(place="artifacts").put(context, ROWS, tool_name="../ns:tool\n" + "x" * 1500)
         assert await load_payload(context, f" {handle.upper()} ") == ROWS
-        names = await context.list_artifacts()
-        return handle, names
+        return handle, await kept_artifacts(context)
 
     handle, names = await in_tool(act)
     assert len(handle) == 11
+    assert len(names) == 1
     assert handle.isalnum()
     assert handle.isascii()
     assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") for name in names)
@@ -226,7 +226,7 @@ async def test_large_results_go_to_artifacts_and_small_ones_to_state():
         (small, big), run = await run_in_tool(act, artifact_service=artifacts)
         assert kept_in_state(run.session.state[f"rows:t:{small}"]) == ROWS[:10]
         kept = run.session.state[f"rows:t:{big}"]
-        assert kept["stored"] == ("zlib1" if artifacts is None else "artifact")
+        assert kept["stored"] == ("zlib1" if artifacts is None else "store")
         assert len(str(kept)) < 250
 
 
@@ -252,7 +252,7 @@ async def test_a_key_of_ones_own_holds_the_newest_result(place):
         with pytest.raises(HandleError, match="has expired"):
             await load_payload(context, first)
         assert await resolve(context.session.state["results:a"], context) == [1]
-        return [await load_payload(context, handle) for handle in (second, third)], len(await context.list_artifacts())
+        return [await load_payload(context, handle) for handle in (second, third)], len(await kept_artifacts(context))
 
     loaded, artifacts = await in_tool(act)
     assert loaded == [[1], [2]]
@@ -274,7 +274,7 @@ async def test_the_oldest_expire_and_say_so(place, monkeypatch):
             with pytest.raises(HandleError, match="has expired"):
                 await load_payload(context, handle)
         assert [result.handle for result in stored_results(context.session.state)] == found[2:]
-        return [await load_payload(context, handle) for handle in found[2:]], len(await context.list_artifacts())
+        return [await load_payload(context, handle) for handle in found[2:]], len(await kept_artifacts(context))
 
     loaded, artifacts = await in_tool(act)
     assert loaded == [[2], [3], [4]]
@@ -347,7 +347,8 @@ async def test_a_damaged_artifact_is_not_given_out(change):
         handle = await PayloadStore(place="artifacts").put(context, ROWS, tool_name="t")
         if change == "other":
             part = types.Part(inline_data=types.Blob(mime_type="application/json", data=b"[1]"))
-            await context.save_artifact(f"rows-t-{handle}.json", part)
+            names = {"app_name": "app", "user_id": "user", "session_id": "adk_context_pack.session"}
+            await artifacts.save_artifact(**names, filename=f"rows-t-{handle}.json", artifact=part)
         artifacts.how = "nothing"
         if change == "raises":
             artifacts.how = "hangs"
@@ -476,7 +477,7 @@ async def test_an_artifact_that_cannot_be_removed_costs_room_and_nothing_else(se
     _, first = await run_in_tool(act, artifact_service=service or InMemoryArtifactService())
     second = await in_tool(act, session_service=first.session_service, artifact_service=service)
     assert second == [1]
-    assert "an expired result could not be removed: the a" in caplog.text
+    assert "an expired result could not be removed: the " in caplog.text
     assert "secret" not in "".join(record.getMessage() for record in caplog.records)
 
 
@@ -508,7 +509,7 @@ async def test_a_store_that_fails_in_a_plugin_is_one_error(how):
 
     async def act(context):
         delta = {}
-        with pytest.raises(StoreError, match=r"the artifact service (failed|did not give back what it was given)"):
+        with pytest.raises(StoreError, match=r"the ADK artifact service (failed|did not give back what it was given)"):
             await PayloadStore(place="artifacts").put(context._invocation_context, ROWS, tool_name="t", delta=delta)
         return delta
 
@@ -535,10 +536,12 @@ async def test_an_artifact_says_that_it_is_json():
 
     async def act(context):
         await PayloadStore(place="artifacts").put(context, ROWS, tool_name="t")
-        (name,) = await context.list_artifacts()
-        return (await context.load_artifact(name)).inline_data.mime_type
+        (name,) = await kept_artifacts(context)
+        place = {"app_name": "app", "user_id": "user", "session_id": "adk_context_pack.session", "filename": name}
+        return (await artifacts.load_artifact(**place)).inline_data.mime_type
 
-    assert await in_tool(act, artifact_service=InMemoryArtifactService()) == "application/json"
+    artifacts = InMemoryArtifactService()
+    assert await in_tool(act, artifact_service=artifacts) == "application/json"
 
 
 async def test_half_an_artifact_that_cannot_be_taken_back_is_one_error():

@@ -8,16 +8,15 @@ import lzma
 import zlib
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 
 def kept_in_state(entry: Any, run: Any = None) -> Any:
     """Returns the result that a state entry holds as text, or names in the artifact service in memory of `run`."""
     assert isinstance(entry, Mapping), "no entry"
-    if entry["stored"] == "artifact":
+    if entry["stored"] == "store":
         assert run is not None, "an artifact"
-        found = [
-            versions for path, versions in run.artifact_service.artifacts.items() if path.endswith(entry["artifact"])
-        ]
+        found = [versions for path, versions in run.artifact_service.artifacts.items() if path.endswith(entry["name"])]
         part = getattr(found[0][-1], "data", found[0][-1])
         return json.loads(part.inline_data.data)
     if entry["stored"] == "text":
@@ -28,6 +27,14 @@ def kept_in_state(entry: Any, run: Any = None) -> Any:
     data = zlib.decompress(base64.b64decode(text))
     assert len(data) == int(length)
     return json.loads(data)
+
+
+async def kept_artifacts(context: Any) -> list[str]:
+    """Returns the names of what the pack keeps for the session of a tool's context with the app's artifact service."""
+    session = context.session
+    return await context._invocation_context.artifact_service.list_artifact_keys(
+        app_name=session.app_name, user_id=session.user_id, session_id="adk_context_pack." + quote(session.id, safe="")
+    )
 
 
 def _rows_of(packed: str) -> Any:

@@ -63,7 +63,7 @@ async def test_full_results_go_where_the_setting_says(store, artifact_service, p
     handle = shown(run)["_handle"]
     entry = run.session.state[f"rows:list_transactions:{handle}"]
     if place == "artifact":
-        assert entry["stored"] == "artifact"
+        assert entry["store"] == "ADK artifact"
     else:
         assert kept_in_state(entry) == {"rows": ROWS}
 
