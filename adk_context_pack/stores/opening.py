@@ -6,14 +6,13 @@ from typing import Any
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import HandleError, StoreError
-from adk_context_pack.stores.artifact_store import store_behind
 from adk_context_pack.stores.codec import decode
 from adk_context_pack.stores.entries import fingerprint, is_entry, is_intact, is_our_name, is_scoped
 from adk_context_pack.stores.handles import find_result, unknown_handle
+from adk_context_pack.stores.own_stores import StateStore, store_behind
 from adk_context_pack.stores.packed_rows import packed_bytes, unpack_rows
 from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
 from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope
-from adk_context_pack.stores.state_store import StateStore
 from adk_context_pack.stores.worker import off_loop
 
 

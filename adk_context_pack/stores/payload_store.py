@@ -13,29 +13,32 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import SettingError, StoreError, at_least, positive
-from adk_context_pack.stores.artifact_store import ArtifactStore, has_artifacts, store_behind
 from adk_context_pack.stores.codec import Encoded, encode, rough_size, survives_as_state
 from adk_context_pack.stores.entries import (
+    expired_entry,
     is_entry,
     is_scoped,
     key_entry,
     rows_entry,
+    state_bytes,
     store_entry,
     text_entry,
     zlib_entry,
 )
 from adk_context_pack.stores.handles import (
+    HANDLE_LENGTH,
     Kind,
     expiry_key,
+    is_expired,
+    is_result_key,
     made_at,
     new_handle,
     state_key,
     stored_results,
 )
+from adk_context_pack.stores.own_stores import ArtifactStore, StateStore, has_artifacts, store_behind
 from adk_context_pack.stores.packed_rows import pack_rows
 from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, register
-from adk_context_pack.stores.retention import bytes_of_marks, bytes_under, expired_entries
-from adk_context_pack.stores.state_store import StateStore
 from adk_context_pack.stores.worker import off_loop
 
 Place = Literal["auto", "state", "artifacts"]
@@ -46,6 +49,9 @@ _PLACES = ("auto", "state", "artifacts")
 _MAX_NAME_LENGTH = 40
 # Below this, what zlib and base64 add outweighs what they save.
 _MIN_COMPRESSED: Final = 256
+# Quotes, colon, comma and two spaces.
+_KEY_MARKS = 6
+_LIMIT_BYTES = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +134,9 @@ class PayloadStore:
             StoreError: the value has no JSON form, is too large for the session, or the store failed.
         """
         state = context.session.state
-        handle = _fresh_handle(state)
+        taken = {result.handle for result in stored_results(state)}
+        while (handle := new_handle(time.time())) in taken:
+            pass
         own_key = state_key(kind, tool_name, handle)
         name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:_MAX_NAME_LENGTH]}-{handle}.json"
         if key is None:
@@ -139,7 +147,7 @@ class PayloadStore:
             entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
         self._check_size(state, entries, own_key)
         replaced = [] if key is None else [state.get(key)]
-        gone = expired_entries(
+        gone = _expired_entries(
             {**state, **entries},
             newest=own_key,
             replaced_key=key,
@@ -159,7 +167,7 @@ class PayloadStore:
     def _check_size(self, state: Mapping[str, Any], entries: Mapping[str, Any], key: str) -> None:
         if self.max_session_bytes is None:
             return
-        size, marks = bytes_under(entries, key), bytes_of_marks(state)
+        size, marks = _bytes_under(entries, key), _bytes_of_marks(state)
         if size + marks > self.max_session_bytes:
             beside = f" beside {marks} of expired results" if marks else ""
             raise StoreError(
@@ -219,13 +227,6 @@ def _keeps_objects(context: Any) -> bool:
     return type(getattr(outermost_invocation(context), "session_service", None)) is InMemorySessionService
 
 
-def _fresh_handle(state: Mapping[str, Any]) -> str:
-    taken = {result.handle for result in stored_results(state)}
-    while (handle := new_handle(time.time())) in taken:
-        pass
-    return handle
-
-
 def _write(context: Any, entries: dict[str, Any], delta: MutableMapping[str, Any] | None) -> None:
     try:
         if delta is not None:
@@ -235,3 +236,63 @@ def _write(context: Any, entries: dict[str, Any], delta: MutableMapping[str, Any
             context.state.update(entries)
     except Exception as error:
         raise StoreError(f"the session's state refused the result ({type(error).__name__})") from error
+
+
+def _expired_entries(
+    state: Mapping[str, Any],
+    *,
+    newest: str,
+    replaced_key: str | None,
+    max_bytes: int | None,
+    max_results: int | None,
+) -> dict[str, Any]:
+    """Returns the mark that goes in the place of each result that expires, by its state key, oldest first.
+
+    Args:
+        state: the session's state with the newest result in it.
+        newest: the state key of the newest result, which never expires.
+        replaced_key: the state key of the caller's own that the newest result has taken over.
+        max_bytes: what all results together may take in state, the marks of expired ones included, since ADK removes
+            no state key. None sets no limit.
+        max_results: how many results there may be. None sets no limit.
+    """
+    keys = [result.key for result in stored_results(state) if result.key != newest]
+    gone = [
+        key for key in state if is_result_key(key) and is_expired(state, key) and not is_entry(state[key], "expired")
+    ]
+    gone += [
+        key
+        for key in keys
+        if replaced_key is not None and is_entry(state[key], "key") and state[key]["key"] == replaced_key
+    ]
+    left = [key for key in keys if key not in gone]
+    if max_results is not None:
+        surplus = max(0, len(left) + 1 - max_results)
+        gone, left = gone + left[:surplus], left[surplus:]
+    if max_bytes is not None:
+        sizes = [_bytes_under(state, key) for key in left]
+        marks = _bytes_of_marks(state) + sum(_bytes_of_mark(state, key) for key in gone)
+        total = sum(sizes) + _bytes_under(state, newest) + marks
+        while total > max_bytes and left:
+            gone.append(left.pop(0))
+            total += _bytes_of_mark(state, gone[-1]) - sizes.pop(0)
+    return {key: expired_entry(state[key]) for key in gone}
+
+
+def _bytes_under(state: Mapping[str, Any], key: str) -> int:
+    """Returns about how many bytes of JSON a stored result takes in state, with its key and its time limit."""
+    return _bytes_with_key(state, key, state[key])
+
+
+def _bytes_of_marks(state: Mapping[str, Any]) -> int:
+    """Returns about how many bytes of JSON the marks of all expired results take in state."""
+    return sum(_bytes_under(state, key) for key in state if is_result_key(key) and is_entry(state[key], "expired"))
+
+
+def _bytes_of_mark(state: Mapping[str, Any], key: str) -> int:
+    return _bytes_with_key(state, key, expired_entry(state[key]))
+
+
+def _bytes_with_key(state: Mapping[str, Any], key: str, entry: Any) -> int:
+    limit = expiry_key(key[-HANDLE_LENGTH:])
+    return len(key) + _KEY_MARKS + state_bytes(entry) + (len(limit) + _LIMIT_BYTES if limit in state else 0)

@@ -13,31 +13,13 @@ from google.adk.tools.agent_tool import AgentTool
 from pydantic import BaseModel
 
 from adk_context_pack import ContextPackPlugin, PayloadStore
+from tests.support.kept import Shelf
 from tests.support.plugin_apps import list_sales, read_log
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
 HANDLE = re.compile(r"\b[0-9a-hjkmnp-tv-z]{11}\b")
 COUNT = "SELECT COUNT(*), MAX(CASE WHEN id = 700 THEN amount END) FROM rows"
-
-
-class Bucket:
-    """A store of the user's own, in memory."""
-
-    name = "bucket_of_children"
-
-    def __init__(self):
-        self._kept = {}
-
-    async def put(self, scope, name, data):
-        self._kept[scope.app_name, scope.user_id, scope.session_id, name] = data
-
-    async def open(self, scope, name, kept):
-        assert kept is None
-        return self._kept.get((scope.app_name, scope.user_id, scope.session_id, name))
-
-    async def delete(self, scope, name, kept):
-        self._kept.pop((scope.app_name, scope.user_id, scope.session_id, name), None)
 
 
 def handle_in(text):
@@ -91,7 +73,7 @@ PLACES = {
     "state": lambda: "state",
     "artifacts": lambda: "artifacts",
     "auto": lambda: "auto",
-    "own": lambda: PayloadStore(place=Bucket()),
+    "own": lambda: PayloadStore(place=Shelf()),
 }
 KINDS = {"rows": (list_sales, "703"), "payload": (read_log, "4711")}
 
@@ -208,27 +190,6 @@ async def test_a_child_opens_what_version_0_1_0_kept_for_its_parent():
     plugins = [ContextPackPlugin(read_back="always")]
     run = await run_agent(between, "go", plugins=plugins, session_service=sessions)
     assert run.answer == "[[7]]"
-
-
-@pytest.mark.parametrize("whose", [{"session_id": "other"}, {"user_id": "other"}])
-@pytest.mark.parametrize("place", PLACES)
-async def test_no_other_session_and_no_other_user_opens_it(place, whose):
-    """A child's handle is unknown to another session, and to another user with a session of the same id."""
-    plugins = [ContextPackPlugin(store=PLACES[place](), read_back="always")]
-    run = await run_agent(boss(quoting("child", list_sales), "rows"), "go", plugins=plugins)
-    handle = next(key for key in run.session.state if key.startswith("rows:")).rpartition(":")[2]
-
-    def answer(request):
-        found = results_in(request, "query_rows")
-        return str(found[-1].response) if found else call("query_rows", handle=handle, sql=COUNT)
-
-    thief = LlmAgent(name="boss", model=ScriptedModel(answer=answer))
-    services = {"session_service": run.session_service, "artifact_service": run.artifact_service}
-    stolen = await run_agent(thief, "go", plugins=plugins, **services, **whose)
-    assert "703" not in stolen.answer
-    assert "no stored result" in stolen.answer
-    own = await run_agent(thief, "go", plugins=plugins, **services)
-    assert "703" in own.answer
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
@@ -32,8 +33,10 @@ SHIPMENTS = [{"parcel": f"P{n:05}", "depot": f"depot {n % 7}", "grams": 37 * n %
 class Blob:
     """One object of a bucket in memory, with what ADK's service asks of it."""
 
+    metadata = content_type = None
+
     def __init__(self, bucket, name):
-        self.bucket, self.name, self.metadata, self.content_type = bucket, name, None, None
+        self.bucket, self.name = bucket, name
 
     def upload_from_string(self, data, content_type=None, **_):
         self.data, self.content_type = data, content_type
@@ -128,9 +131,11 @@ async def test_an_agent_that_loads_artifacts_sees_those_of_the_user_alone(artifa
 
 @pytest.mark.parametrize("session_id", ["session", "a/b", "a b.c", "..", "user", "/root", "C:x", "é\u2028é", "a%2Fb"])
 async def test_every_session_id_keeps_results_of_its_own(artifacts, session_id):
-    """An id of any letters opens its results again, and no other session's list has them, one of its beginning least."""
+    """An id of any letters opens its results again, and the list of no other session has them."""
     (handle, names), run = await run_in_tool(_put_and_list, artifact_service=artifacts, session_id=session_id)
-    assert len(names) == 1
+    (name,) = names
+    place = {"app_name": "app", "user_id": "user", "session_id": "adk_context_pack." + quote(session_id, safe="")}
+    assert (await artifacts.load_artifact(**place, filename=name)).inline_data.mime_type == "application/json"
     for other in (session_id, session_id[0], "user", "a", "b", None, "adk_context_pack", "adk_context_pack.a"):
         try:
             listed = await artifacts.list_artifact_keys(app_name="app", user_id="user", session_id=other)

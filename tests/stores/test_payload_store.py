@@ -2,28 +2,23 @@
 
 import asyncio
 import math
-from datetime import date
-from decimal import Decimal
+from functools import partial
 
 import pytest
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.artifacts.file_artifact_service import FileArtifactService
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
-from google.adk.tools.agent_tool import AgentTool
-from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
 
 from adk_context_pack.errors import HandleError, SettingError, StoreError
 from adk_context_pack.stores import handles, payload_store
 from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.stores.opening import choose_store, load_payload, resolve
 from adk_context_pack.stores.payload_store import PayloadStore
-from tests.support.in_tool import in_tool, model_that_calls, run_in_tool
+from tests.support.in_tool import in_tool, run_in_tool
 from tests.support.kept import kept_artifacts, kept_in_state
-from tests.support.run import SERVICES, run_agent, session_service
-from tests.support.scripted_model import results_in
+from tests.support.run import SERVICES, session_service
 
 ROWS = [{"id": i, "name": f"row {i}"} for i in range(50)]
 PLACES = ("auto", "state", "artifacts")
@@ -32,25 +27,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-
-
-class Folder:
-    """An artifact service of the filesystem where the release has one, else one in memory."""
-
-    def __init__(self, path):
-        self._path = path
-        self._memory = InMemoryArtifactService()
-
-    def service(self):
-        try:
-            from google.adk.artifacts.file_artifact_service import FileArtifactService  # noqa: PLC0415
-        except ImportError:
-            return self._memory
-        return FileArtifactService(root_dir=str(self._path))
-
-
-class Money(BaseModel):
-    amount: float
 
 
 async def put_and_load(context, value, **settings):
@@ -78,17 +54,17 @@ async def test_a_handle_survives_a_restart_and_works_in_a_second_process(kind, p
     """With services over the same data, another session service and another artifact service open the handle."""
     if kind == "memory":
         pytest.skip("a session service in memory does not survive a restart")
-    folder = Folder(tmp_path)
+    artifacts = partial(FileArtifactService, root_dir=str(tmp_path / "artifacts"))
     odd = [{"a": math.inf, "b": "x\0\u2028\ud800", "c": 2**70, "d": "é" * 40_000}]
     async with session_service(kind, tmp_path) as sessions:
         values = await in_tool(
             lambda context: _put_all(context, place, [ROWS, odd]),
             session_service=sessions,
-            artifact_service=folder.service(),
+            artifact_service=artifacts(),
         )
     async with session_service(kind, tmp_path) as sessions:
         loaded = await in_tool(
-            lambda context: _load_all(context, values), session_service=sessions, artifact_service=folder.service()
+            lambda context: _load_all(context, values), session_service=sessions, artifact_service=artifacts()
         )
     assert loaded == [ROWS, odd]
 
@@ -102,56 +78,8 @@ async def _load_all(context, found):
 
 
 @pytest.mark.parametrize(
-    "value",
-    [[Decimal("1.50")], [date(2026, 1, 2)], Money(amount=2), [math.nan], "\ud800", "\0", {1: 2}, (1, 2), {3}, b"\xff"],
-)
-@pytest.mark.parametrize("place", ["state", "artifacts"])
-async def test_what_json_cannot_hold_does_not_end_a_run(value, place, tmp_path):
-    """Values that a database would refuse are kept in a settled form, and the run ends well."""
-    folder = Folder(tmp_path)
-    async with session_service("sqlite", tmp_path) as sessions:
-        handle = await in_tool(
-            lambda context: PayloadStore(place=place).put(context, value, tool_name="t"),
-            session_service=sessions,
-            artifact_service=folder.service(),
-        )
-        loaded = await in_tool(
-            lambda context: load_payload(context, handle), session_service=sessions, artifact_service=folder.service()
-        )
-    settled = {"{3}": [3], "(1, 2)": [1, 2], "{1: 2}": {"1": 2}}.get(repr(value), value)
-    if isinstance(value, Money):
-        settled = {"amount": 2.0}
-    if repr(value).startswith(("[Decimal", "[datetime")):
-        settled = [str(value[0])]
-    if value == b"\xff":
-        settled = "/w=="
-    assert repr(loaded) == repr(settled)
-
-
-@pytest.mark.parametrize("other", [{"session_id": "other"}, {"user_id": "other"}, {"app_name": "other"}])
-@pytest.mark.parametrize("place", PLACES)
-async def test_handles_of_others_open_nothing(place, other):
-    """A handle of another session, user or app is unknown, even where they share every service."""
-    sessions_and_artifacts = {"artifact_service": InMemoryArtifactService()}
-    (handle, _), run = await run_in_tool(lambda c: put_and_load(c, ROWS, place=place), **sessions_and_artifacts)
-    with pytest.raises(HandleError, match="no stored result"):
-        await in_tool(
-            lambda c: load_payload(c, handle), session_service=run.session_service, **sessions_and_artifacts, **other
-        )
-
-
-@pytest.mark.parametrize(
     "name",
-    [
-        "user:rows-t-x.json",
-        "../../other/rows-t-x.json",
-        "rows-../x.json",
-        "/etc/passwd",
-        "report.pdf",
-        "",
-        7,
-        "rows-t-x.json\n",
-    ],
+    ["user:rows-t.json", "../../x/rows-t.json", "rows-../x.json", "/etc/passwd", "a", "", 7, "rows-t.json\n"],
 )
 async def test_a_forged_pointer_opens_no_file(name):
     """A pointer in state that names a file of the user's, of another session or outside is refused unread."""
@@ -165,13 +93,6 @@ async def test_a_forged_pointer_opens_no_file(name):
     state = {"rows:t:2pw92fpz5qx": pointer}
     with pytest.raises(HandleError, match="no stored result"):
         await in_tool(lambda c: load_payload(c, "2pw92fpz5qx"), state=state, artifact_service=artifacts)
-
-
-async def test_a_pointer_to_a_pointer_to_itself_ends():
-    """State keys that point to each other are refused instead of followed for ever."""
-    state = {"rows:t:2pw92fpz5qx": {"stored": "key", "key": "a"}, "a": {"stored": "key", "key": "a"}}
-    with pytest.raises(HandleError, match="no stored result"):
-        await in_tool(lambda c: load_payload(c, "2pw92fpz5qx"), state=state)
 
 
 @pytest.mark.parametrize("handle", ["", "nope", "x" * 1500, "\0\n\x1b", "2pw92fpz5qx", None, 7, "../../x", "ROWS:T:X"])
@@ -311,7 +232,7 @@ class BrokenArtifacts(InMemoryArtifactService):
             raise OSError("disk full of secret")
         if self.how == "hangs":
             await asyncio.sleep(3600)
-        if self.how == "half":
+        if self.how.startswith("half"):
             artifact = types.Part(
                 inline_data=types.Blob(mime_type="application/json", data=artifact.inline_data.data[:7])
             )
@@ -324,10 +245,18 @@ class BrokenArtifacts(InMemoryArtifactService):
             return types.Part(text="x")
         return await super().load_artifact(**names)
 
+    async def delete_artifact(self, **names):
+        if self.how == "half for good":
+            raise PermissionError("secret")
+        await super().delete_artifact(**names)
 
-@pytest.mark.parametrize("how", ["raises", "hangs", "half", "nothing", "text"])
+
+@pytest.mark.parametrize("how", ["raises", "hangs", "half", "half for good", "nothing", "text"])
 async def test_a_store_that_fails_is_one_error(how):
-    """A service that raises, hangs, half-writes or gives nothing back: StoreError, and nothing in state."""
+    """A service that raises, hangs, half-writes or gives nothing back: StoreError, and nothing in state.
+
+    It is the same error if the half cannot be removed.
+    """
 
     async def act(context):
         with pytest.raises(StoreError) as caught:
@@ -399,46 +328,17 @@ async def test_artifacts_without_a_service_is_one_error():
         await in_tool(lambda c: PayloadStore(place="artifacts").put(c, ROWS, tool_name="t"), artifact_service=None)
 
 
-@pytest.mark.parametrize("artifacts", [None, ...])
-async def test_what_a_child_agent_keeps_its_parent_can_open(artifacts, tmp_path):
-    """A result stored within an AgentTool's own session is opened by the parent, with and without artifacts."""
-    large = [{"x": "y" * 1000, "z": Decimal("1.5")}] * 100
-    kept = []
-
-    async def keep(tool_context: ToolContext) -> str:
-        """Keeps rows."""
-        kept.append(await PayloadStore().put(tool_context, large, tool_name="keep"))
-        return "kept"
-
-    async def read(tool_context: ToolContext) -> int:
-        """Counts rows."""
-        return len(await load_payload(tool_context, kept[0]))
-
-    child = LlmAgent(name="child", model=model_that_calls(("keep", {})), tools=[keep])
-    model = model_that_calls(("child", {"request": "go"}), ("read", {}))
-    parent = LlmAgent(name="parent", model=model, tools=[AgentTool(child), read])
-    async with session_service("sqlite", tmp_path) as sessions:
-        run = await run_agent(parent, "go", session_service=sessions, artifact_service=artifacts)
-    assert results_in(run.requests[-1])[-1].response == {"result": 100}
-
-
 @pytest.mark.parametrize(
-    "settings",
+    ("name", "value"),
     [
-        {"place": "disk"},
-        {"place": None},
-        {"max_state_bytes": -1},
-        {"max_results": 0},
-        {"max_age_s": 1.5},
-        {"timeout_s": 0},
-        {"timeout_s": True},
-        {"timeout_s": "1"},
+        ("place", "disk"), ("place", None), ("max_state_bytes", -1), ("max_results", 0), ("max_session_bytes", True),
+        ("max_age_s", 1.5), ("timeout_s", 0), ("timeout_s", True), ("timeout_s", "1"),
     ],
-)
-def test_settings_that_cannot_work_name_their_value(settings):
+)  # fmt: skip
+def test_settings_that_cannot_work_name_their_value(name, value):
     """A wrong setting fails when the store is built, with the value in the message."""
-    with pytest.raises(SettingError, match=repr(next(iter(settings.values())))):
-        PayloadStore(**settings)
+    with pytest.raises(SettingError, match=f"{name} must be .*{value!r}"):
+        PayloadStore(**{name: value})
 
 
 def test_a_store_is_chosen_by_name_or_given():
@@ -491,69 +391,3 @@ async def test_a_handle_is_never_given_twice(monkeypatch):
         return found, [await load_payload(context, handle) for handle in found]
 
     assert await in_tool(act) == (["27000000000", "27000000001"], [[0], [1]])
-
-
-async def test_the_mark_of_an_expired_result_opens_nothing():
-    """What stands in state in the place of an expired result says so, by whatever way one comes to it."""
-
-    async def act(context):
-        with pytest.raises(HandleError, match="has expired; call its tool again"):
-            await resolve({"stored": "expired"}, context)
-
-    await in_tool(act)
-
-
-@pytest.mark.parametrize("how", ["raises", "half"])
-async def test_a_store_that_fails_in_a_plugin_is_one_error(how):
-    """Where a plugin keeps a result, whose context has no actions of its own, a failing service is the same error."""
-
-    async def act(context):
-        delta = {}
-        with pytest.raises(StoreError, match=r"the ADK artifact service (failed|did not give back what it was given)"):
-            await PayloadStore(place="artifacts").put(context._invocation_context, ROWS, tool_name="t", delta=delta)
-        return delta
-
-    assert await in_tool(act, artifact_service=BrokenArtifacts(how=how)) == {}
-
-
-class Dated(BaseModel):
-    day: date
-    cost: Decimal
-
-
-async def test_a_model_with_dates_comes_back_as_json(tmp_path):
-    """Fields of a pydantic model that JSON has no form for are kept as pydantic writes them."""
-
-    async def act(context):
-        return await put_and_load(context, Dated(day=date(2025, 6, 1), cost=Decimal("1.50")), place="artifacts")
-
-    _, found = await in_tool(act, artifact_service=InMemoryArtifactService())
-    assert found == {"day": "2025-06-01", "cost": "1.50"}
-
-
-async def test_an_artifact_says_that_it_is_json():
-    """Who opens the app's artifacts by other means sees what kind of file a kept result is."""
-
-    async def act(context):
-        await PayloadStore(place="artifacts").put(context, ROWS, tool_name="t")
-        (name,) = await kept_artifacts(context)
-        place = {"app_name": "app", "user_id": "user", "session_id": "adk_context_pack.session", "filename": name}
-        return (await artifacts.load_artifact(**place)).inline_data.mime_type
-
-    artifacts = InMemoryArtifactService()
-    assert await in_tool(act, artifact_service=artifacts) == "application/json"
-
-
-async def test_half_an_artifact_that_cannot_be_taken_back_is_one_error():
-    """A service that writes half of a result and then refuses to remove it gives the same error as any other."""
-
-    class Halves(BrokenArtifacts):
-        async def delete_artifact(self, **_):
-            raise PermissionError("secret")
-
-    async def act(context):
-        with pytest.raises(StoreError, match="did not give back what it was given"):
-            await PayloadStore(place="artifacts").put(context, ROWS, tool_name="t")
-        return stored_results(context.session.state)
-
-    assert await in_tool(act, artifact_service=Halves(how="half")) == []

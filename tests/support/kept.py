@@ -11,6 +11,27 @@ from typing import Any
 from urllib.parse import quote
 
 
+class Shelf:
+    """A store of the user's own, in a dict."""
+
+    name = "shelf"
+
+    def __init__(self):
+        self.kept = {}
+
+    def place(self, scope, name):
+        return scope.app_name, scope.user_id, scope.session_id, name
+
+    async def put(self, scope, name, data):
+        self.kept[self.place(scope, name)] = data
+
+    async def open(self, scope, name, kept):
+        return self.kept.get(self.place(scope, name))
+
+    async def delete(self, scope, name, kept):
+        self.kept.pop(self.place(scope, name), None)
+
+
 def kept_in_state(entry: Any, run: Any = None) -> Any:
     """Returns the result that a state entry holds as text, or names in the artifact service in memory of `run`."""
     assert isinstance(entry, Mapping), "no entry"

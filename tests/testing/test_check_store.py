@@ -5,30 +5,9 @@ from __future__ import annotations
 import pytest
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 
-from adk_context_pack.stores.artifact_store import ArtifactStore
-from adk_context_pack.stores.state_store import StateStore
+from adk_context_pack.stores.own_stores import ArtifactStore, StateStore
 from adk_context_pack.testing import check_store
-
-
-class Shelf:
-    """A store in a dict."""
-
-    name = "shelf"
-
-    def __init__(self):
-        self.kept = {}
-
-    def place(self, scope, name):
-        return scope.app_name, scope.user_id, scope.session_id, name
-
-    async def put(self, scope, name, data):
-        self.kept[self.place(scope, name)] = data
-
-    async def open(self, scope, name, kept):
-        return self.kept.get(self.place(scope, name))
-
-    async def delete(self, scope, name, kept):
-        self.kept.pop(self.place(scope, name), None)
+from tests.support.kept import Shelf
 
 
 async def test_a_store_of_ones_own_keeps_the_rules_and_is_left_empty():

@@ -1,4 +1,4 @@
-"""Keeps results with the app's artifact service, apart from the artifacts of the user's own."""
+"""The pack's own stores: the session's state, and the app's artifact service apart from the user's artifacts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,46 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import StoreError
+from adk_context_pack.stores.codec import compress, decompress
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.result_store import ResultStore, StoreScope, register, registered
+from adk_context_pack.stores.worker import off_loop
 
-_MIME_TYPE = "application/json"
-_PREFIX = "adk_context_pack."
+# A damaged or forged entry may claim any length.
+_MAX_DIGITS = 9
+
+
+class StateStore:
+    """Keeps a result in the text that the session's state holds for it anyway.
+
+    A text takes a fraction of the bytes of the objects. A session service in memory copies it by reference, and one on
+    a database writes it without walking through it.
+
+    Attributes:
+        name: "state".
+    """
+
+    name = "state"
+
+    async def put(self, scope: StoreScope, name: str, data: bytes) -> str:  # noqa: ARG002 - protocol
+        """Returns the data as text: their length, a colon, and zlib in base64."""
+        return f"{len(data)}:{await off_loop(len(data), compress, data)}"
+
+    async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:  # noqa: ARG002 - protocol
+        """Returns the bytes in `kept`, or None without it.
+
+        Raises:
+            StoreError: the text is damaged.
+        """
+        if kept is None:
+            return None
+        length, _, text = str(kept).partition(":")
+        if not length.isdecimal() or len(length) > _MAX_DIGITS:
+            raise StoreError("the stored result cannot be read (its length is missing)")
+        return await off_loop(int(length), decompress, text, int(length))
+
+    async def delete(self, scope: StoreScope, name: str, kept: str | None) -> None:
+        """Does nothing: the text goes with its entry in state."""
 
 
 class ArtifactStore:
@@ -24,15 +59,21 @@ class ArtifactStore:
     instruction, not a tool of the user's, and not `adk web`. They are not in an event's `artifact_delta` either, since
     the service itself is called and not the tool's context.
 
+    Args:
+        is_apart: False for what version 0.2.0 kept among the artifacts of the session itself.
+
     Attributes:
         name: "ADK artifact".
     """
 
     name = "ADK artifact"
 
+    def __init__(self, *, is_apart: bool = True) -> None:
+        self._is_apart = is_apart
+
     async def put(self, scope: StoreScope, name: str, data: bytes) -> str | None:
         """Saves `data` as JSON."""
-        part = types.Part(inline_data=types.Blob(mime_type=_MIME_TYPE, data=data))
+        part = types.Part(inline_data=types.Blob(mime_type="application/json", data=data))
         await _service(scope).save_artifact(**self._place(scope, name), artifact=part)
         return None
 
@@ -46,20 +87,10 @@ class ArtifactStore:
         """Removes an artifact."""
         await _service(scope).delete_artifact(**self._place(scope, name))
 
-    def _session_id(self, scope: StoreScope) -> str:
-        # Some services list by what an id begins with, and in some a slash in an id makes a folder within another's.
-        return _PREFIX + quote(scope.session_id, safe="")
-
     def _place(self, scope: StoreScope, name: str) -> dict[str, str]:
-        names = {"app_name": scope.app_name, "user_id": scope.user_id, "session_id": self._session_id(scope)}
-        return {**names, "filename": name}
-
-
-class _SessionArtifacts(ArtifactStore):
-    """Opens and removes what version 0.2.0 kept among the artifacts of the session itself."""
-
-    def _session_id(self, scope: StoreScope) -> str:
-        return scope.session_id
+        # Some services list by what an id begins with, and in some a slash in an id makes a folder within another's.
+        session_id = f"adk_context_pack.{quote(scope.session_id, safe='')}" if self._is_apart else scope.session_id
+        return {"app_name": scope.app_name, "user_id": scope.user_id, "session_id": session_id, "filename": name}
 
 
 register(ArtifactStore())
@@ -77,7 +108,7 @@ def store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
         StoreError: no `PayloadStore` of this process has such a store.
     """
     if is_entry(entry, "artifact"):
-        return _SessionArtifacts(), entry["artifact"]
+        return ArtifactStore(is_apart=False), entry["artifact"]
     return registered(entry["store"]), entry["name"]
 
 
