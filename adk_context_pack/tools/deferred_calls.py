@@ -47,10 +47,10 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
         return Asked(name, {}, {"error": note} | ({"tool": known} if known else {}))
     try:
         args = _args((arguments or {}).get("args"))
-    except ValueError as error:
+        # The tool checks a value that is only referred to.
+        checked = replaced(args, AnyValue, whole_only=True) if tool.takes_references else args
+    except (ValueError, RecursionError) as error:
         return Asked(name, {}, {"error": str(error), "parameters": tool.parameters})
-    # The tool checks a value that is only referred to.
-    checked = replaced(args, AnyValue, whole_only=True) if tool.takes_references else args
     problems, nearest = check_args(tool.parameters, checked)
     if not problems:
         return Asked(name, args)
@@ -65,12 +65,16 @@ def _args(given: Any) -> dict[str, Any]:
         return {}
     if isinstance(given, str):
         try:
-            given = json.loads(given)
-        except ValueError as error:
+            given = json.loads(given, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"args is not a JSON object: {error}") from None
     if not isinstance(given, dict):
         raise ValueError("args must be a JSON object with the tool's arguments.")  # noqa: TRY004 - worded for a model
     return given
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is not JSON")
 
 
 def as_real_calls(content: types.Content, index: ToolIndex) -> types.Content:

@@ -16,6 +16,11 @@ from adk_context_pack.search.ranked_index import RankedIndex
 _TITLE_WEIGHT = 3
 _WHOLE = 1_000_000
 _NEAR = 0.6
+_KEYWORDS = {"defs": "$defs", "ref": "$ref"}
+_BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
+"""Keywords whose values are schemas by name."""
+_DATA = ("enum", "const", "default", "example", "examples")
+"""Keywords whose values are no schemas."""
 
 
 class DeclaredTool(NamedTuple):
@@ -123,23 +128,24 @@ def _plain_schema(schema: Any) -> dict[str, Any]:
     if schema is None:
         return {"type": "object", "properties": {}}
     if isinstance(schema, types.Schema):
-        schema = schema.model_dump(exclude_none=True, mode="json")
+        schema = schema.model_dump(exclude_none=True, mode="json", by_alias=True)
     lowered: dict[str, Any] = _lowered(schema)
     return lowered
 
 
 def _lowered(value: Any) -> Any:
-    # google-genai writes types in capitals, and some keys in snake case.
+    # google-genai writes types in capitals, and keywords for references without their first letter.
     if isinstance(value, list):
         return [_lowered(item) for item in value]
     if not isinstance(value, Mapping):
         return value
     found: dict[str, Any] = {}
     for key, item in value.items():
-        if key == "properties" and isinstance(item, Mapping):
-            found[key] = {name: _lowered(one) for name, one in item.items()}
-        elif key == "type" and isinstance(item, str):
-            found[key] = item.lower()
+        word = _KEYWORDS.get(str(key), str(key))
+        if word in _BY_NAME and isinstance(item, Mapping):
+            found[word] = {name: _lowered(one) for name, one in item.items()}
+        elif word == "type" and isinstance(item, str):
+            found[word] = item.lower()
         else:
-            found["anyOf" if key == "any_of" else key] = _lowered(item)
+            found[word] = item if word in _DATA else _lowered(item)
     return found

@@ -63,6 +63,18 @@ def results_of(run):
     return [result for event in run.session.events for result in event.get_function_responses()]
 
 
+@pytest.mark.parametrize("args", ["[" * 5000, '{"city": ' + '{"a": ' * 90 + "1" + "}" * 91, '{"city": NaN}'])
+async def test_arguments_that_nobody_can_run_are_answered(args):
+    """What is nested too deeply, or is no JSON, is an error for the model with the schema, and ends no run."""
+    model, _ = scripted(call("use_tool", name="book", args=args))
+    run = await run_agent(agent_with(model, book, weather), "Book.")
+    (result,) = results_of(run)
+    assert result.name == "use_tool"
+    assert result.response["error"]
+    assert result.response["parameters"]["required"] == ["city"]
+    assert run.answer == "done"
+
+
 async def test_finds_uses_and_grows_only():
     """Two tools are declared, schemas come as results, the event has the real call, each request begins the next."""
     model, got = scripted(call("find_tools", query="book a room"), use("book", city="Oslo", nights=2), "Booked.")

@@ -1,6 +1,8 @@
 """The index of tools: found by what is to be done."""
 
+from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
+from google.genai import types
 
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
 
@@ -57,3 +59,19 @@ def test_reads_a_real_declaration():
     assert declared.parameters["type"] == "object"
     assert declared.parameters["properties"]["nights"]["type"] == "integer"
     assert declared.parameters["required"] == ["city"]
+
+
+class Declared(BaseTool):
+    """A tool whose declaration is in google-genai's words."""
+
+    def _get_declaration(self):
+        kept = types.Schema(type="STRING", min_length=2, enum=["UP"], default={"type": "KEEP"})
+        parameters = types.Schema(type="OBJECT", properties={"type": kept, "any_of": types.Schema(any_of=[kept])})
+        return types.FunctionDeclaration(name=self.name, description="", parameters=parameters)
+
+
+def test_a_declaration_is_given_in_the_words_of_json_schema():
+    """Types and keywords are as the standard spells them, and names and values are as they were."""
+    kept = {"type": "string", "minLength": 2, "enum": ["UP"], "default": {"type": "KEEP"}}
+    shown = DeclaredTool.of(Declared(name="t", description="")).parameters
+    assert shown == {"type": "object", "properties": {"type": kept, "any_of": {"anyOf": [kept]}}}
