@@ -6,11 +6,11 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
-from adk_context_pack.tables.headers import has_typed_column, is_header, is_plain
+from adk_context_pack.tables.headers import has_typed_column, heads
 from adk_context_pack.tables.numbers import plain
 
 _DELIMITERS = "\t,;|"
@@ -18,6 +18,9 @@ _MIN_ROWS = 2
 _PROBED_LINES = 21
 # Titles, dates and remarks that exports write above the names of the columns.
 _MAX_LINES_ABOVE = 12
+# One line in so many may have too few or too many cells.
+_LINES_FOR_ONE_UNEVEN = 10
+_MAX_LINES_OF_A_CELL = 50
 # The C reader and the C scanner keep the interpreter's lock for one chunk. An event loop waits no longer than that for
 # a thread that reads. Fewer lines than the garbage collector waits for before it looks at new objects.
 _CHUNK = 500
@@ -26,7 +29,7 @@ _MAX_HEADER = 20_000
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """A table that stands in a text.
+    """A table in a text.
 
     Attributes:
         start: where the line with the names of the columns starts.
@@ -34,6 +37,7 @@ class CsvTable:
         rows: one dict for each line, all cells as they are written.
         delimiter: what separates cells.
         newline: what ends lines.
+        unread: how many lines between the rows have too many cells. They are not among the rows.
     """
 
     start: int
@@ -41,6 +45,7 @@ class CsvTable:
     rows: list[dict[str, str]]
     delimiter: str
     newline: str
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,15 @@ class _Dialect:
     delimiter: str
     spaced: bool
 
-    def reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.spaced, strict=True)
+    def reader(self, text: str | Iterable[str], *, strict: bool = True) -> Any:
+        lines = io.StringIO(text, newline="") if isinstance(text, str) else text
+        return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.spaced, strict=strict)
+
+    def cells(self, line: str) -> list[str]:
+        try:
+            return next(self.reader([line], strict=False), [])
+        except csv.Error:
+            return line.rstrip("\r\n").split(self.delimiter)
 
 
 def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
@@ -61,6 +73,8 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
         text: any text.
         min_rows: how many rows a table has to have.
     """
+    if "\n" not in text:
+        text = text.replace("\r", "\n")
     start = 0
     above = ""
     for _ in range(_MAX_LINES_ABOVE):
@@ -68,10 +82,13 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
         if end < 0:
             return None
         head = text[start : min(end, start + _MAX_HEADER)].rstrip("\r")
-        dialect = _dialect_of(text, start, head, above, min_rows) if head else None
-        table = _read(text, start, head, dialect, min_rows) if dialect else None
-        if table is not None:
-            return table
+        # A quoted name may hold a line end.
+        head += text[end : _line_end(text, end + 1)] if head.count('"') % 2 else ""
+        for delimiter in sorted(filter(head.count, _DELIMITERS), key=head.count, reverse=True):
+            spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
+            table = _table_at(text, start, _Dialect(delimiter, spaced), above, min_rows)
+            if table is not None:
+                return table
         above = head or above
         start = end + 1
     return None
@@ -96,43 +113,123 @@ class _Lines:
         self.write = lines.append
 
 
-def _dialect_of(text: str, start: int, head: str, above: str, min_rows: int) -> _Dialect | None:
-    for delimiter in sorted(_DELIMITERS, key=head.count, reverse=True):
-        if not head.count(delimiter):
-            return None
-        dialect = _Dialect(delimiter, delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter))
-        if _is_table(_probed(dialect, text, start), dialect, above, min_rows):
-            return dialect
-    return None
+def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: int) -> CsvTable | None:
+    (head, below), *lines = islice(_records(text, start, dialect), _PROBED_LINES)
+    body = [cells for cells, _ in lines if cells and not _is_comment(cells)]
+    names = _names(head, body, dialect)
+    even = [cells for cells in body if len(cells) == len(names)]
+    if len(even) < min_rows or not any(head) or not heads(names, even, spaced=dialect.spaced):
+        return None
+    if not has_typed_column(names, even) and _is_alike(above, dialect, len(names)):
+        # A line like it above means that this one is a row.
+        return None
+    labels = unique_names(name.strip() for name in names)
+    found = _read_even(text, below, dialect, labels) or _read_uneven(text, below, dialect, labels)
+    if len(found[0]) < min_rows:
+        return None
+    rows, place, unread = found
+    if not names[-1] and not any(row[labels[-1]] for row in rows):
+        # Nothing but delimiters at the ends of lines.
+        rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]
+    newline = "\r\n" if text[below - 2 : below] == "\r\n" else "\n"
+    return CsvTable(start, place, rows, dialect.delimiter, newline, unread)
 
 
-def _probed(dialect: _Dialect, text: str, start: int) -> list[list[str]]:
+def _names(head: list[str], body: list[list[str]], dialect: _Dialect) -> list[str]:
+    """Returns a line with as many cells as those below it have, of which one may have no name at either end."""
+    if len(head) < _MIN_ROWS or any(len(cells) != len(head) + 1 for cells in body):
+        return head
+    if not any(cells[-1] for cells in body):
+        return [*head, ""]
+    # Above the names of a table may be a title of fewer cells.
+    return head if heads(body[0], body[1:], spaced=dialect.spaced) else ["", *head]
+
+
+def _is_comment(cells: Sequence[str]) -> bool:
+    return cells[0].startswith("#")
+
+
+def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[str], int]]:
+    """Yields the cells of each line and where the next one starts. A quote that nothing closes is a letter."""
+    width = 0
+    while start < len(text):
+        end = stop = _line_end(text, start)
+        if text.count('"', start, end) % 2:
+            for _ in range(_MAX_LINES_OF_A_CELL):
+                stop = _line_end(text, stop)
+                if text.count('"', start, stop) % 2 == 0:
+                    break
+        cells = dialect.cells(text[start:stop])
+        if stop > end and width and len(cells) != width:
+            cells, stop = text[start:end].rstrip("\r\n").split(dialect.delimiter), end
+        width = width or len(cells)
+        yield cells, stop
+        start = stop
+
+
+def _read_even(
+    text: str, start: int, dialect: _Dialect, names: Sequence[str]
+) -> tuple[list[dict[str, str]], int, int] | None:
+    """Returns the rows, where they end, and that none is unread; None if a line between them is of another width."""
+    width = len(names)
+    rows: list[dict[str, str]] = []
+    reader = dialect.reader(text[start:])
+    seen = last = 0
+    place: int | None = None
     try:
-        return list(islice(dialect.reader(_lines_of(text, start)), _PROBED_LINES))
+        while place is None and (chunk := list(islice(reader, _CHUNK))):
+            if set(map(len, chunk)) == {width}:
+                rows += [dict(zip(names, line, strict=True)) for line in chunk]
+                seen = last = reader.line_num
+                continue
+            for line in chunk:
+                if line and len(line) != width:
+                    place = _place_of_line(text, start, last)
+                    break
+                # A quoted cell may hold line ends. An empty line has no cells.
+                seen += 1 + sum(map(_line_ends, line))
+                if line:
+                    rows.append(dict(zip(names, line, strict=True)))
+                    last = seen
+            seen = reader.line_num
     except csv.Error:
-        return []
+        return None
+    place = len(text) if place is None else place
+    return (rows, place, 0) if _is_remark(text, place, dialect, width) else None
 
 
-def _is_table(lines: list[list[str]], dialect: _Dialect, above: str, min_rows: int) -> bool:
-    if not lines or not is_header(lines[0]):
-        return False
-    even = _even(lines[1:], len(lines[0]))
-    if len(even) < min_rows:
-        return False
-    if has_typed_column(lines[0], even):
-        return True
-    # A sentence has a blank behind its comma. A line like it above means that this one is a row.
-    return not dialect.spaced and is_plain(lines[0]) and not _is_alike(above, dialect, len(lines[0]))
+def _read_uneven(
+    text: str, start: int, dialect: _Dialect, names: Sequence[str]
+) -> tuple[list[dict[str, str]], int, int]:
+    """Returns the rows, where they end, and how many lines between them have too many cells.
 
-
-def _even(lines: Iterable[list[str]], width: int) -> list[list[str]]:
-    found = []
-    for line in lines:
-        if len(line) == width:
-            found.append(line)
-        elif line:
-            break
-    return found
+    A line with too few cells lacks the last ones. There are no rows if too many lines are uneven.
+    """
+    width = len(names)
+    rows: list[dict[str, str]] = []
+    uneven: list[list[str]] = []
+    between = unread = 0
+    place = start
+    for line, stop in _records(text, start, dialect):
+        if not line or _is_comment(line):
+            continue
+        cells = line if any(line[width:]) else line[:width]
+        if len(cells) != width:
+            uneven.append(cells)
+            continue
+        for other in uneven:
+            between += 1
+            unread += len(other) > width
+            if len(other) < width:
+                rows.append(dict(zip_longest(names, other, fillvalue="")))
+        uneven.clear()
+        rows.append(dict(zip(names, cells, strict=True)))
+        place = stop
+    if not _is_remark(text, place, dialect, width):
+        between += len(uneven)
+        unread += len(uneven)
+        place = len(text)
+    return (rows if between * _LINES_FOR_ONE_UNEVEN <= len(rows) else []), place, unread
 
 
 def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:
@@ -140,47 +237,6 @@ def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:
         return any(len(cells) == width for cells in dialect.reader([line]))
     except csv.Error:
         return False
-
-
-def _read(text: str, start: int, head: str, dialect: _Dialect, min_rows: int) -> CsvTable | None:
-    reader = csv.reader(
-        io.StringIO(text[start:] if start else text, newline=""),
-        delimiter=dialect.delimiter,
-        skipinitialspace=dialect.spaced,
-        strict=True,
-    )
-    rows: list[dict[str, str]] = []
-    try:
-        names = unique_names(next(reader))
-        lines = _fill(rows, names, reader)
-    except csv.Error:
-        return None
-    place = len(text) if lines is None else _place_of_line(text, start, lines)
-    if len(rows) < min_rows or not _is_remark(text, place, dialect, len(names)):
-        return None
-    newline = "\r\n" if text[start + len(head) : start + len(head) + 2] == "\r\n" else "\n"
-    return CsvTable(start, place, rows, dialect.delimiter, newline)
-
-
-def _fill(rows: list[dict[str, str]], names: Sequence[str], reader: Any) -> int | None:
-    """Adds the rows up to the first line of another width, and returns how many lines they take, None for all."""
-    width = len(names)
-    seen = last = int(reader.line_num)
-    while chunk := list(islice(reader, _CHUNK)):
-        if set(map(len, chunk)) == {width}:
-            rows += [dict(zip(names, line, strict=True)) for line in chunk]
-            seen = last = reader.line_num
-            continue
-        for line in chunk:
-            if line and len(line) != width:
-                return last
-            # A quoted cell may hold line ends. An empty line has no cells.
-            seen += 1 + sum(map(_line_ends, line))
-            if line:
-                rows.append(dict(zip(names, line, strict=True)))
-                last = seen
-        seen = reader.line_num
-    return None
 
 
 def _line_ends(cell: str) -> int:
@@ -204,6 +260,11 @@ def _lines_of(text: str, start: int) -> Iterator[str]:
         else:
             yield line
         start = end
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end + 1
 
 
 def _is_remark(text: str, place: int, dialect: _Dialect, width: int) -> bool:

@@ -30,11 +30,13 @@ class Table:
         rows: all rows, the result's own list or what was read from its text or envelope. Read them, never write into
             them.
         columns: the names of the columns where rows are lists of values and the result names them, else None.
+        unread: how many lines of a text could not be read as rows. They are not among the rows.
     """
 
     key: str
     rows: Sequence[Any]
     columns: Sequence[str] | None = None
+    unread: int = 0
 
 
 def find_tables(value: Any, *, min_rows: int = 1, memo: Memo | None = None) -> list[Table]:
@@ -44,7 +46,8 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: Memo | None = None) -> l
     models, in MCP results, and in texts: JSON, JSON lines, CSV, Markdown, HTML and drawn tables, alone, in a code
     fence or between words. Reads the envelopes of GA4, BigQuery, Athena, CloudWatch, DynamoDB, Elasticsearch and
     GraphQL, Google Sheets' values with their header, dicts of lists and of columns, and frames of pandas, polars and
-    pyarrow. Rows that an MCP result has both in `structuredContent` and in a text are one table.
+    pyarrow. Pages of rows are one table, and so are rows that an MCP result has both in `structuredContent` and in a
+    text.
 
     The time does not depend on the number of rows, except where a text, an envelope or a frame is read.
 
@@ -55,8 +58,8 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: Memo | None = None) -> l
     """
     found: list[Table] = []
 
-    def collect(key: str, rows: Sequence[Any], columns: Sequence[str] | None) -> Any:
-        found.append(Table(key, rows, columns))
+    def collect(*table: Any) -> Any:
+        found.append(Table(*table))
         return SAME
 
     TableWalk(collect, min_rows, memo).start(value)
@@ -80,7 +83,7 @@ def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo
         memo: as for `find_tables`.
     """
 
-    def replace(key: str, _: Sequence[Any], __: Sequence[str] | None) -> Any:
+    def replace(key: str, *_: Any) -> Any:
         shown = rows.get(key, SAME)
         return [_plain_row(row) for row in shown] if isinstance(shown, (list, tuple)) else shown
 

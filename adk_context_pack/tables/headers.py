@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 _MAX_NAME = 80
 _MAX_WORDS = 8
 _MAX_PLAIN_WORDS = 4
+_MAX_QUESTION = 300
+# A line above so many rows names their columns if these differ from it in kind, whatever it says.
+_MIN_TYPED, _MIN_REPEATING = 3, 6
 # Of the cells of a column, this share has to be of one type for the column to count as typed.
 _TYPED_SHARE = 0.7
 _NUMBER = re.compile(
@@ -51,11 +54,6 @@ def is_name(text: str) -> bool:
     return any(map(str.isalpha, text)) and text.count("(") == text.count(")")
 
 
-def is_plain(names: Iterable[str]) -> bool:
-    """Returns whether all names are a few words, as names of columns without any number below them should be."""
-    return all(len(name.split()) <= _MAX_PLAIN_WORDS for name in names)
-
-
 def is_typed(cell: Any) -> bool:
     """Returns whether a cell is, or is written as, a number, a date, a truth value or a missing value."""
     if not isinstance(cell, str):
@@ -66,6 +64,42 @@ def is_typed(cell: Any) -> bool:
             kind.fullmatch(text) for kind in (_NUMBER, _DURATION, _DATE, _TIME) if text
         )
     return text.lower() in _WORDS_OF_TYPE or (text[0].isupper() and _NUMBER.fullmatch(text) is not None)
+
+
+def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool = False) -> bool:
+    """Returns whether a line names the columns of the rows below it, which have as many cells as the line.
+
+    The rows decide. If the cells below a name are of a type that the name is not of, the name may be of any kind. If
+    nothing has a type, names have to look like names.
+
+    Args:
+        names: the cells of the line.
+        rows: some of the lines below it.
+        spaced: whether a blank is behind each delimiter, as in a sentence.
+    """
+    if is_header(names):
+        plain = all(len(name.split()) <= _MAX_PLAIN_WORDS for name in names)
+        return has_typed_column(names, rows) or (plain and not spaced)
+    if len(names) < 2 or not rows or max(map(len, names)) > _MAX_QUESTION:  # noqa: PLR2004 - one is a list of words
+        return False
+    if names[0][:1] == " " and any(row[0][:1] in {"+", "-"} for row in rows):
+        # As a diff marks lines.
+        return False
+    columns = list(zip(names, zip(*rows, strict=True), strict=True))
+    if list(names[not names[0] :]) == list(map(str, range(len(names) - (not names[0])))):
+        # As pandas writes a frame whose columns have no names.
+        return len(rows) > 1
+    typed = [name for name, cells in columns if _is_typed_column(cells)]
+    is_data = any(is_typed(name) and not _PERIOD.fullmatch(name) for name in typed)
+    if len(rows) >= _MIN_TYPED and not is_data and any(name and not is_typed(name) for name in typed):
+        return True
+    # Answers repeat below a question, and sentences do not.
+    return (
+        not spaced
+        and len(rows) >= _MIN_REPEATING
+        and not any(name and name in cells for name, cells in columns)
+        and any(name and name not in typed and 2 * len(set(cells)) <= len(cells) for name, cells in columns)
+    )
 
 
 def has_typed_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:

@@ -83,8 +83,6 @@ def read_result(value: Any, *, name: str, own_id: bool = True) -> list[Result]:
     own = value if isinstance(value, Mapping) else {}
     result = Result(id=(own_id and _id_of(own)) or name, title=_text(own.get("title")))
     error = _error_of(own)
-    if _is_stream(value):
-        return [replace(result, rows=[row for batch in value for row in batch["results"]])]
     tables = _tables(value)
     if not tables:
         empty = error is None and (value is None or isinstance(value, (list, tuple)) or _says_empty(value))
@@ -150,16 +148,6 @@ def _are_results(value: Sequence[Any]) -> bool:
 
 def _holds_rows(item: Mapping[Any, Any]) -> bool:
     return any(isinstance(item.get(key), (list, tuple)) for key in ("rows", "results", "result", "data"))
-
-
-def _is_stream(value: Any) -> bool:
-    # searchStream answers with a list of batches.
-    # https://developers.google.com/google-ads/api/rest/common/search, "SearchStream"
-    return (
-        isinstance(value, (list, tuple))
-        and bool(value)
-        and all(isinstance(batch, Mapping) and isinstance(batch.get("results"), list) for batch in value)
-    )
 
 
 def _id_of(own: Mapping[Any, Any]) -> str | None:

@@ -53,12 +53,41 @@ def is_text(block: Any) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
+# What a service says of a page, without underscores and in lower case, and how it calls the rows of one.
+_OF_PAGES = frozenset(
+    """next nextpagetoken nexttoken nextcursor nextmarker nextlink nexturl previous prev cursor pagetoken page pageinfo
+    pagenumber pagesize pagination paging perpage limit offset total totalcount totalresults totalresultscount totalsize
+    totalpages totalitems totalrows rowcount count hasmore hasnext hasnextpage istruncated marker continuationtoken last
+    kind etag object self selflink links meta metadata responsemetadata fieldmask requestid summaryrow took success ok
+    status queryresourceconsumption columns fields schema start size""".split()  # noqa: SIM905 - one name a line would take a page
+)
+_OF_ROWS = frozenset("results items rows data records values entries hits elements objects edges value list".split())  # noqa: SIM905
+_MAX_PAGES = 10_000
 _HEADERS = (
     *("columns", "column_names", "columnNames", "headers", "header", "fields", "names", "schema"),
     *("cols", "columnHeaders", "rowType"),
 )
 _MAX_DEPTH = 3
 _MAX_KEYS = 50
+
+
+def rows_key(pages: Sequence[Any]) -> str | None:
+    """Returns the key under which each page of a list of pages has its rows, or None for any other list.
+
+    A page has rows and else only what services say of pages: cursors, totals, masks. Google Ads' searchStream answers
+    with such a list, https://developers.google.com/google-ads/api/rest/common/search.
+    """
+    first = pages[0] if 0 < len(pages) <= _MAX_PAGES else None
+    if not isinstance(first, Mapping) or not any(isinstance(item, list) for item in first.values()):
+        return None
+    keys = {key for page in pages for key in page} if all(isinstance(page, Mapping) for page in pages) else set()
+    found = [key for key in keys if str(key).replace("_", "").lower() not in _OF_PAGES]
+    if len(found) != 1 or (len(keys) == 1 and found[0] not in _OF_ROWS):
+        return None
+    rows = [page[found[0]] for page in pages if found[0] in page]
+    if not all(isinstance(item, list) and all(isinstance(row, (Mapping, list)) for row in item[:1]) for item in rows):
+        return None
+    return str(found[0])
 
 
 def header_of(value: Mapping[Any, Any]) -> tuple[str | None, Sequence[str] | None]:

@@ -10,13 +10,22 @@ from adk_context_pack.tables.column_forms import read_dict
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.row_forms import RowForm, read_rows
-from adk_context_pack.tables.shapes import far_header, fits, header_of, is_mcp, is_text, rows_of_blocks, with_rows
+from adk_context_pack.tables.shapes import (
+    far_header,
+    fits,
+    header_of,
+    is_mcp,
+    is_text,
+    rows_key,
+    rows_of_blocks,
+    with_rows,
+)
 from adk_context_pack.tables.text_tables import TextTable, find_in_text
 
 Read = TypeVar("Read")
 Memo = dict[int, tuple[Any, Any]]
 """By the id of a text, list or dict: the object itself, which keeps the id taken, and what was read from it."""
-_Visit = Callable[[str, Sequence[Any], Sequence[str] | None], Any]
+_Visit = Callable[[str, Sequence[Any], Sequence[str] | None, int], Any]
 
 SAME: Any = object()
 """A visit's answer for a table that stays as it is."""
@@ -83,7 +92,9 @@ class TableWalk:
     def _part(self, part: str | TextTable, keys: tuple[Any, ...]) -> Any:
         if isinstance(part, str):
             return part
-        return self._value(part.value, keys) if part.form == "json" else self._table(part.value, keys, None)
+        if part.form == "json":
+            return self._value(part.value, keys)
+        return self._table(part.value, keys, None, unread=part.unread)
 
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
@@ -112,12 +123,19 @@ class TableWalk:
         names: Sequence[str] | None = None,
         around: Mapping[Any, Any] | None = None,
     ) -> Any:
+        if (key := rows_key(value)) is not None:
+            return self._pages(value, key, keys)
         if len(value) >= self._min_rows and _holds_rows(value) and not _wraps_rows(value, 0):
             return self._rows_of(value, keys, names, around or {})
         if len(value) > _MAX_OPENED:
             return value
         new = [self._value(item, (*keys, index)) for index, item in enumerate(value)]
         return value if all(one is other for one, other in zip(new, value, strict=True)) else new
+
+    def _pages(self, pages: Sequence[Any], key: str, keys: tuple[Any, ...]) -> Any:
+        rows = self._once(pages, lambda: [row for page in pages for row in page.get(key, ())])
+        new = self._list(rows, (*keys, key), header_of(pages[0])[1], pages[0])
+        return pages if new is rows else [{**pages[0], **pages[-1], key: new}]
 
     def _rows_of(
         self,
@@ -135,7 +153,9 @@ class TableWalk:
             return value
         return [*form.head, *new] if form.head and isinstance(new, (list, tuple)) else new
 
-    def _table(self, rows: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None) -> Any:
+    def _table(
+        self, rows: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None, *, unread: int = 0
+    ) -> Any:
         if len(rows) < self._min_rows:
             return rows
         key = ".".join(map(str, keys)) or "result"
@@ -144,7 +164,7 @@ class TableWalk:
             return rows if self._answers[mirror] is SAME else REPEATED
         key = self._free(key)
         self._rows[key] = rows
-        new = self._answers[key] = self._visit(key, rows, names)
+        new = self._answers[key] = self._visit(key, rows, names, unread)
         return rows if new is SAME else new
 
     def _mirror_of(self, key: str, rows: Sequence[Any]) -> str | None:

@@ -39,12 +39,14 @@ class TextTable:
         value: the document, or the rows.
         delimiter: what separates the cells of CSV.
         newline: what ends its lines.
+        unread: how many of its lines are not among the rows.
     """
 
     form: Form
     value: Any
     delimiter: str = ","
     newline: str = "\n"
+    unread: int = 0
 
     def write(self, value: Any) -> Any:
         """Returns `value` in the form of the text. Any value that is not a list of rows is returned as it is."""
@@ -80,7 +82,7 @@ def find_in_text(text: str) -> list[str | TextTable]:
     whole = read_document(text)
     if whole is not None:
         return [TextTable("json", whole)]
-    parts = list(_parts(text)) if "\n" in text or text[-1:] in ("}", "]", ">") else []
+    parts = list(_parts(text)) if "\n" in text or "\r" in text or text[-1:] in ("}", "]", ">") else []
     return parts if any(isinstance(part, TextTable) for part in parts) else []
 
 
@@ -142,7 +144,7 @@ def _first(text: str) -> tuple[int, int, TextTable] | None:
     if lines := find_lines(text):
         return lines.start, lines.end, TextTable("lines", lines.value)
     if table := find_csv(text):
-        return table.start, table.end, TextTable("csv", table.rows, table.delimiter, table.newline)
+        return table.start, table.end, TextTable("csv", table.rows, table.delimiter, table.newline, table.unread)
     if aligned := find_aligned(text):
         return aligned.start, aligned.end, TextTable("other", aligned.rows)
     return None

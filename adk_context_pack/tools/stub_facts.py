@@ -86,7 +86,7 @@ def _few(_: Table, facts: TableFacts) -> dict[str, Any]:
 
 def _levels(table: Table) -> dict[str, Any]:
     levels = level_counts(table.rows)
-    return {"levels": levels} if levels else {}
+    return ({"levels": levels} if levels else {}) | ({"unread_rows": table.unread} if table.unread else {})
 
 
 def _outlier_rows(table: Table, facts: TableFacts, most: int) -> dict[str, Any]:

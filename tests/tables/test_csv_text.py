@@ -3,6 +3,7 @@
 import pytest
 
 from adk_context_pack.tables.csv_text import CsvTable, find_csv, to_csv
+from adk_context_pack.tables.find_tables import find_tables
 
 ROWS = [{"name": "ann", "age": "3"}, {"name": "bo", "age": "4"}]
 
@@ -87,3 +88,13 @@ def test_written():
     rows = [{"a": None, "b": 'x"y'}, {"b": "1,2"}, {"a": "l\rm", "b": 0.5}]
     assert to_csv(rows, ["a", "b"]) == 'a,b\n,"x""y"\n,"1,2"\n"l\rm",0.5\n'
     assert to_csv(rows[:1], ["b"], delimiter=";", newline="\r\n") == 'b\r\n"x""y"\r\n'
+
+
+@pytest.mark.parametrize(("uneven", "unread"), [(",x", 1), ("", 0)])
+def test_lines_that_cannot_be_read_are_counted(uneven, unread):
+    """A line with too many cells between thirty others is left out and counted, and found in the table."""
+    lines = ["a,b", *[f"{n},x" for n in range(30)]]
+    lines[7] += uneven
+    assert find_csv("\n".join(lines)).unread == unread
+    (table,) = find_tables({"text": "\n".join(lines)})
+    assert (table.unread, len(table.rows)) == (unread, 30 - unread)

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from adk_context_pack.tables.headers import has_typed_column, is_header, is_name, is_plain, is_typed
+from adk_context_pack.tables.headers import has_typed_column, heads, is_header, is_name, is_typed
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,35 @@ def test_typed_columns(cells, is_column):
     assert not has_typed_column(["a"], rows)
 
 
-def test_plain_names_have_four_words():
-    """A line of names without numbers below has to be of at most four words each."""
-    assert is_plain(["one two three four", "b"])
-    assert not is_plain(["a", "one two three four five"])
+CELLS = [["Oslo", "5", "open"], ["Rome", "7.5", "closed"]] * 5
+
+
+@pytest.mark.parametrize(
+    ("names", "spaced", "is_head"),
+    [
+        (["town", "amount", "state"], True, True),
+        (["Nr.", "#", "How satisfied are you, on the whole?"], True, True),
+        (["", "x->y", ""], True, True),
+        (["1.", "100%", "true"], False, True),
+        (["1.", "100%", "true"], True, False),
+        (["Oslo", "1", "2"], False, False),
+        (["a", "1", "open"], False, False),
+        (["", "", ""], False, False),
+        (["q" * 301, "amount!", "state"], False, False),
+        (["0", "1", "2"], True, True),
+        ([" a", "b!", "c"], True, True),
+    ],
+)
+def test_rows_decide_what_heads_them(names, spaced, is_head):
+    """A name of any kind heads cells of a type that it is not of, or answers that repeat and that it is not one of."""
+    assert heads(names, CELLS, spaced=spaced) is is_head
+
+
+def test_words_without_numbers_below_have_to_be_few_or_to_repeat():
+    """Above words that do not repeat, names are of at most four words each, and no diff's lines are a table."""
+    words = [[f"a{n}", f"b{n}"] for n in range(9)]
+    assert heads(["one two three four", "b"], words)
+    assert not heads(["a", "one two three four five!"], words)
+    assert not heads(["a", "b"], words, spaced=True)
+    assert not heads([" a", "b"], [["-x", "1"], ["+y", "2"]])
+    assert not heads(["a!", "b"], [])

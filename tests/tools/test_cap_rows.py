@@ -212,7 +212,7 @@ async def test_nested_lists_are_capped_under_their_path():
     capped = await cap_rows(tool_returning(result), max_rows=3).run_async(args={}, tool_context=FakeContext())
     assert capped["_row_limits"] == {
         "data.rows": {"shown": 3, "total": 20},
-        "batches.0.results": {"shown": 3, "total": 30},
+        "batches.results": {"shown": 3, "total": 30},
     }
     assert capped["data"]["beside"] is beside
     assert capped["batches"][0]["results"] == ROWS[:3]
