@@ -7,7 +7,47 @@ import sys
 from collections.abc import Sequence
 
 from adk_context_pack import __version__
-from adk_context_pack.replay.options import add_replay
+from adk_context_pack.replay.command import run_replay
+
+_DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
+tool results over it, and prints tokens and cost without the pack and with it. Only reads. Exit code: 0 all well, 1 a
+request exceeds its agent's budget, 2 some input could not be read, 64 an option that cannot work."""
+_SESSIONS = """a SQLite file of an ADK session service, a database URL, a session as JSON as adk web exports it, an eval
+set, or a folder of such files"""
+_ANSWERABILITY = """also tell which values that the next tool calls needed are still visible with the pack, or
+within two read-backs, and name those that are lost"""
+_APP = """the app that was recorded, or its root agent, whose instructions, tools and include_contents a session does
+not hold; the pack then has the settings of the app's own ContextPackPlugin, if it has one"""
+_ARTIFACTS = """the artifact service of the app as adk web takes it (file:///folder, gs://bucket), or its folder, where
+full results of sessions may be that were recorded with the pack"""
+_PLUGIN = "a ContextPackPlugin, whose settings the pack then has (default: those of ContextPackPlugin())"
+_BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; * stands for every other agent;
+may be repeated"""
+
+
+def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command `replay` with its options."""
+    parser = commands.add_parser(
+        "replay", help="tell what the pack would save on recorded sessions", description=_DESCRIPTION
+    )
+    add = parser.add_argument
+    add("sessions", nargs="+", metavar="SESSION", help=_SESSIONS)
+    add("--app", metavar="MODULE:NAME", help=_APP)
+    add("--artifacts", metavar="URI", help=_ARTIFACTS)
+    add("--plugin", metavar="MODULE:NAME", help=_PLUGIN)
+    add("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
+    add("--window", type=int, metavar="N", help="budget of the default passes in tokens (default: the plugin's)")
+    add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
+    add("--max-rows", type=int, metavar="N", help="rows of a tool result (default: the plugin's, 100)")
+    add("--max-payload-tokens", type=int, metavar="N", help="tokens of a tool result (default: the plugin's, 1000)")
+    add("--no-caps", action="store_true", help="leave tool results as they were recorded")
+    add("--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)")
+    add("--price-cached", type=float, default=0.1, metavar="X", help="a million cached ones (default 0.1)")
+    add("--max-tokens", action="append", default=[], metavar="AGENT=N", help=_BUDGETS)
+    add("--json", action="store_true", help="print JSON for a machine")
+    add("--html", metavar="FILE", help="write the calls as a page, which holds what users and tools said")
+    add("--answerability", action="store_true", help=_ANSWERABILITY)
+    parser.set_defaults(run=run_replay)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,8 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     add_replay(parser.add_subparsers(title="commands", required=True, metavar="COMMAND"))
     options = parser.parse_args(arguments)
-    code: int = options.run(options)
-    return code
+    return int(options.run(options))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -28,11 +28,9 @@ from adk_context_pack.pack_settings import PackSettings, ReadBack, checked_agent
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
-from adk_context_pack.reports.html_page import keep_page
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.saved_results import PACK_TOOLS
-from adk_context_pack.reports.telemetry import Telemetry
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
@@ -40,7 +38,10 @@ from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
 from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
-from adk_context_pack.tools.shadow import ShadowSession
+
+if TYPE_CHECKING:
+    from adk_context_pack.reports.telemetry import Telemetry
+    from adk_context_pack.tools.shadow import ShadowSession
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -138,7 +139,7 @@ class ContextPackPlugin(BasePlugin):
         self._stored_first: bool | None = None
         self._stood_aside = False
         self._report_file, self._prices = given.report_file, given.prices
-        self._shadow = ShadowSession(self._reducer_beside) if given.shadow else None
+        self._shadow = self._shadow_session() if given.shadow else None
 
     @property
     def reports(self) -> ReportLog:
@@ -226,6 +227,8 @@ class ContextPackPlugin(BasePlugin):
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:  # noqa: ARG002 - ADK's
         """ADK's callback: writes the page of all reports, where `report_file` names one."""
         if self._report_file is not None:
+            from adk_context_pack.reports.html_page import keep_page  # noqa: PLC0415 - few apps write a page
+
             await keep_page(self.reports, self._report_file, self._prices)
 
     def _prepare(
@@ -244,6 +247,11 @@ class ContextPackPlugin(BasePlugin):
         on_report = self._result_reports.append
         passes = settings.reducing_passes
         return ResultReducer(passes=passes, offered=offered, on_report=on_report, counter=self.counter)
+
+    def _shadow_session(self) -> ShadowSession:
+        from adk_context_pack.tools.shadow import ShadowSession  # noqa: PLC0415 - few apps run in shadow mode
+
+        return ShadowSession(self._reducer_beside)
 
     def _reducer_beside(self, agent: str, store: PayloadStore) -> ResultReducer | None:
         settings = self.settings_for(agent)

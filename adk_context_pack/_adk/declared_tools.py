@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from google.adk.agents import llm_agent
 from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
+
+
+@functools.cache
+def _llm_agent() -> Any:
+    # Loaded with the first agent of the app.
+    return import_module("google.adk.agents.llm_agent")
 
 
 def declaration_of(tool: BaseTool) -> types.FunctionDeclaration | None:
@@ -19,12 +24,12 @@ def declaration_of(tool: BaseTool) -> types.FunctionDeclaration | None:
 
 def is_node(tool: Any) -> bool:
     """Tells whether `tool` is a node of a `Workflow`, which `LlmAgent` takes as a tool from 2.x on."""
-    return isinstance(tool, getattr(llm_agent, "BaseNode", ())) and hasattr(llm_agent, "_wrap_base_node_as_tool")
+    return isinstance(tool, getattr(_llm_agent(), "BaseNode", ())) and hasattr(_llm_agent(), "_wrap_base_node_as_tool")
 
 
 def has_nodes() -> bool:
     """Tells whether this release has workflows, whose nodes do not know the app that they are part of."""
-    return hasattr(llm_agent, "BaseNode")
+    return hasattr(_llm_agent(), "BaseNode")
 
 
 def node_tool(node: Any) -> BaseTool:
@@ -33,21 +38,22 @@ def node_tool(node: Any) -> BaseTool:
     Raises:
         ValueError: the node cannot be a tool.
     """
-    made: BaseTool = llm_agent._wrap_base_node_as_tool(node)  # noqa: SLF001 - what LlmAgent itself does with a node
+    made: BaseTool = _llm_agent()._wrap_base_node_as_tool(node)  # noqa: SLF001 - what LlmAgent itself does with a node
     return made
 
 
-def function_tool(function: Callable[..., Any]) -> FunctionTool:
+def function_tool(function: Callable[..., Any]) -> BaseTool:
     """Makes a tool of a function, bound method, callable object or partial that this ADK release can declare."""
     # ADK's own FunctionTool reads name, docstring and signature. A wrapping function would change what it reads:
     # functools.wraps alters the declaration of callable objects and partials.
-    tool = FunctionTool(func=function)
+    make: Callable[..., BaseTool] = import_module("google.adk.tools.function_tool").FunctionTool
+    tool = make(func=function)
     if hasattr(function, "__name__") or _is_callable_by_name(tool):
         return tool
-    return FunctionTool(func=_named(function, tool.name))
+    return make(func=_named(function, tool.name))
 
 
-def _is_callable_by_name(tool: FunctionTool) -> bool:
+def _is_callable_by_name(tool: BaseTool) -> bool:
     # 1.x declares a tool by `__name__`. Partials and callable objects have none, so each model call would fail. 2.0
     # declares such a tool under a name that it does not find again.
     try:

@@ -6,11 +6,12 @@ Private names of ADK are probed by attribute, never by version number.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
-from google.adk.flows.llm_flows import instructions as adk_instructions
 from google.adk.models.llm_request import LlmRequest
 from google.adk.utils import instructions_utils
 from google.genai import types
@@ -18,17 +19,28 @@ from google.genai import types
 BRACES: re.Pattern[str] = getattr(instructions_utils, "_TEMPLATE_VAR_PATTERN", re.compile(r"{+[^{}]*}+"))
 """ADK's pattern of a brace expression. From 2.9.0 on, it excludes those after `$`, `{` or a backslash."""
 
-_label = getattr(adk_instructions, "_label_dynamic_instruction", None)
-_HOLE = "\0"
-LABEL_BEGIN, LABEL_END = _label(_HOLE).split(_HOLE) if _label else ("", "")
-"""The marks that ADK puts around a dynamic instruction beside a `static_instruction`; empty up to ADK 2.8.0."""
+
+@cache
+def _label() -> Callable[[str], str] | None:
+    # ADK loads its flows with the first run.
+    return getattr(import_module("google.adk.flows.llm_flows.instructions"), "_label_dynamic_instruction", None)
+
+
+@cache
+def labels() -> tuple[str, str]:
+    """Returns the marks that ADK puts around a dynamic instruction beside a static one, empty up to ADK 2.8.0."""
+    label = _label()
+    begin, _, end = label("\0").partition("\0") if label else ("", "", "")
+    return begin, end
 
 
 def elide(text: str) -> str:
     """Removes ADK's own instruction markers from `text`, as ADK does before it labels an instruction."""
-    if _label is None or "<<<" not in text:
+    label = _label() if "<<<" in text else None
+    if label is None:
         return text
-    return str(_label(text))[len(LABEL_BEGIN) : -len(LABEL_END)]
+    begin, end = labels()
+    return label(text)[len(begin) : -len(end)]
 
 
 def inject(template: str, context: CallbackContext) -> str | None:

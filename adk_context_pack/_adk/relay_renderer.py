@@ -5,20 +5,21 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from google.adk.events.event import Event
-from google.adk.flows.llm_flows import contents as adk_contents
 from google.genai import types
 
 _NAME = "_present_other_agent_message"
-# ADK moved its content builder to another module in later releases; the renderer is always beside it.
-_BUILDER = sys.modules[adk_contents._get_contents.__module__]  # noqa: SLF001 - private in every release
 
 
 def relay_renderer() -> Callable[..., Any] | None:
     """Returns the function with which the installed ADK renders relays, or None where it has none by that name."""
-    return getattr(_BUILDER, _NAME, None) or getattr(adk_contents, _NAME, None)
+    contents: Any = import_module("google.adk.flows.llm_flows.contents")
+    # ADK moved its content builder to another module in later releases; the renderer is always beside it.
+    builder = sys.modules[contents._get_contents.__module__]  # noqa: SLF001 - private in every release
+    return getattr(builder, _NAME, None) or getattr(contents, _NAME, None)
 
 
 def render_relay(event: Event, source: types.Part) -> types.Content | None:

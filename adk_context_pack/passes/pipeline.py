@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from time import perf_counter
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
@@ -25,7 +26,9 @@ from adk_context_pack.reports.call_reporter import CallReporter
 from adk_context_pack.reports.outlets import annotate, log_line
 from adk_context_pack.reports.prefix import PrefixMemory
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from adk_context_pack.reports.telemetry import Telemetry
 
 _KEPT_REQUESTS = 50
 
@@ -79,7 +82,14 @@ class ContextPipeline:
         self._is_heard = False
         self._counter = counter
         self._memory = PrefixMemory()
-        self._telemetry = telemetry or Telemetry()
+        self._given_telemetry = telemetry
+
+    @cached_property
+    def _telemetry(self) -> Telemetry:
+        # OpenTelemetry takes as long to load as all of the pack. ADK loads it with the first run.
+        from adk_context_pack.reports.telemetry import Telemetry  # noqa: PLC0415
+
+        return self._given_telemetry or Telemetry()
 
     @property
     def reports(self) -> ReportLog:

@@ -7,11 +7,7 @@ from typing import Literal
 
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import one_of
-from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.clear_tool_results import ClearToolResults
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.fit_token_budget import FitTokenBudget
-from adk_context_pack.passes.strip_for_context import StripForContext
 
 Relays = Literal["cast", "strip"]
 
@@ -33,6 +29,12 @@ def default_passes(
     Raises:
         SettingError: a setting that cannot work.
     """
+    # The passes load with the first request. An app with passes of its own never needs them.
+    from adk_context_pack.passes.cast_narrative import CastNarrative  # noqa: PLC0415
+    from adk_context_pack.passes.clear_tool_results import ClearToolResults  # noqa: PLC0415
+    from adk_context_pack.passes.fit_token_budget import FitTokenBudget  # noqa: PLC0415
+    from adk_context_pack.passes.strip_for_context import StripForContext  # noqa: PLC0415
+
     one_of("default_passes", "relays", relays, ("cast", "strip"))
     return (
         # First, since it needs ADK's blocks as they came to tie them to the session's events.

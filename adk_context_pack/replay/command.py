@@ -15,8 +15,7 @@ from typing import Any, TextIO
 from adk_context_pack.errors import RecordingError, SettingError
 from adk_context_pack.replay.answering import AnswerabilitySums
 from adk_context_pack.replay.full_results import FullResults
-from adk_context_pack.replay.load import load_app, load_artifacts, load_counter
-from adk_context_pack.replay.pack import load_pack
+from adk_context_pack.replay.load import load_app, load_artifacts, load_counter, load_pack
 from adk_context_pack.replay.recordings import Recording, files_in, open_recording, sessions_in
 from adk_context_pack.replay.replayed import CAPS
 from adk_context_pack.replay.replayer import Replayer

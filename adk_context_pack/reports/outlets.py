@@ -11,9 +11,9 @@ from google.adk.models.llm_response import LlmResponse
 
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.pass_report import PassReport
-from adk_context_pack.reports.telemetry import NAME
 
-logger = logging.getLogger("adk_context_pack")
+NAME = "adk_context_pack"
+logger = logging.getLogger(NAME)
 
 
 class EventReport(dict[str, Any]):

@@ -37,8 +37,7 @@ from opentelemetry import metrics, trace
 
 from adk_context_pack._adk.model_spans import MODEL_SPANS, is_model_span
 from adk_context_pack.reports.call_report import CallReport
-
-NAME = "adk_context_pack"
+from adk_context_pack.reports.outlets import NAME
 
 
 class Telemetry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -14,16 +15,27 @@ from adk_context_pack._adk.offered_tools import takes_tools
 from adk_context_pack._json import json_text
 from adk_context_pack.stores.handles import StoredResult, stored_results
 from adk_context_pack.tools.exempt import CHANGEABLE
-from adk_context_pack.tools.query_rows import QueryRows
-from adk_context_pack.tools.read_payload import ReadPayload
 from adk_context_pack.tools.result_pass import ResultPass
-from adk_context_pack.tools.search_history import SearchHistory
 
-_TOOLS: dict[str, BaseTool] = {"rows": QueryRows(), "payload": ReadPayload()}
-_HISTORY = SearchHistory()
-
-READ_BACK = frozenset(tool.name for tool in _TOOLS.values())
+_NAMES = {"rows": "query_rows", "payload": "read_payload"}
+READ_BACK = frozenset(_NAMES.values())
 """Names of the tools that an agent will have by the time it reads a shortened result."""
+
+
+@cache
+def _tool(kind: str) -> BaseTool:
+    # SQL, search and the processes behind them load with the first agent that is given such a tool.
+    if kind == "rows":
+        from adk_context_pack.tools.query_rows import QueryRows  # noqa: PLC0415
+
+        return QueryRows()
+    if kind == "payload":
+        from adk_context_pack.tools.read_payload import ReadPayload  # noqa: PLC0415
+
+        return ReadPayload()
+    from adk_context_pack.tools.search_history import SearchHistory  # noqa: PLC0415
+
+    return SearchHistory()
 
 
 def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
@@ -57,12 +69,9 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     """
     if not takes_tools(request):
         return frozenset()
-    wanted = (
-        [*_TOOLS.values(), _HISTORY]
-        if always
-        else [*_for_results(request, state, passes, handed, early=early), *([_HISTORY] * history)]
-    )
-    if missing := [tool for tool in wanted if tool.name not in request.tools_dict]:
+    kinds = set(_NAMES) if always else _for_results(request, state, passes, handed, early=early)
+    wanted = [*(kind for kind in _NAMES if kind in kinds), *(["history"] * (always or history))]
+    if missing := [tool for tool in map(_tool, wanted) if tool.name not in request.tools_dict]:
         request.append_tools(missing)
     return frozenset(tool.name for tool in missing)
 
@@ -74,7 +83,7 @@ def _for_results(
     handed: Sequence[types.Content],
     *,
     early: bool,
-) -> list[BaseTool]:
+) -> set[str | None]:
     results = stored_results(state)
     offered = request.tools_dict
     kinds: set[str | None] = {result.kind for result in results if result.tool_name in offered}
@@ -83,10 +92,10 @@ def _for_results(
             each.kept_kind for each in passes if any(_may_change(each, tool, name) for name, tool in offered.items())
         }
     # Texts are searched for the kinds alone of which the agent made no result of its own.
-    others = [result for result in results if result.kind not in kinds and _TOOLS[result.kind].name not in offered]
+    others = [result for result in results if result.kind not in kinds and _NAMES[result.kind] not in offered]
     if others:
         kinds |= _shown([*_texts(request), *_texts_in(handed)], others)
-    return [tool for kind, tool in _TOOLS.items() if kind in kinds]
+    return kinds
 
 
 def _may_change(entry: ResultPass, tool: BaseTool, tool_name: str) -> bool:

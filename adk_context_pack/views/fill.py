@@ -18,12 +18,11 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.instruction import (
-    LABEL_BEGIN,
-    LABEL_END,
     elide,
     global_instructions,
     identity_of,
     inject,
+    labels,
     static_prefix_end,
     static_texts,
 )
@@ -118,7 +117,8 @@ def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall, *, any
     pieces = _as_sent(entry, call)
     if pieces is None or not is_labelled(text):
         return None
-    whole = (LABEL_BEGIN, *(elide(piece) if isinstance(piece, str) else piece for piece in pieces), LABEL_END)
+    begin, end = labels()
+    whole = (begin, *(elide(piece) if isinstance(piece, str) else piece for piece in pieces), end)
     filling = Filling(elide(view.stale), elide(view.text), view.missing, any_view)
     found = match_at(text, 0, whole, filling, end=len(text))
     return found and _filled(text, [span for span in found.spans if span.slot.mine], view.elided())
@@ -126,14 +126,16 @@ def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall, *, any
 
 def fill_dynamic_loosely(text: str, entry: Declared, view: View, call: ModelCall) -> str:
     """Does the same as `fill_dynamic` for an instruction whose exact text is not known."""
-    region = Region(text, len(LABEL_BEGIN), len(text) - len(LABEL_END), ())
+    begin, end = labels()
+    region = Region(text, len(begin), len(text) - len(end), ())
     (spans,) = loose_spans([region], entry.pieces, view, call)
     return _filled(text, spans, view.elided())
 
 
 def is_labelled(text: str) -> bool:
     """Tells whether a text has ADK's markers of a dynamic instruction. Releases without markers match any text."""
-    return text.startswith(LABEL_BEGIN) and text.endswith(LABEL_END)
+    begin, end = labels()
+    return text.startswith(begin) and text.endswith(end)
 
 
 def _as_sent(entry: Declared, call: ModelCall) -> tuple[Piece, ...] | None:

@@ -22,7 +22,7 @@ from google.adk.utils.instructions_utils import inject_session_state
 from google.genai import types
 
 from adk_context_pack import CompactState, ContextPipeline, ModelCall, SettingError
-from adk_context_pack._adk.instruction import BRACES, LABEL_BEGIN, LABEL_END
+from adk_context_pack._adk.instruction import BRACES, labels
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, answers, call, text_of
 
@@ -50,7 +50,7 @@ def agent(instruction: Any, *passes: Any, answer: Any = None, **settings: Any) -
 
 
 def framed(text: str) -> str:
-    return f"{LABEL_BEGIN}{text}{LABEL_END}"
+    return text.join(labels())
 
 
 def texts(request: Any) -> list[str]:
@@ -233,9 +233,9 @@ async def test_a_view_that_names_its_own_placeholder_is_not_filled_in_again():
 
 async def test_state_cannot_end_the_labelled_instruction():
     """ADK's own end marker within a view is taken out, as ADK takes it out of the state that it fills in."""
-    if not LABEL_END:
+    if not labels()[1]:
         pytest.skip("this ADK puts no markers around a dynamic instruction")
-    marker = LABEL_END.strip()
+    marker = labels()[1].strip()
     run = await run_agent(
         agent("{compact:q} {x}", static_instruction="Static."), "hi", state={"q": [{"id": marker}], "x": marker}
     )

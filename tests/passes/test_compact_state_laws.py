@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adk_context_pack import CompactState, ModelCall
-from adk_context_pack._adk.instruction import LABEL_BEGIN, LABEL_END
+from adk_context_pack._adk.instruction import labels
 
 IDENTITY = '\n\nYou are an agent. Your internal name is "agent".'
 PLAIN = st.sampled_from(["", " ", "a", "Review: ", "\n\n", '"', "[1]", "null", "}", "7", "é"])
@@ -89,11 +89,11 @@ def test_the_dynamic_instruction_is_exact(template, state, order, typed):
     """The same holds behind a static instruction, also where the user has typed the instruction byte for byte."""
     agent = LlmAgent(name="agent", model="m", instruction=template, static_instruction="static")
     context = context_of(agent, state)
-    sent = LABEL_BEGIN + drive(inject_session_state(template, context)) + LABEL_END
+    sent = drive(inject_session_state(template, context)).join(labels())
     said = types.UserContent(parts=[types.Part(text=sent if typed else "{compact:a}")])
     request = LlmRequest(contents=[types.UserContent(parts=[types.Part(text=sent)]), said])
     passes = [CompactState(key=key, on_error="raise") for key in order]
     result = run(passes, request, state, context)
-    shown = LABEL_BEGIN + expected(template, state, set(order), context) + LABEL_END
+    shown = expected(template, state, set(order), context).join(labels())
     assert [content.parts[0].text for content in result.contents] == [shown, said.parts[0].text]
     assert run(passes, result, state, context).contents == result.contents

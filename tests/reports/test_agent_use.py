@@ -1,7 +1,7 @@
 """AgentUse: the largest request, and where and how often the prefix broke."""
 
-from adk_context_pack.reports.agent_use import AgentUse, broke_in_fixed
 from adk_context_pack.reports.pass_report import PrefixReport
+from adk_context_pack.reports.token_use import AgentUse, broke_in_fixed
 from tests.reports.test_report_log import report
 
 SIZES = {"system_instruction": 40, "tool_declarations": 10, "user": 50}

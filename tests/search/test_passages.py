@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.search.passages import passages
+from adk_context_pack.search.ranked_index import passages
 
 TEXTS = st.text(alphabet=st.sampled_from('ab .,!?\n"}]。東'), max_size=300)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.search.stem import stem
+from adk_context_pack.search.terms import stem
 
 
 @pytest.mark.parametrize(
