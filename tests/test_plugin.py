@@ -15,7 +15,6 @@ from adk_context_pack import (
     ContextPackPlugin,
     PackSettings,
     ResultPass,
-    SettingError,
     StripForContext,
     default_result_passes,
 )
@@ -304,20 +303,3 @@ async def test_result_passes_of_the_users_own_run_between_the_plugins():
         ("cap_rows", shown["_handle"], ()),
         ("drop_notes", None, ("left out a note",)),
     ]
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"result_passes": DropNotes()},
-        {"result_passes": [StripForContext()]},
-        {"result_passes": 3},
-        {"result_passes": [], "rows": None},
-        {"result_passes": [], "payloads": None},
-    ],
-)
-def test_result_passes_that_cannot_work_are_refused(settings):
-    """Only a sequence of result passes is taken, and not beside `rows` or `payloads`, which it replaces."""
-    with pytest.raises(SettingError, match="result_passes"):
-        ContextPackPlugin(**settings)
-    assert PackSettings(result_passes=[]).reducing_passes == ()

@@ -93,7 +93,6 @@ class IngestMemory(BasePlugin):
         await asyncio.wait({worker}, timeout=self._close_seconds)
         if not worker.done():
             worker.cancel()
-            # A run that comes before the cancelled task has ended needs another one.
             self._worker = None
             logger.warning("%d sessions did not reach the memory service in time", len(self._waiting) + 1)
 

@@ -187,19 +187,6 @@ async def test_own_kpis():
     assert entry["gaql_execution_results"]["kpis"] == {"eCPM": pytest.approx(10), "none": None}
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"source": ""}, {"output_key": 3}, {"kpis": ["CTR"]}, {"kpis": "CTR"}, {"max_rows": -1}, {"max_ranked": True},
-     {"group_by": "device"}, {"group_by": (3,)}, {"rank_by": ""}],
-)  # fmt: skip
-def test_wrong_settings_are_named(settings):
-    """A setting that cannot work fails when the agent is built, with its name and value in the message."""
-    ((name, value),) = settings.items()
-    with pytest.raises(SettingError, match=name) as caught:
-        DataSummarizer(name="summarizer", **settings)
-    assert repr(value[0] if isinstance(value, list | tuple) else value) in str(caught.value)
-
-
 def fetching(tool, *calls):
     def answer(request):
         done = any(part.function_response for content in request.contents for part in content.parts)

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 
-import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.apps.app import App
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
@@ -14,7 +13,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.version import __version__
 from google.genai import types
 
-from adk_context_pack import IngestMemory, SettingError
+from adk_context_pack import IngestMemory
 from tests.support.scripted_model import ScriptedModel
 
 
@@ -138,10 +137,3 @@ async def test_works_with_adks_in_memory_service():
     await plugin.close()
     found = await memory.search_memory(app_name="app", user_id="user", query="message")
     assert [entry.content.parts[0].text for entry in found.memories] == ["message 0"]
-
-
-@pytest.mark.parametrize("setting", ["max_waiting", "max_attempts"])
-def test_settings_that_cannot_work_are_refused(setting):
-    """The error names the setting."""
-    with pytest.raises(SettingError, match=setting):
-        IngestMemory(**{setting: 0})

@@ -2,22 +2,11 @@
 
 import pytest
 
-from tests.benchmarks.bench_soak import growth, main, verdict
+from tests.benchmarks.bench_soak import main
 from tests.benchmarks.process_memory import measured
 from tests.support import postgres
 
 pytestmark = [pytest.mark.slow, pytest.mark.newest, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-
-FIGURES = {
-    "turns": 10,
-    "seconds": 1.0,
-    "read": 5,
-    "again": 1,
-    "lost": 2,
-    "twice": 1,
-    "memory": [{"resident": 100.0, "app": 60.0, "pack": 9.0, "unused": 5.0, "by_owner": {"ByteCache": 9.0}}, None],
-    "trimmed": [97.0, None],
-}
 
 
 @pytest.mark.parametrize("where", [["--state", "--caches", "1"], ["--plain"]], ids=["state", "artifacts"])
@@ -44,18 +33,3 @@ def _memory_is_of_the_pack_alone(every):
         assert (last["by_owner"]["ReportLog"] > 0) == is_packed
         assert 0 <= last["pack"] < last["app"] < last["resident"]
         assert found[-1]["trimmed"][0] > 0
-
-
-def test_a_wrong_answer_is_counted_as_lost():
-    """What the workers count as lost, or as stored twice, is in the last line."""
-    assert "40 turns, 20 results read back, 8 lost, 4 stored twice" in verdict([FIGURES] * 4)
-
-
-def test_growth_is_shown_by_its_cause():
-    """The table says how much more each cause holds in the last quarter than in the second, and what is given back."""
-    later = {"resident": 130.0, "app": 61.0, "pack": 29.0, "unused": 14.0, "by_owner": {"ByteCache": 29.0}}
-    lines = growth([FIGURES, FIGURES, FIGURES, {**FIGURES, "memory": [later, None]}]).splitlines()
-    assert [line.split()[-1] for line in lines[1:5]] == ["+1.0", "+20.0", "+9.0", "+30.0"]
-    assert lines[5].endswith("130.0, after malloc_trim 97.0")
-    assert lines[6].endswith("ByteCache 29.0")
-    assert "not known" in growth([{**FIGURES, "memory": [None]}] * 4)

@@ -24,7 +24,7 @@ HOMES = {
 }
 """Folders of tests that run over a mutant of each folder of the package."""
 
-INVARIANTS = "tests/test_invariants.py"
+INVARIANTS = ("tests/test_invariants.py", "tests/test_settings.py")
 LAWS = ("tests/laws/test_pass_laws.py", "tests/laws/test_reach_laws.py")
 PLUGIN = ("tests/test_plugin.py", "tests/test_plugin_apps.py", "tests/test_plugin_trouble.py", "tests/plugin")
 _REQUEST = (LAWS, PLUGIN)
@@ -92,4 +92,4 @@ def _wider(root: Path, room: str) -> list[Round]:
 
 def _files(root: Path, room: str) -> list[str]:
     paths = [path for home in HOMES[room] for path in sorted((root / "tests" / home).glob("test_*.py"))]
-    return [str(path.relative_to(root)) for path in paths if path.name not in _LEFT_OUT] + [INVARIANTS]
+    return [str(path.relative_to(root)) for path in paths if path.name not in _LEFT_OUT] + [*INVARIANTS]

@@ -9,7 +9,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
 
-from adk_context_pack import ContextPass, ContextPipeline, ModelCall, SettingError, default_passes
+from adk_context_pack import ContextPass, ContextPipeline, ModelCall, default_passes
 from tests.support.adk_contents import request_of
 from tests.support.events import agent_called, tool_returned, user_said
 from tests.support.requests import call_for, request_for
@@ -129,20 +129,6 @@ def test_counts_with_a_counter_of_ones_own():
     assert report.categories["system_instruction"] == 2
     envelope = 4
     assert report.tokens_before == report.tokens_after == 2 + 3 + envelope
-
-
-@pytest.mark.parametrize("entry", ["strip", None, lambda request: request])
-def test_refuses_what_is_no_pass(entry):
-    """An entry that is no pass is refused when built, with the entry in the message."""
-    with pytest.raises(SettingError, match="passes must be made of passes"):
-        ContextPipeline([entry])
-
-
-@pytest.mark.parametrize("value", [0, -1, True, "10"])
-def test_refuses_a_number_of_reports_that_is_none(value):
-    """`max_reports` is a positive integer."""
-    with pytest.raises(SettingError, match="max_reports"):
-        ContextPipeline([], max_reports=value)
 
 
 def test_a_context_that_cannot_be_read_does_not_end_the_run(caplog):

@@ -57,16 +57,6 @@ def test_a_bad_value_names_its_variable(monkeypatch, name, value):
         ContextPackPlugin()
 
 
-@pytest.mark.parametrize(
-    "setting", [{"shadow": "yes"}, {"report_file": 7}, {"report_file": "page.txt"}, {"prices": 1.25}]
-)
-def test_a_bad_argument_names_itself(setting):
-    """An argument that cannot work gives an error with its name and its value."""
-    ((name, value),) = setting.items()
-    with pytest.raises(SettingError, match=f"{name} must be .*, not {value!r}"):
-        ContextPackPlugin(**setting)
-
-
 async def test_the_page_is_written_at_the_end_of_each_run(monkeypatch, tmp_path, caplog):
     """`ADK_CONTEXT_PACK_REPORT` names a page that holds all calls, and the log gives its path."""
     page = tmp_path / "page.html"

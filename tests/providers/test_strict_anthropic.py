@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.providers.strict_anthropic import StrictAnthropic
-from tests.support.scripted_model import results_in
 
 
 def user(*texts):
@@ -79,10 +78,3 @@ def test_anthropic_accepts_a_proper_conversation():
     """Messages of one role in a row are one, and text after results is fine."""
     messages = [user("hi"), user("there"), MODEL, calls("a", "b"), results("b", "a", then=["and?"])]
     assert StrictAnthropic().refusal({**FRAME, "messages": messages}) is None
-
-
-def test_the_model_reads_calls_and_results_from_the_wire():
-    """A result is known by the name of its call, though the wire has its id alone."""
-    request = StrictAnthropic().read({**FRAME, "messages": [user("hi"), calls("a"), results("a")]})
-    assert [content.role for content in request.contents] == ["user", "model", "user"]
-    assert [(response.name, response.response) for response in results_in(request)] == [("tool", {"result": ""})]

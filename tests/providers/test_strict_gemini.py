@@ -8,7 +8,7 @@ import pytest
 from google.genai import types
 
 from tests.providers.strict_gemini import StrictGemini
-from tests.support.scripted_model import call, results_in
+from tests.support.scripted_model import call
 
 
 def user(*texts):
@@ -111,10 +111,3 @@ def test_a_signature_is_wanted_back_on_its_own_call_until_the_turn_ends():
     assert refusal(bare, second, then=[model("so"), user("and?")]) is None
     changed = {**first, "functionCall": {"name": "a", "args": {"n": 2}}}
     assert "Corrupted" in refusal(changed, second)
-
-
-def test_the_model_reads_calls_and_results_from_the_wire():
-    """A result is known by the name of its call."""
-    request = StrictGemini().read({"contents": [user("hi"), calls("tool"), results("tool")]})
-    assert [content.role for content in request.contents] == ["user", "model", "user"]
-    assert [(response.name, response.response) for response in results_in(request)] == [("tool", {})]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.providers.strict_openai import StrictOpenAI
-from tests.support.scripted_model import results_in
 
 
 def calls(*ids, content=None):
@@ -61,10 +60,3 @@ def test_openai_accepts_a_proper_conversation():
     """Results in another order than their calls, an empty result and a call after text are fine."""
     messages = [SYSTEM, USER, calls("a", "b", content="so"), *results("b", "a"), MODEL, USER, calls("c")]
     assert StrictOpenAI().refusal({"messages": [*messages, *results("c")]}) is None
-
-
-def test_the_model_reads_calls_and_results_from_the_wire():
-    """A result is known by the name of its call, though the wire has its id alone."""
-    request = StrictOpenAI().read({"messages": [USER, calls("a"), {**results("a")[0], "content": '{"x": 1}'}]})
-    assert [content.role for content in request.contents] == ["user", "model", "user"]
-    assert [(response.name, response.response) for response in results_in(request)] == [("tool", {"x": 1})]

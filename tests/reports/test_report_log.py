@@ -2,10 +2,8 @@
 
 import asyncio
 
-import pytest
 from google.adk.agents import LlmAgent, ParallelAgent
 
-from adk_context_pack.errors import SettingError
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.reports import report_log
@@ -32,16 +30,6 @@ def test_is_a_bounded_sequence():
     assert [each.tokens_before for each in log[-2:]] == [3, 4]
     log.clear()
     assert not log
-
-
-def test_limits_are_checked():
-    """Limits that cannot work are refused with their value."""
-    with pytest.raises(SettingError, match=r"max_reports must be .* not 0"):
-        ReportLog(max_reports=0)
-    with pytest.raises(SettingError, match=r"max_requests must be .* not -1"):
-        ReportLog(max_requests=-1)
-    with pytest.raises(SettingError, match=r"keep_requests must be .* not -2"):
-        ContextPipeline([], keep_requests=-2)
 
 
 async def test_sums_for_runs_sessions_and_agents():

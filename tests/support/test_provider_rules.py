@@ -5,14 +5,11 @@ from __future__ import annotations
 import pytest
 from google.genai import types
 
-from tests.support.events import call_part
 from tests.support.provider_rules import (
     CHECKERS,
-    anthropic_problems,
     gemini_problems,
     lost_signatures,
     new_problems,
-    openai_problems,
 )
 
 
@@ -85,15 +82,6 @@ def test_each_rule_bites(case):
     assert {name for name, check in CHECKERS.items() if check(contents)} == set(refusing.split())
 
 
-def test_a_result_without_an_id_answers_the_call_of_its_tool():
-    """Where ADK has taken the ids away, one tool's result is not taken for that of another call without an id."""
-    open_call = types.Content(role="model", parts=[*calls(None).parts, call_part("other", {})])
-    problems = anthropic_problems([user("hi"), open_call, results(None)])
-    assert [problem for problem in problems if "has no result" in problem] == [
-        "call None of other has no result at the start of the next message"
-    ]
-
-
 def test_missing_signatures_are_found_in_the_current_turn_only():
     """The first call of each step since the user's last message needs its signature where the model signs."""
     old = [user("hi"), calls("a"), results("a"), model("so")]
@@ -110,15 +98,6 @@ def test_a_lost_signature_is_noticed():
     assert lost_signatures(before, [user("hi"), calls("a"), results("a")])
 
 
-def test_a_part_that_is_put_in_lost_no_signature():
-    """An empty text that is signed, as Gemini sends it at the end of a stream, is not taken for media without one."""
-    signed = types.Part(text="", thought_signature=b"s")
-    media = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png"))
-    before, message = types.Content(role="model", parts=[signed]), types.Content(role="user", parts=[media])
-    assert lost_signatures([before], [message, before]) == []
-    assert lost_signatures([before], [types.Content(role="model", parts=[types.Part(text="")])])
-
-
 def test_problems_that_were_there_before_are_not_new():
     """What came in broken may go out broken in the same way; what is broken now counts for each provider."""
     broken = [model("so"), user("hi"), calls("a"), user("and?")]
@@ -126,10 +105,3 @@ def test_problems_that_were_there_before_are_not_new():
     assert new_problems(broken, broken[1:]) == []
     assert new_problems(GOOD, GOOD[1:])
     assert any(problem.startswith("openai") for problem in new_problems(GOOD, [*GOOD[:2], *GOOD[3:]]))
-
-
-def test_text_before_a_result_is_a_problem_for_anthropic_alone():
-    """Contents of one role become one message, in which results must come first; a trailing text is fine."""
-    assert anthropic_problems([user("hi"), calls("a"), user("wait"), results("a")])
-    assert anthropic_problems([user("hi"), calls("a"), results("a"), user("and?")]) == []
-    assert openai_problems([user("hi"), calls("a"), results("a"), user("and?")]) == []

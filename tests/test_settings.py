@@ -1,4 +1,6 @@
-"""Each setting of a pass or a tool that cannot work is refused under its owner's and its own name."""
+"""Each setting that cannot work is refused when its owner is built, under the owner's and its own name."""
+
+from functools import partial
 
 import pytest
 
@@ -7,16 +9,25 @@ from adk_context_pack import (
     CastNarrative,
     ClearToolResults,
     CompactState,
+    CompactStateStep,
+    ContextPackPlugin,
+    ContextPipeline,
+    DataSummarizer,
     DropOldMedia,
     DropOldThoughts,
     FitTokenBudget,
+    HistorySummarizer,
+    IngestMemory,
     KeepNewestResult,
     OffloadPayload,
+    PackSettings,
     PayloadStore,
     RecallMemory,
     SettingError,
     StripForContext,
+    default_passes,
 )
+from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.tools.query_rows import QueryRows
 from adk_context_pack.tools.read_payload import ReadPayload
 
@@ -46,6 +57,60 @@ def test_the_error_names_owner_and_setting(owner, name):
         owner(**{**NEEDED.get(owner, {}), name: ODD})
     assert str(caught.value).startswith(f"{owner.__name__}: {name} must be ")
     assert "not <object object" in str(caught.value)
+
+
+REFUSED = [
+    *[
+        (build, {"key": "q"} | odd)
+        for build in (CompactState, partial(CompactStateStep, name="step"))
+        for odd in ({"key": ""}, {"key": "{q}"}, {"select": "id"}, {"output_key": "q"})
+    ],
+    *[
+        (partial(DataSummarizer, name="summarizer"), odd)
+        for odd in ({"source": ""}, {"output_key": 3}, {"kpis": ["CTR"]}, {"kpis": "CTR"}, {"max_rows": -1},
+                    {"max_ranked": True}, {"group_by": "device"}, {"group_by": (3,)}, {"rank_by": ""})
+    ],
+    *[(HistorySummarizer, odd) for odd in ({"max_tokens": 0}, {"max_said_chars": -1}, {"counter": 5})],
+    *[(IngestMemory, odd) for odd in ({"max_waiting": 0}, {"max_attempts": 0})],
+    *[(ClearToolResults, odd) for odd in ({"keep_results": True}, {"exclude_tools": "fetch"}, {"counter": 3})],
+    (DropOldMedia, {"keep_types": "image/png"}),
+    *[(FitTokenBudget, {"max_tokens": 9} | odd) for odd in ({"max_tokens": 9.5}, {"cut_to": "half"}, {"counter": "o"})],
+    (KeepNewestResult, {"exclude_tools": "read"}),
+    *[(StripForContext, {"keep_agents": odd}) for odd in ("scout", [""], [3], 5)],
+    *[(ContextPipeline, {"passes": [odd]}) for odd in ("strip", None)],
+    *[(partial(ContextPipeline, ()), {"max_reports": odd}) for odd in (0, -1, True, "10")],
+    (partial(ContextPipeline, ()), {"keep_requests": -2}),
+    *[(ReportLog, odd) for odd in ({"max_reports": 0}, {"max_requests": -1})],
+    *[(default_passes, {"max_tokens": 9} | odd) for odd in ({"max_tokens": 0}, {"relays": "burn"})],
+    *[(RecallMemory, odd) for odd in ({"max_tokens": 0}, {"counter": 3})],
+    *[(CastNarrative, {"max_quoted_tokens": odd}) for odd in (True, "9", 1.5, None)],
+    *[
+        (PackSettings, odd)
+        for odd in ({"passes": StripForContext()}, {"passes": "a"}, {"passes": 3}, {"max_tokens": True},
+                    {"max_tokens": -5}, {"rows": {"max_rows": 3}}, {"payloads": CapRows()})
+    ],
+    *[
+        (ContextPackPlugin, odd)
+        for odd in ({"passes": ["strip"]}, {"max_tokens": 0}, {"rows": 100}, {"payloads": "all"},
+                    {"agents": {"a": "none"}}, {"agents": 0}, {"agents": PackSettings()}, {"counter": 5},
+                    {"max_reports": 0}, {"keep_requests": -1}, {"shadow": "yes"}, {"report_file": 7},
+                    {"report_file": "page.txt"}, {"prices": 1.25}, {"result_passes": [StripForContext()]},
+                    {"result_passes": 3}, {"rows": None, "result_passes": []}, {"payloads": None, "result_passes": []})
+    ],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("build", "settings"), REFUSED)
+def test_what_cannot_work_is_refused_with_its_value(build, settings):
+    """Whatever is built, the error names the setting and holds the value, so that nobody has to guess."""
+    with pytest.raises(SettingError) as caught:
+        build(**settings)
+    name, value = list(settings.items())[-1]
+    while isinstance(value, list | tuple | dict) and value:
+        value = next(iter(value.values() if isinstance(value, dict) else value))
+    shown = type(value).__name__ if type(value).__module__.startswith("adk") else repr(value)
+    assert name in str(caught.value)
+    assert shown in str(caught.value)
 
 
 @pytest.mark.parametrize(
