@@ -75,13 +75,6 @@ async def test_a_tool_that_opens_nothing_is_not_declared(settings, declared):
     assert run.requests[0].tool_names == ["list_sales", *declared]
 
 
-async def test_an_agent_without_tools_is_given_none():
-    """A writer that calls nothing has no declarations with the plugin either, and neither has a mere router."""
-    writer = LlmAgent(name="writer", model=ScriptedModel(), sub_agents=[LlmAgent(name="other", model=ScriptedModel())])
-    run = await run_agent(writer, "go", plugins=[ContextPackPlugin(read_back="early")])
-    assert run.requests[0].tool_names == ["transfer_to_agent"]
-
-
 async def test_a_long_text_gives_way_to_a_preview_that_can_be_read():
     """A log that is no table is kept whole under a handle, and read_payload finds its one odd line."""
 

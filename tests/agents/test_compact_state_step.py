@@ -85,13 +85,6 @@ async def test_missing_state_is_null_and_a_failing_select_is_told(caplog):
     assert "the view of state key q could not be made" in caplog.text
 
 
-async def test_the_output_key_can_be_chosen():
-    """`output_key` names where the view is kept; by default it is the key with `_compact`."""
-    run = await run_agent(step(output_key="view"), "hi", state={"q": [{"id": "a"}]})
-    assert written(run, "view") == [ONE]
-    assert step().output_key == "q_compact"
-
-
 def test_a_clone_keeps_its_settings():
     """ADK copies agents; a copy makes the same view."""
     twin = step().clone(update={"name": "twin"})

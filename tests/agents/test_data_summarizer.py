@@ -20,7 +20,7 @@ from adk_context_pack import (
     table_facts,
 )
 from adk_context_pack.agents.summarized_results import summarized_results_tool
-from tests.support.run import run_agent, session_service
+from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
 from tests.support.shared_data import shared_file
 
@@ -291,17 +291,6 @@ async def test_another_output_key():
 async def test_the_tool_before_the_summary():
     """A writer that asks too early is told so."""
     assert "No summarized results" in (await run_agent(writer(), "go")).answer
-
-
-async def test_survives_a_restart(tmp_path):
-    """The summary is stored by an event, so a new service over the same SQLite file has it."""
-    state = {"gaql_execution_results": ROWS}
-    async with session_service("sqlite", tmp_path) as before:
-        run = await run_agent(DataSummarizer(name="summarizer"), "go", state=state, session_service=before)
-    async with session_service("sqlite", tmp_path) as again:
-        session = await again.get_session(app_name="app", user_id="user", session_id="session")
-    assert session.state["summarized_results"] == run.session.state["summarized_results"]
-    assert session.state["summarized_results"]["gaql_execution_results"]["totals"]["cost_micros"] == MICROS
 
 
 class Growing(BaseAgent):

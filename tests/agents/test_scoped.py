@@ -6,7 +6,7 @@ import re
 from unittest.mock import Mock
 
 import pytest
-from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
+from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.tools.agent_tool import AgentTool
 
 from adk_context_pack import (
@@ -232,29 +232,6 @@ async def test_the_agents_own_callbacks_run_behind_it():
     assert given.before_model_callback is look
     assert len(seen) == 1
     assert "709000" not in seen[0]
-
-
-async def test_siblings_of_a_parallel_agent_stay_apart():
-    """A child behind a tool of one branch sees nothing of another branch, whatever is declared."""
-
-    def answer(request):
-        return "done" if results_in(request, "child") else call("child", request="Go.")
-
-    def other(request):
-        return "SIBLING" if results_in(request, "look_up") else call("look_up", city="SIBLING")
-
-    agent = scoped(child(), sees=("messages", "said"), casts=("other", "look_up", "boss"))
-    one = LlmAgent(name="boss", model=ScriptedModel(answer=answer), tools=[AgentTool(agent)])
-    two = LlmAgent(name="other", model=ScriptedModel(answer=other), tools=[look_up])
-    run = await run_agent(ParallelAgent(name="all", sub_agents=[two, one]), "Sell more.", "Again.")
-    assert all("SIBLING" not in text_of(request) for request in run.requests_of("child"))
-
-
-async def test_the_last_message_is_shown_once():
-    """A message that the user sent twice is shown once where the last one is declared."""
-    agent = scoped(child(), sees=("last_message",))
-    run = await run_agent(boss_with_tool(agent), "Sell more.", "Sell more.")
-    assert [text_of(request).count("Sell more.") for request in run.requests_of("child")] == [1, 1]
 
 
 async def test_what_the_caller_saw_is_put_together_once_a_run(monkeypatch):

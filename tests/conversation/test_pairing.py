@@ -59,16 +59,6 @@ def test_a_reused_id_finds_the_call_right_before(call_id):
     assert unanswered == {(0, 0)}
 
 
-@pytest.mark.parametrize("call_id", ["c1", None])
-def test_an_id_is_free_again_once_it_is_answered(call_id):
-    """The same id, call after call, pairs each result with its own call."""
-    exchange = [[made(call_id=call_id)], [returned(call_id=call_id)]]
-    shown, unanswered, orphans = pairs(*exchange * 3)
-    assert shown == {(1, 0): (0, 0), (3, 0): (2, 0), (5, 0): (4, 0)}
-    assert not unanswered
-    assert not orphans
-
-
 def test_an_older_call_of_a_reused_id_can_still_be_answered():
     """Of two open calls with one id the newer gets the first result and the older the second."""
     shown, unanswered, orphans = pairs(
@@ -91,10 +81,3 @@ def test_a_result_too_many_is_an_orphan():
     """A second result of one call, and a result that nobody called for, have no call."""
     _, _, orphans = pairs([made(call_id="c1")], [returned(call_id="c1")], [returned(call_id="c1")], [returned("other")])
     assert orphans == [(2, 0), (3, 0)]
-
-
-def test_a_call_reaches_to_its_last_result():
-    """The reach of a call's content is its last result, however many contents lie between."""
-    contents = [[made(call_id="a"), made(call_id="b")], [returned(call_id="b")], [made(call_id="c")]]
-    contents += [[returned(call_id="c")], [returned(call_id="a")]]
-    assert pair([event("a", *parts).content for parts in contents]).reach == [4, 1, 3, 3, 4]

@@ -5,12 +5,10 @@ import json
 import pytest
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
-from hypothesis import given
-from hypothesis import strategies as st
 
-from adk_context_pack import SettingError, estimate_tokens
+from adk_context_pack import estimate_tokens
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.tokens import TokenMeter, valid_counter
+from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.adk_contents import request_of
 
 PROSE = "The quick brown fox jumps over the lazy dog and runs through the forest until it finds the river. " * 20
@@ -25,13 +23,6 @@ def test_estimates_by_kind_of_text(text, characters_a_token):
     """Prose has four characters a token, dense JSON about 2.4, and Chinese between one and two."""
     low, high = characters_a_token
     assert low <= len(text) / estimate_tokens(text) <= high
-
-
-@given(st.text())
-def test_any_text_can_be_counted(text):
-    """No text makes the estimate raise or fall below zero."""
-    assert estimate_tokens(text) >= 0
-    assert estimate_tokens(text + "word ") >= estimate_tokens(text) - 1
 
 
 def test_lone_surrogates_are_counted():
@@ -86,12 +77,6 @@ def test_what_json_cannot_hold_is_counted_by_its_leaves():
     assert "loop" in json_text(loop)
     assert TokenMeter().payload(loop) > 0
     assert TokenMeter().payload({"deep": deep, (1, 2): object()}) > 0
-
-
-def test_refuses_a_counter_that_cannot_be_called():
-    """A counter is a function."""
-    with pytest.raises(SettingError, match=r"counter.*'o200k'"):
-        valid_counter("Thing", "o200k")
 
 
 def test_a_tool_object_that_grows_is_counted_again():

@@ -48,17 +48,3 @@ async def test_over_30_turns_the_cost_is_at_most_half():
     whole = await bill(32)
     for entry in (ClearToolResults(), FitTokenBudget(max_tokens=max(whole.prompts) // 4)):
         assert (await bill(32, entry)).cost(0.25) <= 0.5 * whole.cost(0.25)
-
-
-async def test_a_sliding_window_has_no_cached_share():
-    """What all this is measured against: the last six contents, of which nothing is cached."""
-
-    def window(callback_context, llm_request):
-        llm_request.contents = llm_request.contents[-6:]
-
-    model = CachedModel(answer=answer)
-    agent = LlmAgent(
-        name="a", model=model, instruction="You read pages. " * 20, tools=[fetch], before_model_callback=window
-    )
-    await run_agent(agent, *[f"Question {n}?" for n in range(16)], context_cache_config=ContextCacheConfig())
-    assert model.bill.share <= 0.15

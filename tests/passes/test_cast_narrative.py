@@ -5,7 +5,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.events.event import Event
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative, StripForContext, search_history
-from adk_context_pack.relays import proof
 from adk_context_pack.relays.narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from tests.benchmarks.bench_relays import counted
@@ -21,8 +19,6 @@ from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
 from tests.support.requests import applied, call_for, everything, request_for, texts
-from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 from tests.support.tau_bench import conversations
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
@@ -81,13 +77,6 @@ def test_tells_the_text_of_an_error(response, told, relay_format):
     if "result" in response:
         events[-1] = tool_returned("s", "t", response, "c")
     assert told in "\n".join(cast_of(events, relay_format=relay_format))
-
-
-@formats
-def test_shortens_long_texts_with_a_mark(relay_format):
-    """A text over its limit is cut, and the mark says how many characters are missing."""
-    request = applied(CastNarrative(max_said_chars=10), "w", session(), relay_format=relay_format)
-    assert "[scout] said: Oslo is in… [+8 characters]" in everything(request)
 
 
 @formats
@@ -183,16 +172,6 @@ def test_media_and_code_stay_where_they_came(relay_format):
     assert after.text.splitlines() == ["[scout] said: Nice.", relay.END]
 
 
-@formats
-def test_earlier_lines_do_not_change(relay_format):
-    """As the session grows event by event, the account goes on where it was, save that a call is completed."""
-    events = [*session(), *session()[1:], agent_called("clerk", "pay", "p1", eur=3), *session()[1:]]
-    accounts = [cast_of(events[:count], relay_format=relay_format) for count in range(1, len(events) + 1)]
-    for shorter, longer in itertools.pairwise(accounts):
-        for line, later in zip(shorter, longer, strict=False):
-            assert later == line or later.startswith(line.removesuffix("no result yet"))
-
-
 @pytest.mark.slow
 @formats
 @given(st.lists(st.sampled_from(["said", "call", "result", "own", "user"]), max_size=12), st.data())
@@ -249,13 +228,6 @@ def test_strips_and_casts_in_either_order(relay_format):
     assert StripForContext().apply(cast_first, model_call) is cast_first
 
 
-@formats
-def test_twice_is_once(relay_format):
-    """A cast request comes back as it is."""
-    request = applied(CastNarrative(), "writer", session(), relay_format=relay_format)
-    assert CastNarrative().apply(request, call_for("writer", session())) is request
-
-
 @pytest.mark.slow
 @formats
 def test_tau_bench_keeps_every_word_and_costs_little(relay_format):
@@ -292,32 +264,6 @@ def _check_nothing_lost(account: str, events: list[Event], number: int) -> None:
                 assert body[:500] in account
 
 
-async def test_the_second_agent_of_a_real_pipeline_reads_the_account():
-    """Through a real Runner, the second agent tells from the account who did what, and that its fence is there."""
-
-    def look_up(city: str) -> dict:
-        return {"city": city, "rows": [{"street": "secret"}] * 300}
-
-    def scout(request):
-        return "Oslo it is." if results_in(request) else call("look_up", city="Oslo")
-
-    def writer(request):
-        text = text_of(request)
-        fenced = relay.BEGIN in text and relay.END in text
-        line = '[scout] called look_up{"city":"Oslo"} -> {city: "Oslo", rows: list of 300 {street}}'
-        return "scout looked up Oslo: 300 rows" if fenced and line in text and "secret" not in text else "?"
-
-    pipeline = SequentialAgent(
-        name="pipeline",
-        sub_agents=[
-            LlmAgent(name="scout", model=ScriptedModel(answer=scout), tools=[look_up]),
-            LlmAgent(name="writer", model=ScriptedModel(answer=writer), before_model_callback=[CastNarrative()]),
-        ],
-    )
-    run = await run_agent(pipeline, "Look up Oslo.")
-    assert run.answer == "scout looked up Oslo: 300 rows"
-
-
 def test_a_block_that_would_cost_more_begins_an_account_of_its_own():
     """Where one more block makes an account larger than ADK's words, the account ends before it."""
     found = set()
@@ -335,17 +281,6 @@ def test_a_block_that_would_cost_more_begins_an_account_of_its_own():
         assert "padder" in "".join(map(str, texts(request)))
     assert ("account", relay.PREAMBLES[relay.PLAIN], relay.PREAMBLES[relay.PLAIN]) in found
     assert ("account",) in found
-
-
-@formats
-def test_what_was_proved_may_be_forgotten(relay_format, monkeypatch):
-    """However little is remembered of the relays that were proved, the account is the same."""
-    expected = cast_of(session(), relay_format=relay_format)
-    monkeypatch.setattr(proof, "_MAX_PROVED", 1)
-    proof._proved.clear()
-    for _ in range(2):
-        assert cast_of(session(), relay_format=relay_format) == expected
-        assert len(proof._proved) <= 1
 
 
 def offered(request):
@@ -385,12 +320,6 @@ def test_whatever_is_shortened_names_the_event_that_gives_the_whole(relay_format
     assert [f"read_event='{entry.id}'" in text for entry in events] == [False, False, True, True, False, True]
     whole = len(json.dumps(events[2].content.parts[0].function_response.response, separators=(",", ":")))
     assert f"rows: list of 200 {{order, city}}}} [{whole} characters, read_event=" in text
-
-
-@formats
-def test_an_agent_without_the_tool_is_promised_nothing(relay_format):
-    """Without search_history no event is named."""
-    assert "read_event" not in everything(applied(CastNarrative(), "w", [user_said("Hi"), *told(200)]))
 
 
 @pytest.mark.parametrize(

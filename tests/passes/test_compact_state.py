@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import warnings
@@ -21,7 +20,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.adk.utils.instructions_utils import inject_session_state
 from google.genai import types
 
-from adk_context_pack import CompactState, ContextPipeline, ModelCall
+from adk_context_pack import CompactState, ModelCall
 from adk_context_pack._adk.instruction import BRACES, labels
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, answers, call, text_of
@@ -446,29 +445,6 @@ async def test_output_key_without_a_placeholder_is_kept_for_tools():
     assert run.requests[0].system == f"No view here.\n\n{IDENTITY}"
 
 
-async def test_nothing_of_the_session_or_the_incoming_request_is_changed():
-    """The pass builds new objects: what came in, and the session's events, are as they were."""
-    checked = []
-
-    class Checks(CompactState):
-        def apply(self, request: Any, call: ModelCall) -> Any:
-            events = [event.model_dump_json() for event in call.events]
-            before = (copy.deepcopy(request.contents), request.config.system_instruction, list(request.contents))
-            result = super().apply(request, call)
-            assert (request.contents, request.config.system_instruction) == before[:2]
-            assert all(map(lambda one, other: one is other, request.contents, before[2]))
-            assert [event.model_dump_json() for event in call.events] == events
-            assert super().apply(result, call).contents == result.contents
-            assert super().apply(result, call) is result
-            checked.append(result is not request)
-            return result
-
-    for static in (None, "Static."):
-        reviewer = agent("V {compact:q}", Checks(key="q", select=SELECT, on_error="raise"), static_instruction=static)
-        await run_agent(reviewer, "hi", "again", state={"q": QUERIES})
-    assert checked == [True] * 4
-
-
 async def test_idle_is_identity():
     """Where no instruction asks for the view, the very same request comes back."""
     seen = []
@@ -484,26 +460,6 @@ async def test_idle_is_identity():
     assert CompactState(key="q").apply(request := object(), ModelCall()) is request  # type: ignore[arg-type]
 
 
-async def test_in_a_pipeline_it_is_reported():
-    """A pipeline runs it as any pass; it alone may grow a request, and the report says what it did."""
-    pipeline = ContextPipeline([CompactState(key="q", select=SELECT)])
-    run = await run_agent(agent("V {compact:q}", pipeline), "hi", state={"q": QUERIES})
-    assert run.requests[0].system == f"V {VIEW}\n\n{IDENTITY}"
-    (record,) = pipeline.reports[-1].passes
-    assert (record.name, record.error) == ("compact_state", None)
-    assert record.tokens_after > record.tokens_before
-    assert record.note == f"view of q: {len(VIEW)} characters"
-
-
-async def test_the_stored_session_is_the_same_with_and_without(tmp_path):
-    """Without an output key the pass leaves no trace in the stored session."""
-    stored = []
-    for passes in ([CompactState(key="q")], [lambda callback_context, llm_request: None]):
-        run = await run_agent(agent("V {compact:q}", *passes), "hi", state={"q": QUERIES})
-        stored.append([(event.author, event.content, event.actions.state_delta) for event in run.session.events])
-    assert stored[0] == stored[1]
-
-
 async def test_a_variable_that_is_gone_does_not_hide_the_slot():
     """Where a value that ADK filled in is no longer in the state, the text around the slot finds it."""
 
@@ -516,15 +472,6 @@ async def test_a_variable_that_is_gone_does_not_hide_the_slot():
         state={"q": QUERIES, "who": "Ann"},
     )
     assert run.requests[0].system == f"For Ann: {VIEW}.\n\n{IDENTITY}"
-
-
-async def test_without_an_output_key_a_refresh_stores_nothing():
-    """`refresh` is for an output key; without one neither state nor event changes."""
-    entry = CompactState(key="q", select=SELECT)
-    reviewer = agent("L {compact:q}", entry, before_agent_callback=entry.refresh)
-    run = await run_agent(reviewer, "hi", state={"q": QUERIES})
-    assert run.session.state == {"q": QUERIES}
-    assert run.requests[0].system == f"L {VIEW}\n\n{IDENTITY}"
 
 
 async def test_a_dynamic_instruction_that_a_callback_moved_is_found():

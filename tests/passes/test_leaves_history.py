@@ -38,14 +38,6 @@ def test_it_says_so_when_passes_leave_something_out(events, passes, expected):
     assert leaves(events, *passes) is expected
 
 
-def test_it_stays_so_while_a_session_grows():
-    """Once the tool is needed it is needed at each later call, so that an agent's tools change once."""
-    events = many_turns(6)
-    needed = [leaves(events[:count], CLEAR, FitTokenBudget(max_tokens=20_000)) for count in range(1, len(events) + 1)]
-    assert needed == sorted(needed)
-    assert needed[-1]
-
-
 def test_whatever_the_passes_clear_the_agent_could_search():
     """No note is ever left in a request whose agent was not given the tool."""
     events = many_turns(4, calls=3)

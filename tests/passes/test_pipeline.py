@@ -105,23 +105,6 @@ async def test_the_providers_figures_join_the_report():
     assert stored[-1].custom_metadata["adk_context_pack"]["tokens_before"] == pipeline.reports[-1].tokens_before
 
 
-async def test_keeps_only_the_newest_reports():
-    """Older reports go when there are more than `max_reports`."""
-    pipeline = ContextPipeline([], max_reports=2)
-    await run_agent(agent(pipeline), "1", "2", "3")
-    assert len(pipeline.reports) == 2
-
-
-async def test_a_counter_that_raises_harms_no_run():
-    """With a broken tokenizer the report is poor, and the answer comes all the same."""
-
-    def broken(text: str) -> int:
-        raise ValueError(text)
-
-    run = await run_agent(agent(ContextPipeline([AddWord(word="one")], counter=broken)), "hello")
-    assert run.answer == "hello\none"
-
-
 def test_counts_with_a_counter_of_ones_own():
     """A tokenizer that is passed in decides every figure."""
     request = request_of([types.Content(role="user", parts=[types.Part(text="a b c")])], instruction="d e")
@@ -156,11 +139,3 @@ def test_nothing_of_a_call_waits_for_the_collector():
         assert finished() is None
     finally:
         gc.enable()
-
-
-async def test_requests_are_kept_only_where_they_are_asked_for():
-    """By default no report holds its request. True keeps the newest ones, and a number that many."""
-    for keep, kept in ((None, 0), (False, 0), (True, 2), (1, 1)):
-        pipeline = ContextPipeline([], **({} if keep is None else {"keep_requests": keep}))
-        await run_agent(agent(pipeline), "1", "2")
-        assert sum(report.request_after is not None for report in pipeline.reports) == kept

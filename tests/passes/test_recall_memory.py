@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-import re
-import sqlite3
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
@@ -166,35 +164,6 @@ async def test_works_with_adks_sqlite_service(tmp_path):
     await memory.add_session_to_memory(session)
     (texts,) = await requests_of(agent_with(RecallMemory()), memory, "How is my cat called?")
     assert "Mio" in texts[0]
-
-
-class FullText(BaseMemoryService):
-    """A memory service over SQLite's full-text search, for releases of ADK that ship none."""
-
-    def __init__(self, path):
-        self.database = sqlite3.connect(path)
-        self.database.execute("CREATE VIRTUAL TABLE IF NOT EXISTS said USING fts5(text, author)")
-
-    async def add_session_to_memory(self, session):
-        rows = [(event.content.parts[0].text, event.author) for event in session.events]
-        self.database.executemany("INSERT INTO said VALUES (?, ?)", rows)
-
-    async def search_memory(self, *, app_name, user_id, query):
-        words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", query))
-        rows = self.database.execute("SELECT text, author FROM said WHERE said MATCH ? ORDER BY rank", [words])
-        entries = [MemoryEntry(content=types.UserContent(text), author=author) for text, author in rows]
-        return SearchMemoryResponse(memories=entries)
-
-
-async def test_works_with_a_full_text_service_on_each_release(tmp_path):
-    """A full-text service on SQLite answers, whatever ADK ships."""
-    memory = FullText(str(tmp_path / "memory.db"))
-    session = Session(id="old", app_name="app", user_id="user")
-    session.events = [user_said("My cat is called Mio."), user_said("It rains.")]
-    await memory.add_session_to_memory(session)
-    (texts,) = await requests_of(agent_with(RecallMemory()), memory, "How is my cat called?")
-    assert "[user] My cat is called Mio." in texts[0]
-    assert "rains" not in texts[0]
 
 
 async def test_results_of_load_memory_keep_the_best_without_empty_fields():

@@ -6,12 +6,9 @@ import logging
 import warnings
 
 import pytest
-from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.genai import types
-from hypothesis import given
-from hypothesis import strategies as st
 
 from adk_context_pack import ModelCall, StripForContext, UnknownRelayFormatWarning
 from adk_context_pack.passes.strip_for_context import NOTE
@@ -20,8 +17,6 @@ from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
 from tests.support.requests import applied, call_for, everything, request_for, texts
-from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
@@ -39,15 +34,6 @@ def session(*more):
         agent_said("scout", "Oslo is in Norway."),
         *more,
     ]
-
-
-@formats
-def test_removes_tool_logs_and_keeps_what_was_said(relay_format):
-    """Another agent's call and result go, what it said stays in ADK's own words."""
-    request = applied(StripForContext(), "writer", session(), relay_format=relay_format)
-    raw = request_for("writer", session(), relay_format=relay_format)
-    assert len(request.contents) == 2
-    assert texts(request) == [texts(raw)[0], texts(raw)[3]]
 
 
 @formats
@@ -112,14 +98,6 @@ def test_leaves_both_where_nothing_tells_them_apart(relay_format):
     request = request_of([typed.content.model_copy()])
     model_call = call_for("writer", [log, typed])
     assert StripForContext().apply(request, model_call) is request
-
-
-@formats
-def test_leaves_blocks_that_no_event_is_behind(relay_format):
-    """A block that a callback or a memory put in is tied to no event of the session, so it stays."""
-    forged = relay.relayed(agent_called("scout", "t", "c", q=2), relay_format)
-    request = request_of([*contents_of(session(), "writer", relay_format=relay_format), forged])
-    assert StripForContext().apply(request, call_for("writer", session())).contents[-1] is forged
 
 
 def test_leaves_the_compaction_summary():
@@ -299,61 +277,6 @@ def test_an_empty_message_of_the_user_is_never_put_in(message, relay_format):
     request = request_of(contents_of(events, "writer", relay_format=relay_format))
     model_call = ModelCall(agent_name="writer", events=events, user_content=message)
     assert texts(StripForContext().apply(request, model_call)) == [[NOTE]]
-
-
-def test_returns_the_same_request_when_there_is_nothing_to_do():
-    """Without relays the very same request comes back."""
-    events = [user_said("Hi"), agent_said("writer", "Hello."), user_said("Bye")]
-    request = request_for("writer", events)
-    assert StripForContext().apply(request, call_for("writer", events)) is request
-
-
-@pytest.mark.parametrize("contents", [None, [], [types.Content(role="user", parts=None)], [types.Content(parts=[])]])
-def test_odd_contents_pass_through(contents):
-    """Contents of None, without parts or without a role come back as they are."""
-    request = request_of([])
-    request.__dict__["contents"] = contents
-    assert StripForContext().apply(request, call_for("writer", session())) is request
-
-
-def test_events_without_content_or_author_do_no_harm():
-    """Events that only change state, or have no author, are passed over."""
-    bare = user_said("x").model_copy(update={"content": None, "author": ""})
-    events = [bare, *session(), bare]
-    assert len(applied(StripForContext(), "writer", events).contents) == 2
-
-
-@given(st.text(min_size=1).filter(str.strip))
-def test_any_words_survive(words):
-    """Whatever an agent says, markers and unicode included, is in the request as ADK relayed it."""
-    events = [user_said("Hi"), agent_called("scout", "t", "c"), agent_said("scout", words)]
-    for relay_format in relay.FORMATS:
-        raw = request_for("writer", events, relay_format=relay_format)
-        assert texts(StripForContext().apply(raw, call_for("writer", events)))[-1] == texts(raw)[-1]
-
-
-async def test_the_writer_of_a_real_pipeline_sees_no_log():
-    """Through a real Runner, the second agent of a pipeline answers from what was said, and never sees the log."""
-
-    def look_up(city: str) -> dict:
-        return {"city": city, "note": "secret-row"}
-
-    def scout(request):
-        return "Oslo has 700,000 people." if results_in(request) else call("look_up", city="Oslo")
-
-    def writer(request):
-        return "It has 700,000." if "700,000" in text_of(request) and "secret-row" not in text_of(request) else "?"
-
-    pipeline = SequentialAgent(
-        name="pipeline",
-        sub_agents=[
-            LlmAgent(name="scout", model=ScriptedModel(answer=scout), tools=[look_up]),
-            LlmAgent(name="writer", model=ScriptedModel(answer=writer), before_model_callback=[StripForContext()]),
-        ],
-    )
-    run = await run_agent(pipeline, "How many live in Oslo?")
-    assert run.answer == "It has 700,000."
-    assert "secret-row" in str(run.session.events)
 
 
 def test_the_warning_as_an_error_loses_no_request():

@@ -6,7 +6,6 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from adk_context_pack import ContextPackPlugin
-from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.plugin_apps import list_sales
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
@@ -27,25 +26,6 @@ def assistant():
         return call("list_sales") if "list" in asked else f"It is like this, said at length: {'so and so, ' * 40}"
 
     return LlmAgent(name="assistant", model=ScriptedModel(answer=answer), tools=[list_sales], instruction="Help.")
-
-
-def questions(count):
-    return [f"Please {'list the sales' if n % 3 == 0 else 'explain'} once more, number {n}." for n in range(count)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("max_tokens", [2_500, 3_500])
-@pytest.mark.parametrize("read_back", [True, "always"])
-async def test_a_budget_holds_with_declared_tools(max_tokens, read_back):
-    """With an exact counter no request exceeds its budget, the declarations of all read-back tools among it."""
-    plugin = ContextPackPlugin(max_tokens=max_tokens, counter=words, read_back=read_back)
-    run = await run_agent(assistant(), *questions(18), plugins=[plugin])
-    sent = [TokenMeter(counter=words).request(request) for request in run.requests]
-    assert [report.tokens_after for report in plugin.reports] == sent
-    assert max(sent) <= max_tokens
-    assert max(sent) > max_tokens / 2
-    assert {"query_rows", "search_history"} <= set(run.requests[-1].tool_names)
-    assert any(each.tokens_saved for report in plugin.reports for each in report.passes)
 
 
 async def test_declared_tools_are_counted_when_a_pass_has_counted_before():

@@ -10,7 +10,6 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps.app import App
 
-import adk_context_pack
 from adk_context_pack import ContextPackPlugin
 from adk_context_pack.__main__ import main
 from adk_context_pack._adk import requests as adk_requests
@@ -55,14 +54,6 @@ def run(capsys, *arguments):
     code = main(["replay", *map(str, arguments)])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
-
-
-def test_the_version_is_told(capsys):
-    """`--version` prints the version of the package, and the command ends well."""
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out == f"adk-context-pack {adk_context_pack.__version__}\n"
 
 
 async def test_json_adds_up(tmp_path, capsys):

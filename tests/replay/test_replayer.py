@@ -169,14 +169,6 @@ def test_capped_requests_are_those_that_adk_would_build(reader, watch):
     assert made == [contents for *_, contents in watch.seen]
 
 
-def test_nothing_of_the_session_is_changed():
-    """The recorded events are the same after a replay, down to their payloads."""
-    session = long_session("writer")
-    before = [event.model_dump_json() for event in session.events]
-    list(replayer(StripForContext(), CastNarrative(), max_rows=100).replay(session))
-    assert [event.model_dump_json() for event in session.events] == before
-
-
 def test_prefixes_are_told_for_both_sides():
     """Without the pack an agent's request is the prefix of its next one; not so with a pass that moves its front."""
 

@@ -6,12 +6,12 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
 
-from adk_context_pack import ContextPackPlugin, ContextPipeline
+from adk_context_pack import ContextPackPlugin
 from adk_context_pack.reports.calibrated import hear, rescale
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.pass_report import PassReport, PrefixReport
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
+from tests.support.scripted_model import ScriptedModel, call, text_of
 
 
 def usage(tokens):
@@ -141,12 +141,3 @@ async def test_the_next_call_begins_with_what_the_last_one_was_worth():
     told += zip(later.tokens, [each.prompt_tokens for each in again.reports], strict=True)
     assert len(told) == 4
     assert all(abs(tokens - figure) <= 0.1 * figure for tokens, figure in told)
-
-
-async def test_a_pipeline_alone_is_corrected_too():
-    """A pipeline in an agent's callbacks tells the provider's figures as the plugin does."""
-    pipeline = ContextPipeline([])
-    callbacks = {"before_model_callback": [pipeline], "after_model_callback": [pipeline.after_model]}
-    run = await run_agent(reader(**callbacks), "one")
-    assert len(results_in(run.requests[-1])) == 1
-    assert [each.tokens_after for each in pipeline.reports] == [each.prompt_tokens for each in pipeline.reports]

@@ -81,19 +81,3 @@ async def test_a_filled_in_view_is_a_state_view(static):
     before = report.categories_before["system_instruction"]
     assert before - 10 <= report.categories["system_instruction"] <= before
     assert sum(report.categories.values()) == report.tokens_after
-
-
-async def test_a_dynamic_instruction_counts_as_instruction():
-    """What ADK puts among the contents for an agent with a static instruction is no message of the user's."""
-    pipeline = ContextPipeline([])
-    agent = LlmAgent(
-        name="reviewer",
-        model=ScriptedModel(),
-        static_instruction="You are careful.",
-        instruction="Today you look at everything twice. " * 20,
-        before_model_callback=[pipeline],
-    )
-    await run_agent(agent, "Go on.")
-    found = pipeline.reports[0].categories
-    assert found["system_instruction"] > 100
-    assert found["user"] < 10

@@ -47,13 +47,6 @@ def test_what_is_appended_leaves_the_prefix(first, more):
     assert (found.tokens, found.share) == (total(request_of(*first)), 1.0)
 
 
-def test_a_change_ends_the_prefix_where_it_stands():
-    """What stands before the changed content is kept, what stands behind it is not."""
-    memory = PrefixMemory()
-    compared(memory, request_of("one", "two", "three"))
-    assert compared(memory, request_of("one", "2", "three")).tokens == total(request_of("one"))
-
-
 def test_a_changed_result_ends_the_prefix():
     """A result that gave way to a note is a change, and so is one value in a small result."""
     rows = [{"id": number, "name": "row"} for number in range(100)]

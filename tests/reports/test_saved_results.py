@@ -93,16 +93,6 @@ async def test_a_result_saves_in_each_request_that_shows_it():
     assert saved == pytest.approx([0, once, once, once, once, 2 * once, 2 * once], abs=4)
 
 
-async def test_each_result_is_reported_with_its_tokens():
-    """The report on a result holds its tokens before and after, which its saving in the next request confirms."""
-    plugin = ContextPackPlugin(passes=[], read_back=False)
-    await run_agent(team(), QUESTIONS[0], plugins=[plugin])
-    report = plugin.result_reports[0]
-    assert (report.tool, report.error) == ("list_sales", None)
-    assert report.tokens_before > 5 * report.tokens_after > 0
-    assert plugin.reports[1].results == {"list_sales": report.tokens_saved}
-
-
 async def test_counts_in_every_place_where_reports_are_read(caplog):
     """The saving is in the log line, the stored totals, the tables, the JSON and the page."""
     plugin = ContextPackPlugin()
@@ -199,16 +189,6 @@ async def test_a_counter_that_fails_costs_the_figures_only(caplog):
     assert "_row_limits" in results_in(run.requests[1], "list_sales")[0].response
     assert plugin.result_reports[0].tokens_saved == 0
     assert "could not be counted" in caplog.text
-
-
-def test_the_oldest_results_are_forgotten_first():
-    """The memory of results is bounded."""
-    sizes = ResultSizes(max_results=4)
-    for number in range(9):
-        sizes.add("s", {"n": number}, [], SmallerResult(tool="t", saved=number, saved_in_text=0))
-    known = [sizes.of_response("s", "t", {"n": number}, {}) for number in range(9)]
-    assert [one and one.saved for one in known] == [None] * 5 + [5, 6, 7, 8]
-    assert sizes.of_response("other", "t", {"n": 8}, {}) is None
 
 
 def test_a_session_is_known_as_long_as_one_of_its_results_is():

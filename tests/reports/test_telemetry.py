@@ -121,15 +121,6 @@ async def test_the_span_of_each_model_call_carries_its_report(spans):
         assert SECRET not in repr({name: value for name, value in ours.items() if "adk_context_pack" in name})
 
 
-async def test_other_spans_carry_no_report(spans):
-    """Neither a tool's span nor that of the agent or the run has the attributes of one call."""
-    spans.clear()
-    await reported_run()
-    for span in spans.get_finished_spans():
-        ours = any(name.startswith("adk_context_pack") for name in span.attributes)
-        assert ours == (span.name == "call_llm" or span.name.startswith("generate_content")), span.name
-
-
 def test_the_documented_attributes_are_those_that_are_sent():
     """Each attribute of a report is in the table of the module, and each of the table is sent."""
     report = call_report(

@@ -70,14 +70,6 @@ def test_the_newer_is_first_among_equals():
     assert found(index_of(["red", "x", "y", "red"]), "red") == [3, 0]
 
 
-def test_finds_by_parts_of_identifiers():
-    """The number alone finds the order, and so does the whole identifier."""
-    index = index_of(["ORD-4711 left", "ORD-9999 left", "getUserName failed"])
-    assert found(index, "4711") == [0]
-    assert found(index, "ord-9999")[0] == 1
-    assert found(index, "user name") == [2]
-
-
 def test_finds_chinese_and_japanese_by_pairs():
     """A word within a sentence without spaces is found, and a single character too."""
     index = index_of(["昨日東京に行きました", "大阪は雨です"])

@@ -3,7 +3,7 @@
 import pytest
 from google.genai import types
 
-from adk_context_pack.testing.picture import account_goes_on, blocks_wait
+from adk_context_pack.testing.picture import account_goes_on
 
 
 def content(*texts: str) -> types.Content:
@@ -31,12 +31,3 @@ def account(*lines: str) -> types.Content:
 def test_lines_may_be_added_and_waiting_calls_completed(old, new, goes_on):
     """What was said before stays as it was."""
     assert account_goes_on(old, new) is goes_on
-
-
-def test_blocks_that_wait_for_a_result_are_told_apart():
-    """Only relayed blocks count, and only those with a call that has no result among them."""
-    called = content("For context:", "[a] called tool `t` with parameters: {}")
-    returned = content("For context:", "[a] `t` tool returned result: {}")
-    assert blocks_wait([called])
-    assert not blocks_wait([called, returned])
-    assert not blocks_wait([content("[a] called tool `t` with parameters: {}")])

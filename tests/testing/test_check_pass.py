@@ -131,9 +131,3 @@ def test_a_law_that_does_not_exist_is_refused(setting):
     """A slip in a name would otherwise spare nothing, or everything."""
     with pytest.raises(SettingError, match="ste"):
         check_pass(StripForContext(), **setting)
-
-
-def test_what_cannot_be_called_is_refused():
-    """The error holds the value."""
-    with pytest.raises(SettingError, match="'strip'"):
-        check_pass("strip")

@@ -78,14 +78,6 @@ def test_fields_by_status_without_others_leaves_them_out():
     assert render_view(QUERIES[0], only_failed) == "null"
 
 
-def test_one_dict_is_one_item():
-    """A dict that has a declared field is one item, also where all its values are dicts."""
-    assert render_view({"id": {"n": 1}, "other": {"n": 2}}, ("id",)) == '{"id":{"n":1}}'
-    assert render_view({"id": 1, "other": 2}, ["id", "missing"]) == '{"id":1}'
-    assert render_view({"other": 2}, ["id"]) == "{}"
-    assert render_view({}, ["id"]) == "{}"
-
-
 def test_models_enums_and_dataclasses_are_items():
     """Pydantic models and dataclasses are read by their fields, and an enum decides by its value."""
     items = [Query(id="a", status=Status.SUCCESS, row_count=3), Query(id="b", status=Status.FAILED, query="SELECT")]
@@ -228,19 +220,6 @@ def test_an_async_select_is_refused():
 
     with pytest.raises(SettingError, match="not async"):
         StateView(owner="Test", key="q", select=later)
-
-
-@pytest.mark.parametrize("key", ["", " q", "q?", "a{b", "a}b", 7, None])
-def test_a_key_that_no_placeholder_can_name_is_refused(key):
-    """A wrong key is refused with the value in the message."""
-    with pytest.raises(SettingError, match=f"key must be a state key.*not {key!r}".replace("?", "\\?")):
-        StateView(owner="Test", key=key)
-
-
-def test_the_output_key_is_another_name():
-    """A view cannot take the place of the value that it is made from."""
-    with pytest.raises(SettingError, match="another name than key"):
-        StateView(owner="Test", key="q", output_key="q")
 
 
 def test_a_missing_value_is_null_and_select_is_not_asked():
