@@ -8,7 +8,6 @@ import asyncio
 import random
 
 import pytest
-from adk_context_pack.stores.retention import bytes_of_marks, bytes_under, expired_entries
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.apps.app import App
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
@@ -40,6 +39,7 @@ from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.worker import Jobs
 from adk_context_pack.stores.entries import expired_entry, fingerprint
 from adk_context_pack.stores.handles import expiry_key, new_handle, state_key
+from adk_context_pack.stores.retention import bytes_of_marks, bytes_under, expired_entries
 from adk_context_pack.tables.columns import iter_columns
 from tests.support.adk_contents import request_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
