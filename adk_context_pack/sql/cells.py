@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -16,7 +16,7 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, sorts_as_text
 from adk_context_pack.tables.numbers import Number, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS as NUMBER_READINGS
-from adk_context_pack.tables.schema import ColumnSchema, column_schema
+from adk_context_pack.tables.schema import ColumnSchema, column_schema, with_currencies
 
 EXACT = "TEXT COLLATE exact_number"
 """The type of a column whose numbers SQLite cannot hold: texts that are compared and added up as numbers."""
@@ -40,6 +40,7 @@ class Cells:
         overflows: whether SQLite's own `sum` of the column may fail beyond 64 bits, or show binary noise in decimals.
         numbers: a second column with the numbers that the texts of this one are; None where it needs none.
         reason: why adding up the numbers would not be what a reader takes it for; empty where it would be.
+        schema: what the column is, if that had to be found out.
     """
 
     declared: str
@@ -49,6 +50,7 @@ class Cells:
     overflows: bool = False
     numbers: Cells | None = None
     reason: str = ""
+    schema: ColumnSchema | None = None
 
     @property
     def needs_exact(self) -> bool:
@@ -111,8 +113,12 @@ def cells_of(column: Column, name: str, numbers: str) -> Cells:
         return _from_numbers(column.values, "")
     reading = column_schema(column)
     if reading.reading in NUMBER_READINGS and reading.role != "time":
-        return _read_numbers(column, reading, name, numbers)
-    if types != {str}:
+        return replace(_read_numbers(column, reading, name, numbers), schema=reading)
+    return replace(_read_texts(column, reading, name), schema=reading)
+
+
+def _read_texts(column: Column, reading: ColumnSchema, name: str) -> Cells:
+    if column.types - _NONE != {str}:
         declared = "TEXT" if reading.kind == "identifier" else ""
         return _texts([_cell(value) for value in column.values], declared)
     values: Sequence[Any] = column.values
@@ -126,6 +132,30 @@ def cells_of(column: Column, name: str, numbers: str) -> Cells:
         said = f"dates as texts, sorted by time here, from {reading.earliest} to {reading.latest}"
     # With TEXT, `id = 123` finds the text '123'.
     return replace(_texts(values, declared), note=f"{name}: {said}" if said else "")
+
+
+def mixed_amounts(columns: Sequence[tuple[str, Column]], cells: Sequence[Cells]) -> Iterator[dict[str, Any]]:
+    """Yields the columns of amounts in several currencies, as the fields of `MixedAmounts`.
+
+    Args:
+        columns: each column with the name that it has in SQLite.
+        cells: their cells.
+    """
+    if not any(cell.schema and (cell.schema.reading == "currency" or cell.schema.texts.units) for cell in cells):
+        return
+    names = {column.name: name for name, column in columns}
+    known = with_currencies(
+        cell.schema or column_schema(column) for (_, column), cell in zip(columns, cells, strict=True)
+    )
+    codes = {column.name: column.codes for column in known}
+    for (name, _), column, cell in zip(columns, known, cells, strict=True):
+        amount = name if cell.numbers is None else f"{name}{NUMBERS}"
+        if column.texts.units and cell.numbers is not None:
+            yield {"amount": amount, "currency": name, "codes": [*column.texts.units], "as_text": name}
+        elif column.currency_column:
+            other = column.currency_column
+            text = "" if cell.numbers is None else name
+            yield {"amount": amount, "currency": names[other], "codes": [*codes[other]], "text": text}
 
 
 def _read_numbers(column: Column, reading: ColumnSchema, name: str, second: str) -> Cells:

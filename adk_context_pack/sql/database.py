@@ -10,6 +10,7 @@ from typing import Any
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.collations import install_collations, without_collations
+from adk_context_pack.sql.currencies import check_currencies, mixed_amounts
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
 from adk_context_pack.sql.number_checks import NumberChecks
@@ -63,9 +64,11 @@ class RowDatabase:
         # Sorting may not write to the disk; in memory it is counted. A later change would drop the views below.
         self._connection.execute("PRAGMA temp_store = MEMORY")
         self._handles = [handle.lower() for handle in images]
+        self._images = images
         self._names = [name for image in images.values() for name in names_in(image.names)]
         self._texts = dict(_texts(images))
-        self._checks = NumberChecks(self._connection, *_numeric(images, self._texts))
+        self._mixed = [found for image in images.values() for found in mixed_amounts(image.names.mixed)]
+        self._checks = NumberChecks(self._connection, *_numeric(images, self._texts), self._meanings)
         install_collations(self._connection)
         if any(image.names.exact for image in images.values()):
             install_exact_numbers(self._connection)
@@ -108,6 +111,7 @@ class RowDatabase:
         self._connection.close()
 
     def _run(self, sql: str) -> sqlite3.Cursor:
+        check_currencies(sql, self._mixed, self._handles)
         try:
             return self._execute(use_numbers(sql, self._texts, self._handles))
         except sqlite3.OperationalError as error:
@@ -119,6 +123,15 @@ class RowDatabase:
     def _execute(self, sql: str) -> sqlite3.Cursor:
         checked = self._checks.rewrite(sql, self._handles)
         return self._connection.execute(quote_dotted_names(checked, self._names, self._handles))
+
+    def _meanings(self) -> Iterator[tuple[str, int | float]]:
+        """Yields each text of the columns of texts that are numbers, and its number."""
+        for handle, image in self._images.items():
+            for table, texts in image.names.texts.items():
+                for text in (TextColumn(**found) for found in texts):
+                    if text.numbers and not text.reason:
+                        named = f"{quote(text.name)}, {quote(text.numbers)} FROM {quote(handle)}.{quote(table)}"
+                        yield from self._connection.execute(f"SELECT DISTINCT {named}")
 
     def _attach(self, handle: str, image: TableImage) -> None:
         self._connection.execute(f"ATTACH ':memory:' AS {quote(handle)}")

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from adk_context_pack.sql.cells import EXACT, Cells, named_cells, text_columns
+from adk_context_pack.sql.cells import EXACT, Cells, mixed_amounts, named_cells, text_columns
 from adk_context_pack.sql.collations import install_collations
 from adk_context_pack.sql.sql_names import quote, unique_name
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
@@ -52,6 +52,8 @@ class _Loader:
     def _load(self, table: str, columns: Iterable[Column]) -> None:
         names: list[str] = []
         cells: list[Cells] = []
+        known: list[tuple[str, Column]] = []
+        read: list[Cells] = []
         for column in columns:
             if len(names) == SQLITE_COLUMNS:
                 self._names.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")
@@ -59,7 +61,10 @@ class _Loader:
             unique = self._unique_name(column.name, names)
             if column.types & _NESTED:
                 self._names.nested.append(unique)
-            for name, cell in named_cells(unique, column, names):
+            found = named_cells(unique, column, names)
+            known.append((unique, column))
+            read.append(found[0][1])
+            for name, cell in found:
                 names.append(name)
                 cells.append(cell)
         if not cells:
@@ -67,6 +72,8 @@ class _Loader:
         self._describe(names, cells)
         self._names.tables[table] = names
         self._names.texts[table] = [asdict(text) for text in text_columns(names, cells)]
+        if mixed := list(mixed_amounts(known, read)):
+            self._names.mixed[table] = mixed
         self._create(table, names, cells)
 
     def _unique_name(self, name: str, names: list[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from adk_context_pack.errors import QueryError
@@ -31,13 +31,22 @@ class NumberChecks:
         connection: gets the functions.
         numeric: the names of all columns of numbers, in lower case.
         advice: names a column of texts and the column of its numbers, for the error. May be empty.
+        meanings: gives the texts of columns that are numbers in a notation of their own, and these numbers.
     """
 
-    def __init__(self, connection: sqlite3.Connection, numeric: Collection[str], advice: str) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        numeric: Collection[str],
+        advice: str,
+        meanings: Callable[[], Iterable[tuple[str, Any]]] = tuple,
+    ) -> None:
+        self._read_meanings = meanings
         self._numeric = frozenset(numeric)
         self._advice = advice
         self._problem = ""
         self._added: set[str] = set()
+        self._meanings: dict[str | None, Any] | None = None
         connection.create_function(_STRICT, 2, self._strict, deterministic=True)
         connection.create_function(_LENIENT, 2, self._lenient, deterministic=True)
 
@@ -52,6 +61,12 @@ class NumberChecks:
         for first, last, exact in sorted(operands.found(), key=lambda found: (found[0], -found[1])):
             before.setdefault(first, []).append(f"{_STRICT if exact else _LENIENT}(")
             after.setdefault(last, []).insert(0, f", {_literal(tokens[first : last + 1])})")
+        if before and self._meanings is None:
+            self._meanings = {}
+            for text, number in self._read_meanings():
+                # One text may be two numbers, as `1.250` in two columns is, and then it is none.
+                known = self._meanings.setdefault(text, number)
+                self._meanings[text] = number if known == number else None
         self._added = {text for texts in (*before.values(), *after.values()) for text in texts}
         return "".join(_woven(tokens, before, after))
 
@@ -68,7 +83,7 @@ class NumberChecks:
     def _strict(self, value: Any, label: str) -> Any:
         if not isinstance(value, str):
             return value
-        number = _number(value)
+        number = self._number(value)
         if number is None:
             self._problem = (
                 f"{label.removeprefix(_MARK)} is text such as {short_text(value)!r}, and texts are not calculated"
@@ -78,13 +93,14 @@ class NumberChecks:
         return number
 
     def _lenient(self, value: Any, _label: str) -> Any:
-        number = _number(value) if isinstance(value, str) else None
+        number = self._number(value) if isinstance(value, str) else None
         return value if number is None else number
 
-
-def _number(text: str) -> int | float | None:
-    number = number_of(text.strip())
-    return number if number is None or (isinstance(number, int) and number in _INT64) else float(number)
+    def _number(self, text: str) -> Any:
+        if self._meanings and text in self._meanings:
+            return self._meanings[text]
+        number = number_of(text.strip())
+        return number if number is None or (isinstance(number, int) and number in _INT64) else float(number)
 
 
 def _literal(tokens: Sequence[Token]) -> str:

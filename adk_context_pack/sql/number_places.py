@@ -96,10 +96,20 @@ class NumberPlaces:
             column = kept.get(item.name)
             if column is None or item.column is not None or self._word(index - 1) in {"AS", ")"}:
                 continue
-            if column.numbers and self._is_number(index, column):
+            if column.numbers and self._is_against_other(index):
                 raise QueryError(
                     f"{item.name} is text here: write {_shown(column.numbers)} AS {item.name} for its numbers."
                 )
+
+    def _is_against_other(self, index: int) -> bool:
+        """Returns whether an item is compared with a number that is not written out, which SQLite would not read."""
+        others = [self._after(index + 1), self._before(index - 1)] if self._beside(index, index) == "compared" else []
+        signs = [self._word(index + 1), self._word(index - 1)]
+        return any(
+            other is not None and other.kind != "number" and other.text not in {"-", "("}
+            for other, sign in zip(others, signs, strict=False)
+            if sign in _COMPARING or sign == "BETWEEN"
+        )
 
     def _alias(self, index: int) -> str:
         after = self._item(index + 1)

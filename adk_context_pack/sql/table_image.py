@@ -23,6 +23,7 @@ class TableNames:
         nested: columns that hold lists or objects as JSON text.
         digits: columns of digits kept as text, in which a longer number does not always sort after a shorter one.
         texts: from the name of each table to its columns of texts, as the fields of `TextColumn`.
+        mixed: from the name of each table to its amounts in several currencies, as the fields of `MixedAmounts`.
         longest_row: bytes of the longest row, which a query must still be able to read.
         exact: whether a column needs the collation and aggregates of `exact_sum`.
     """
@@ -33,6 +34,7 @@ class TableNames:
     nested: list[str] = field(default_factory=list)
     digits: list[str] = field(default_factory=list)
     texts: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    mixed: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     longest_row: int = 0
     exact: bool = False
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.sql.currencies import mixed_amounts
 from adk_context_pack.sql.database import QueryAnswer
 from adk_context_pack.sql.hints import hint_for
 from adk_context_pack.sql.statement import names_columns_in_order
@@ -73,7 +74,14 @@ def _tables(images: Mapping[str, TableNames]) -> dict[str, Sequence[str]]:
 
 
 def _notes(sql: str, images: Mapping[str, TableNames]) -> list[str]:
-    notes = [note for names in images.values() for note in names.notes]
+    columns = {name for names in images.values() for table in names.tables.values() for name in table}
+    # A note on a column begins with its name.
+    unnamed = {name for name in columns if "*" not in sql and name.lower() not in sql.lower()}
+    starts = tuple(f"{name}{sign}" for name in unnamed for sign in (": ", " is "))
+    notes = [note for names in images.values() for note in names.notes if not note.startswith(starts)]
+    for amounts in (found for names in images.values() for found in mixed_amounts(names.mixed)):
+        if amounts.currency.lower() not in sql.lower() and names_columns_in_order(sql, [amounts.amount]):
+            notes.insert(0, f"{amounts.said()}: compare them within one currency.")
     digits = [column for names in images.values() for column in names.digits]
     if named := names_columns_in_order(sql, digits):
         one = one_line(named[0])

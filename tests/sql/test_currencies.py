@@ -1,0 +1,83 @@
+"""Amounts in several currencies are not added up, and the error has the statement that adds up each of them."""
+
+import pytest
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.load_image import image_of
+from adk_context_pack.tables.columns import iter_columns
+from adk_context_pack.tools.query_reply import answer_reply
+
+ROWS = [
+    {
+        "town": "ab"[n % 2],
+        "fee": ["€5", "$7", "$1,250"][n % 3],
+        "pay": {"value": n + 0.5, "currency": ["CHF", "JPY"][n % 2]},
+        "net": f"{n + 1},500.00",
+        "n": n,
+    }
+    for n in range(12)
+]
+IMAGE = image_of({"rows": iter_columns(ROWS)})
+CHF, JPY = 33.0, 39.0
+
+
+def answer(sql):
+    return RowDatabase({"2abcdefghjk": IMAGE}).query(sql, max_rows=99, max_seconds=5)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT sum(pay.value) FROM rows",
+        "SELECT avg(r.pay.value) FROM rows r",
+        "SELECT town, total(pay.value) FROM rows GROUP BY town",
+        "SELECT sum(pay.value * n) FROM rows",
+        "SELECT sum(pay.value) FROM rows WHERE pay.currency IN ('CHF', 'JPY')",
+        "SELECT sum(pay.value) OVER (PARTITION BY town) FROM rows",
+        "SELECT pay.currency, (SELECT sum(pay.value) FROM rows) FROM rows GROUP BY pay.currency",
+        "WITH t AS (SELECT pay.value AS v FROM rows) SELECT sum(v) FROM t",
+        "WITH t AS (SELECT pay.currency AS k, sum(pay.value) AS v FROM rows GROUP BY k) SELECT sum(v) FROM t",
+        "SELECT sum(net) FROM rows",
+        "SELECT sum(fee) FROM rows",
+        'SELECT sum("fee#") FROM rows',
+    ],
+)
+def test_several_currencies_are_not_added_up(sql):
+    """The statement in the error is answered, with one sum for each currency."""
+    with pytest.raises(QueryError, match="in several currencies") as caught:
+        answer(sql)
+    written = str(caught.value).partition("Write ")[2].rstrip(".")
+    assert len(answer(written).rows) * len(answer(written).columns) in {2, 4}
+
+
+@pytest.mark.parametrize(
+    ("sql", "values"),
+    [
+        ("SELECT pay.currency, sum(pay.value) FROM rows GROUP BY pay.currency", [CHF, JPY]),
+        ("SELECT pay.currency c, sum(pay.value) FROM rows GROUP BY 1", [CHF, JPY]),
+        ("SELECT pay.currency AS c, sum(pay.value) FROM rows GROUP BY c ORDER BY c", [CHF, JPY]),
+        ("SELECT 1, sum(pay.value) FROM rows WHERE pay.currency = 'CHF'", [CHF]),
+        ("SELECT 1, sum(pay.value) FROM rows WHERE pay.currency IN ('JPY')", [JPY]),
+        ("SELECT 1, sum(CASE WHEN pay.currency = 'JPY' THEN pay.value END) FROM rows", [JPY]),
+        ("SELECT n, sum(pay.value) OVER (PARTITION BY pay.currency) FROM rows WHERE n < 2", [0.5, 1.5]),
+        ("SELECT 1, sum(CASE WHEN fee LIKE '%€%' THEN \"fee#\" END) FROM rows", [20]),
+        ("SELECT 1, sum(n) FROM rows", [66]),
+        ("SELECT 1, (SELECT sum(net) FROM rows r WHERE r.pay.currency = o.pay.currency) FROM rows o LIMIT 1", [39_000]),
+    ],
+)  # fmt: skip
+def test_sums_within_one_currency_are_answered(sql, values):
+    """Groups, windows, filters and cases that tell the currencies apart are answered as they are."""
+    assert [row[1] for row in answer(sql).rows] == values
+
+
+def test_comparisons_across_currencies_say_so():
+    """An order across currencies has a note, one within a currency has none, and notes name columns of the query."""
+
+    def notes(sql):
+        return " ".join(answer_reply(answer(sql), sql, {"h": IMAGE.names}, max_tokens=2000).get("notes", []))
+
+    assert "several currencies (CHF, JPY)" in notes("SELECT max(pay.value) FROM rows")
+    assert "several" not in notes("SELECT max(pay.value) FROM rows WHERE pay.currency = 'CHF'")
+    assert "net is text" in notes("SELECT net FROM rows")
+    assert "net is text" not in notes("SELECT fee FROM rows")
