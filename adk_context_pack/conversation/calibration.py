@@ -15,7 +15,6 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.clearing import is_note
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.session_events import reading_events
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -218,6 +217,8 @@ def _same(one: types.Content, other: types.Content) -> bool:
     left, right = mine.function_call, theirs.function_call
     if left is None or right is None:
         return left is right
+    from adk_context_pack.conversation.clearing import is_note  # noqa: PLC0415 - loads with the passes
+
     return left.name == right.name and (left.args is right.args or left.args == right.args or is_note(left.args))
 
 

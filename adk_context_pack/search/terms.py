@@ -11,9 +11,7 @@ from itertools import pairwise
 import regex  # type: ignore[import-untyped]
 
 _VOWEL = re.compile("[aeiouy]")
-_SHORTEST = 4
-_SHORTEST_STEM = 3
-_LONG = 5
+_SHORTEST, _SHORTEST_STEM, _LONG = 4, 3, 5
 
 
 def stem(word: str) -> str:

@@ -13,11 +13,10 @@ _HOMES = {
     for module, names in {
         "answers": "Answerability LostValue Packed answerability",
         "conversation": "Conversation",
-        "declared_tools_check": "check_declared_tools",
         "generated": "generate",
         "laws": "LAWS",
         "pass_check": "check_pass",
-        "recorded_request": "RecordedRequest text_of",
+        "recorded_request": "RecordedRequest check_declared_tools text_of",
         "references_check": "check_references",
         "result_pass_check": "check_result_pass",
         "scripted_model": "ScriptedModel call response_of results_in text_in",

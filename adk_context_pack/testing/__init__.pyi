@@ -7,11 +7,14 @@ from adk_context_pack.testing.answers import (
     answerability as answerability,
 )
 from adk_context_pack.testing.conversation import Conversation as Conversation
-from adk_context_pack.testing.declared_tools_check import check_declared_tools as check_declared_tools
 from adk_context_pack.testing.generated import generate as generate
 from adk_context_pack.testing.laws import LAWS as LAWS
 from adk_context_pack.testing.pass_check import check_pass as check_pass
-from adk_context_pack.testing.recorded_request import RecordedRequest as RecordedRequest, text_of as text_of
+from adk_context_pack.testing.recorded_request import (
+    RecordedRequest as RecordedRequest,
+    check_declared_tools as check_declared_tools,
+    text_of as text_of,
+)
 from adk_context_pack.testing.references_check import check_references as check_references
 from adk_context_pack.testing.result_pass_check import check_result_pass as check_result_pass
 from adk_context_pack.testing.scripted_model import (

@@ -1,10 +1,11 @@
-"""A request as a model received it, and its readable text."""
+"""A request as a model received it, its readable text, and what holds from one request to the next."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -94,3 +95,29 @@ def _copied(config: Any) -> Any:
     except (TypeError, ValueError):
         # A live client within http_options cannot be copied. Its settings are not what a test looks at.
         return config.model_copy()
+
+
+def check_declared_tools(requests: Sequence[RecordedRequest]) -> None:
+    """Requires that no agent loses, changes or moves a tool declaration from one of its requests to the next.
+
+    Providers cache declarations before everything else of a request (platform.claude.com/docs, prompt caching), so that
+    one that changes makes them read the whole request again. New declarations may follow those there were.
+
+    Args:
+        requests: the requests of all agents as their models received them, oldest first. `ScriptedModel` records them.
+
+    Raises:
+        AssertionError: a declaration went, changed or moved.
+    """
+    for agent in {request.agent for request in requests}:
+        declared = [_declarations(request) for request in requests if request.agent == agent]
+        for before, after in pairwise(declared):
+            for place, (name, text) in enumerate(before):
+                if place >= len(after) or after[place] != (name, text):
+                    raise AssertionError(f"{agent} is shown another declaration than before in the place of {name}")
+
+
+def _declarations(request: RecordedRequest) -> list[tuple[str | None, str]]:
+    tools = (request.config.tools if request.config else None) or ()
+    functions = [function for tool in tools for function in getattr(tool, "function_declarations", None) or ()]
+    return [(function.name, function.model_dump_json(exclude_none=True)) for function in functions]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -23,10 +23,12 @@ from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tools.key_template import checked_template, filled
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.result_reducer import ResultReducer
-from adk_context_pack.tools.row_stub import RowStub, make_stub
 from adk_context_pack.tools.stub_plan import Encoding, StubPlan
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_run, wrap_tool
+
+if TYPE_CHECKING:
+    from adk_context_pack.tools.row_stub import RowStub
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -190,6 +192,8 @@ def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseTools
 
 
 def _without_frames_and_stub(result: Any, plan: StubPlan) -> tuple[Any, RowStub | None]:
+    from adk_context_pack.tools.row_stub import make_stub  # noqa: PLC0415 - loads in the thread that needs it
+
     result = without_frames(result)
     return result, make_stub(result, plan)
 

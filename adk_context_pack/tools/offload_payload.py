@@ -23,7 +23,6 @@ from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, preview_mark
 from adk_context_pack.tools.exempt import is_stub
 from adk_context_pack.tools.payload_plan import Branch, as_plain, plan, replaced
-from adk_context_pack.tools.payload_preview import text_preview
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_tool
@@ -135,6 +134,8 @@ class OffloadPayload(ResultPass):
         return [(one, preview) for one, preview in previews if meter.text(preview.shown(mark, NO_HANDLE)) < one.tokens]
 
     def _preview(self, branch: Branch) -> _Preview:
+        from adk_context_pack.tools.payload_preview import text_preview  # noqa: PLC0415 - few results need one
+
         text = branch.value if isinstance(branch.value, str) else dumps(branch.value, json_text)
         shown = text_preview(text, max_tokens=self._preview_size, counter=self.counter)
         return _Preview("text" if isinstance(branch.value, str) else "JSON", len(text), shown)
