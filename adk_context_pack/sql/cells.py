@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from adk_context_pack._json import json_text
-from adk_context_pack.sql.collations import collation_of, date_type, written_type
+from adk_context_pack.sql.collations import TRUTHS, collation_of, date_type, written_type
 from adk_context_pack.sql.number_columns import NUMBERS
 from adk_context_pack.sql.number_places import TextColumn
 from adk_context_pack.sql.sql_names import unique_name
@@ -16,7 +16,7 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, sorts_as_text
 from adk_context_pack.tables.numbers import Number, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS as NUMBER_READINGS
-from adk_context_pack.tables.schema import ColumnSchema, column_schema, with_currencies
+from adk_context_pack.tables.schema import ColumnSchema, column_schema, truth_of, with_currencies
 
 EXACT = "TEXT COLLATE exact_number"
 """The type of a column whose numbers SQLite cannot hold: texts that are compared and added up as numbers."""
@@ -122,6 +122,10 @@ def _read_texts(column: Column, reading: ColumnSchema, name: str) -> Cells:
         declared = "TEXT" if reading.kind == "identifier" else ""
         return _texts([_cell(value) for value in column.values], declared)
     values: Sequence[Any] = column.values
+    if reading.reading == "boolean":
+        truths = [None if value is None else truth_of(value) for value in values]
+        about = f"{name} is text as it was written, and 1 or 0 in `{name}{NUMBERS}` and as a condition"
+        return replace(_texts(values, TRUTHS), note=about, numbers=Cells("INTEGER", truths))
     if reading.kind == "date":
         values = [None if reading.is_empty(value) else value for value in values]
     said = reading.texts.note if reading.texts.names else ""

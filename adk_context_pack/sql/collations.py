@@ -5,17 +5,22 @@ from __future__ import annotations
 import itertools
 import re
 import sqlite3
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
 from adk_context_pack.sql.exact_sum import as_number
-from adk_context_pack.tables.date_text import moment_of
+from adk_context_pack.tables.date_text import iso_of, moment_of
 from adk_context_pack.tables.number_text import Style, read_number
+from adk_context_pack.tables.schema import truth_of
 
 _FLOAT_DIGITS = 15
 _DATES: dict[bool | None, str] = {True: "dates_day_first", False: "dates_month_first", None: "dates"}
-_ADDED = re.compile(r" COLLATE (?:written_(?:point|comma)(?:_scaled)?|dates(?:_day_first|_month_first)?)\b")
+_DATE_FUNCTIONS = ("date", "datetime", "julianday", "strftime", "time", "unixepoch")
+TRUTHS = "TEXT COLLATE truths"
+"""The type of a column of words for truth values, in which `true`, `Yes` and `ja` are one."""
+_ADDED = re.compile(r" COLLATE (?:truths|written_(?:point|comma)(?:_scaled)?|dates(?:_day_first|_month_first)?)\b")
 
 
 def install_collations(connection: sqlite3.Connection) -> None:
@@ -26,6 +31,51 @@ def install_collations(connection: sqlite3.Connection) -> None:
         connection.create_collation(_collation(style, scaled=scaled), partial(_compare_written, style, scaled=scaled))
     for day_first, name in _DATES.items():
         connection.create_collation(name, partial(_compare_dates, day_first=day_first))
+    connection.create_collation("truths", _compare_truths)
+
+
+def install_dates(connection: sqlite3.Connection, collations: Collection[str]) -> sqlite3.Connection:
+    """Lets SQLite's functions of dates read dates in the notations of some columns.
+
+    Args:
+        connection: gets the functions.
+        collations: those of the columns.
+
+    Returns:
+        The connection whose own functions these call, which is to be closed.
+    """
+    plain = sqlite3.connect(":memory:", check_same_thread=False)
+    plain.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH))
+    orders = [day_first for day_first, name in _DATES.items() if name in collations]
+
+    def own(name: str, args: Sequence[Any]) -> Any:
+        return plain.execute(f"SELECT {name}({', '.join('?' * len(args))})", args).fetchone()[0]
+
+    def call(name: str, *args: Any) -> Any:
+        value = own(name, args)
+        place = 1 if name == "strftime" else 0
+        text = args[place] if len(args) > place else None
+        if value is not None or not isinstance(text, str):
+            return value
+        moments = {moment_of(text, day_first=day_first) for day_first in orders}
+        if len(moments) > 1:
+            raise ValueError("a text is one date in one column and another date in another")
+        moment = moments.pop()
+        return None if moment is None else own(name, [*args[:place], iso_of(moment), *args[place + 1 :]])
+
+    for name in _DATE_FUNCTIONS:
+        connection.create_function(name, -1, partial(call, name))
+    return plain
+
+
+def _compare_truths(left: str, right: str) -> int:
+    one, other = _truth_key(left), _truth_key(right)
+    return (one > other) - (one < other)
+
+
+def _truth_key(text: str) -> tuple[int, Any]:
+    truth = truth_of(text)
+    return (1, text) if truth is None else (0, truth)
 
 
 def collation_of(declared: str) -> str:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.collations import install_collations, without_collations
+from adk_context_pack.sql.collations import install_collations, install_dates, without_collations
 from adk_context_pack.sql.currencies import check_currencies, mixed_amounts
 from adk_context_pack.sql.exact_sum import install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
@@ -83,6 +83,11 @@ class RowDatabase:
             most_columns=min(SQLITE_COLUMNS, 2 * widest + 100),
         )
 
+        collations = {text.collation for texts in self._texts.values() for text in texts}
+        is_dated = any(name.startswith("dates") for name in collations)
+        # Its own limits hold for these functions, too.
+        self._dates = install_dates(self._connection, collations) if is_dated else None
+
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
         """Returns the result of one SELECT: its first `max_rows` rows and their total.
 
@@ -108,6 +113,8 @@ class RowDatabase:
 
     def close(self) -> None:
         """Gives back the memory."""
+        if self._dates is not None:
+            self._dates.close()
         self._connection.close()
 
     def _run(self, sql: str) -> sqlite3.Cursor:

@@ -10,6 +10,10 @@ from adk_context_pack.sql.operands import ADDING, COUNTING, KEYWORDS, NUMBER_TYP
 
 _EXTREMES = frozenset({"MAX", "MIN"})
 _CHOICES = frozenset({"COALESCE", "IFNULL", "IIF", "NULLIF"})
+_BEFORE_CONDITIONS = frozenset({"WHERE", "AND", "OR", "NOT", "WHEN", "ON", "HAVING"})
+_BEHIND_CONDITIONS = frozenset(
+    {*("", ")", ";", "AND", "OR", "THEN", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "WINDOW"), "UNION", "JOIN"}
+)
 _ARITHMETIC = frozenset("+-*/%&~")
 _COMPARING = frozenset("=<>!")
 
@@ -67,7 +71,8 @@ class NumberPlaces:
         for index, item in enumerate(self._items):
             if item.column is None or self._word(index + 1) == "(" or self._word(index - 1) == "AS":
                 continue
-            if self._is_number(index, item.column):
+            is_truth = item.column.collation == "truths" and self._is_condition(index)
+            if is_truth or self._is_number(index, item.column):
                 yield item
             elif alias := self._alias(index):
                 kept[alias] = item.column
@@ -146,6 +151,18 @@ class NumberPlaces:
                 return bool(column.numbers)
             opener = self._opener[opener]
         return False
+
+    def _is_condition(self, index: int) -> bool:
+        """Returns whether an item is a condition by itself, or is asked for a truth value or a number."""
+        before, after = self._word(index - 1), self._word(index + 1)
+        negated = index + 1 + (after == "NOT" or self._word(index + 2) == "NOT")
+        if "IN" in {after, self._word(negated)}:
+            return self._kind(negated + 2) == "number" or self._kind(index + 3) == "number"
+        if after == "IS":
+            return self._word(negated + 1) in {"TRUE", "FALSE", "1", "0"}
+        is_first = before in _BEFORE_CONDITIONS or (before == "(" and (after in {"AND", "OR"}))
+        is_argument = before == "(" and after == "," and self._word(index - 2) == "IIF"
+        return is_argument or (is_first and after in _BEHIND_CONDITIONS)
 
     def _is_apart(self, opener: int, index: int) -> bool:
         """Tells whether an item is not in the value of the parentheses around it, but in its conditions or order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 _MAX_LENGTH = 48
@@ -129,6 +129,13 @@ def moment_of(text: str, *, day_first: bool | None) -> Moment | None:
     if found := _PERIOD(text.upper()):
         return _period(found)
     return None
+
+
+def iso_of(moment: Moment) -> str:
+    """Returns a moment as SQLite reads it."""
+    days, seconds = divmod(moment[0], _SECONDS_A_DAY)
+    day = date.fromordinal(int(days)).isoformat()
+    return f"{day} {timedelta(seconds=int(seconds))!s:0>8}" if seconds else day
 
 
 def _at(found: re.Match[str], month: int, day: int) -> Moment | None:
