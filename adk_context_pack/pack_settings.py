@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from google.adk.models.llm_request import LlmRequest
@@ -21,7 +21,7 @@ from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
 from adk_context_pack.tools.read_back import offer_read_back
-from adk_context_pack.tools.result_pass import ResultPass
+from adk_context_pack.tools.result_pass import ResultPass, ToolSetting
 
 _SHARE_OF_WINDOW = 0.8
 """The share of the model's window that a request may fill. The rest is for the answer and for errors of estimates."""
@@ -43,6 +43,9 @@ class PackSettings:
         payloads: how other large tool results are kept out of the prompt. None keeps none out.
         result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`. None means these
             two, and an empty sequence leaves results as they are.
+        tools: settings for single tools by name: "whole" for results that are always read to their end, "titles" for
+            tables that are read row by row, such as those of a search, or a pass such as `CapRows(max_rows=20)` in the
+            place of the one of its kind. They go before the `tools` of a pass.
         read_back: whether an agent is given the tools that read back what it is not shown: `query_rows` and
             `read_payload` with the first result of its tools that is shortened, or where its request shows a handle of
             another agent, and `search_history` where a pass leaves history out. "early" gives the first two from the
@@ -60,6 +63,7 @@ class PackSettings:
     rows: CapRows | None = DEFAULT_ROWS
     payloads: OffloadPayload | None = DEFAULT_PAYLOADS
     result_passes: Sequence[ResultPass] | None = None
+    tools: Mapping[str, ToolSetting] = field(default_factory=dict, hash=False)
     read_back: ReadBack = True
 
     def __post_init__(self) -> None:
@@ -79,6 +83,9 @@ class PackSettings:
                 raise SettingError.of(self, "result_passes", self.result_passes, "given without rows and payloads")
             found = instances(self, "result_passes", self.result_passes, ResultPass, "CapRows()")
             object.__setattr__(self, "result_passes", found)
+        for name, setting in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:
+            if not name or not (setting in (None, "whole", "titles") or isinstance(setting, ResultPass)):
+                raise SettingError.of(self, "tools", setting, 'such as {"read_doc": "whole", "search": "titles"}')
 
     @property
     def reducing_passes(self) -> tuple[ResultPass, ...]:
@@ -104,15 +111,17 @@ class PackSettings:
             passes=self.reducing_passes,
             early=self.read_back == "early",
             always=self.read_back == "always",
+            tools=self.tools,
             handed=handed_over(call),
         )
 
     def stored_in(self, store: Place | PayloadStore) -> PackSettings:
         """Returns the same settings with result passes that keep full results in `store`."""
+        tools = {name: each and _stored_in(store, each) for name, each in self.tools.items()}
         if self.result_passes is not None:
-            return replace(self, result_passes=[_stored_in(store, entry) for entry in self.result_passes])
+            return replace(self, tools=tools, result_passes=[_stored_in(store, entry) for entry in self.result_passes])
         rows = self.rows and replace(self.rows, store=store)
-        return replace(self, rows=rows, payloads=self.payloads and replace(self.payloads, store=store))
+        return replace(self, tools=tools, rows=rows, payloads=self.payloads and replace(self.payloads, store=store))
 
     def budget_for(self, model: str | None, *backups: str | None) -> int:
         """The tokens that a request to `model` may have, and to each model that may be asked in its place."""
@@ -123,9 +132,10 @@ class PackSettings:
         return default_passes(max_tokens=budget, counter=counter) if self.passes is None else tuple(self.passes)
 
 
-def _stored_in(store: Place | PayloadStore, entry: ResultPass) -> ResultPass:
+def _stored_in(store: Place | PayloadStore, entry: Any) -> Any:
     # A pass of the user's own may have no such setting.
-    setting: dict[str, Any] = {"store": store} if "store" in {item.name for item in fields(entry)} else {}
+    has_one = isinstance(entry, ResultPass) and "store" in {item.name for item in fields(entry)}
+    setting: dict[str, Any] = {"store": store} if has_one else {}
     return replace(entry, **setting) if setting else entry
 
 
@@ -150,5 +160,6 @@ def names_in(agents: Mapping[str, PackSettings | None], *, default: PackSettings
         default: the settings for all others.
     """
     settings = [each for each in (default, *agents.values()) if each is not None]
-    tools = frozenset(name for each in settings for entry in each.reducing_passes for name in entry.tools)
-    return AppNames(owner="ContextPackPlugin", agents=frozenset(agents), tools=tools)
+    tools = {name for each in settings for entry in each.reducing_passes for name in entry.tools}
+    tools |= {name for each in settings for name in each.tools}
+    return AppNames(owner="ContextPackPlugin", agents=frozenset(agents), tools=frozenset(tools))

@@ -19,9 +19,10 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.model_names import model_names
+from adk_context_pack._adk.offered_tools import takes_tools
 from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.memos import RUNS
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.environment import Environment
 from adk_context_pack.pack_settings import PackSettings, ReadBack, checked_agents, names_in
@@ -36,7 +37,7 @@ from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
 from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
 from adk_context_pack.tools.read_back import READ_BACK
-from adk_context_pack.tools.result_pass import ResultPass
+from adk_context_pack.tools.result_pass import ResultPass, ToolSetting
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class ContextPackPlugin(BasePlugin):
         rows: how tables in tool results are capped. None caps none.
         payloads: how other large tool results are kept out of the prompt. None keeps none out.
         result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
+        tools: settings for single tools by name, such as `{"read_doc": "whole", "search": "titles"}`, as `PackSettings`
+            says.
         read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says.
             "always" gives all of them from the first request on.
         store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
@@ -111,6 +114,7 @@ class ContextPackPlugin(BasePlugin):
         rows: CapRows | None = DEFAULT_ROWS,
         payloads: OffloadPayload | None = DEFAULT_PAYLOADS,
         result_passes: Sequence[ResultPass] | None = None,
+        tools: Mapping[str, ToolSetting] | None = None,
         read_back: ReadBack = True,
         store: Place | PayloadStore | None = None,
         agents: Mapping[str, PackSettings | None] | None = None,
@@ -125,7 +129,7 @@ class ContextPackPlugin(BasePlugin):
         super().__init__(name=name)
         given = Environment.read(shadow=shadow, max_tokens=max_tokens, report_file=report_file, prices=prices)
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
-        settings = PackSettings(max_tokens=given.max_tokens, read_back=read_back, **parts)
+        settings = PackSettings(max_tokens=given.max_tokens, read_back=read_back, tools=tools or {}, **parts)
         self._settings = settings if store is None else settings.stored_in(store)
         self._agents = checked_agents(agents)
         self._names = names_in(self._agents, default=self._settings)
@@ -239,6 +243,7 @@ class ContextPackPlugin(BasePlugin):
             # of the call, which comes before the tool returns.
             self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
         if settings.read_back:
+            call.memo[OFFERED] = READ_BACK if takes_tools(request) else frozenset()
             history = leave_history(passes, request, call)
             call.memo[PACK_TOOLS] = settings.offer_read_back(request, call, history=history)
 
@@ -246,7 +251,9 @@ class ContextPackPlugin(BasePlugin):
         offered = READ_BACK if settings.read_back else frozenset()
         on_report = self._result_reports.append
         passes = settings.reducing_passes
-        return ResultReducer(passes=passes, offered=offered, on_report=on_report, counter=self.counter)
+        return ResultReducer(
+            passes=passes, offered=offered, on_report=on_report, counter=self.counter, tools=settings.tools
+        )
 
     def _shadow_session(self) -> ShadowSession:
         from adk_context_pack.tools.shadow import ShadowSession  # noqa: PLC0415 - few apps run in shadow mode

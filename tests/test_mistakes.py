@@ -69,7 +69,7 @@ async def test_the_preview_follows_max_tokens():
     tool = offload_payload(fetch, max_tokens=300)
     run = await run_agent(LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[tool]), "go")
     (result,) = results_in(run.requests[-1])
-    assert 150 < TokenMeter().payload(result.response) <= 300
+    assert 100 < TokenMeter().payload(result.response) <= 300
 
 
 def test_a_warning_is_given_once_for_each_text(caplog):

@@ -185,7 +185,7 @@ async def test_everything_can_be_replaced():
 
 async def test_single_agents_have_settings_of_their_own_or_are_left_alone():
     """One agent with PackSettings, one with None, the others with the plugin's."""
-    agents = {"analyst": PackSettings(rows=CapRows(max_rows=7), passes=[]), "writer": None}
+    agents = {"analyst": PackSettings(rows=CapRows(stub_rows=7), passes=[]), "writer": None}
     plugin = ContextPackPlugin(agents=agents)
     run = await run_agent(team(reads=False), "go", plugins=[plugin])
     assert len(results_in(run.requests_of("analyst")[-1])[0].response["rows"]) == 7

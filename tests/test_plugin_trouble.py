@@ -59,13 +59,15 @@ async def test_a_pass_that_is_told_to_raise_is_heard():
         await run_agent(analyst(), "go", plugins=[ContextPackPlugin(passes=[Failing(on_error="raise")])])
 
 
-async def test_a_store_that_fails_leaves_results_whole():
-    """What could not be kept is not shortened."""
+async def test_a_store_that_fails_is_told_to_the_model():
+    """What could not be kept is shown in part, with facts about all, and without a handle."""
     run = await run_agent(
         analyst(), "go", plugins=[ContextPackPlugin(store="artifacts")], artifact_service=BrokenArtifacts()
     )
-    assert results_in(run.requests[-1])[0].response == {"rows": ROWS}
-    assert run.answer == "I see 1000 rows."
+    stub = results_in(run.requests[-1])[0].response
+    assert stub["rows"] == ROWS[:3]
+    assert "_handle" not in stub
+    assert "The rest was not kept (the ADK artifact service failed (OSError))" in stub["_note"]
 
 
 async def test_a_counter_and_an_exporter_that_fail():

@@ -19,6 +19,9 @@ ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "
 * "read_back": a part of what the pack has kept out of a prompt.
 """
 
+READ_BACK_TOOLS = frozenset({"query_rows", "read_payload", "search_history"})
+"""The pack's tools that read back what is not shown."""
+
 _KINDS: Mapping[str, ToolKind] = {
     "load_skill": "instructions",
     "load_skill_resource": "resource",
@@ -26,7 +29,7 @@ _KINDS: Mapping[str, ToolKind] = {
     **dict.fromkeys(("finish_task", "transfer_to_agent", "set_model_response", "exit_loop", "unload_skill"), "control"),
     **dict.fromkeys(("load_artifacts", "load_mcp_resource", "use_tool"), "control"),
     "load_memory": "memory",
-    **dict.fromkeys(("query_rows", "read_payload", "search_history"), "read_back"),
+    **dict.fromkeys(READ_BACK_TOOLS, "read_back"),
 }
 """The tools of ADK and of the pack by the names that these give them."""
 

@@ -14,6 +14,9 @@ from google.genai import types
 
 from adk_context_pack.conversation import memos
 
+OFFERED = "offered"
+"""The key in a call's memo of the names of tools that its agent is given where its request shows what they open."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, weakref_slot=True)
 class ModelCall:

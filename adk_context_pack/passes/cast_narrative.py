@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import offers
+from adk_context_pack._adk.known_tools import READ_BACK_TOOLS, offers
 from adk_context_pack.conversation.contents import text_length
 from adk_context_pack.conversation.known_contents import known_contents
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.errors import at_least, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.relays.narrative import Narrative
@@ -19,6 +19,9 @@ from adk_context_pack.relays.relayed_blocks import RelayedBlock, Relays, find_re
 from adk_context_pack.relays.result_text import Limits, ResultSizes, ResultTexts
 
 _Cast = tuple[list[RelayedBlock], Narrative]
+
+
+_SEARCH = "search_history"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +66,7 @@ class CastNarrative(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object where there are none."""
-        casts = self._casts(request, call, findable=offers(request.tools_dict, "search_history"))
+        casts = self._casts(request, call, _opening(request, call))
         if not casts:
             return request
         contents = list(request.contents)
@@ -75,41 +78,42 @@ class CastNarrative(ContextPass):
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether an account shortens something, so that its reader needs `search_history`."""
         # Without the way back an account is shorter, and so may pay where it would not with it.
+        tools = _opening(request, call)
         return any(
             narrative.shortened
-            for findable in (True, False)
-            for _, narrative in self._casts(request, call, findable=findable)
+            for each in (tools | {_SEARCH}, tools - {_SEARCH})
+            for _, narrative in self._casts(request, call, each)
         )
 
-    def _casts(self, request: LlmRequest, call: ModelCall, *, findable: bool) -> list[_Cast]:
+    def _casts(self, request: LlmRequest, call: ModelCall, tools: frozenset[str]) -> list[_Cast]:
         # The plugin asks `leaves_history` right before it runs the pass over the same contents.
-        slot = f"casts {id(self)} {findable}"
+        slot = f"casts {id(self)} {sorted(tools)}"
         known: tuple[list[types.Content], list[_Cast]] | None = call.memo.get(slot)
         if known is None or known[0] is not request.contents:
-            call.memo[slot] = known = request.contents, self._found(request.contents, call, findable=findable)
+            call.memo[slot] = known = request.contents, self._found(request.contents, call, tools)
         return known[1]
 
-    def _found(self, contents: list[types.Content], call: ModelCall, *, findable: bool) -> list[_Cast]:
+    def _found(self, contents: list[types.Content], call: ModelCall, tools: frozenset[str]) -> list[_Cast]:
         relays = relays_of(contents, call)
         if relays is None:
             return []
         # In the tool loop of an agent that others handed over to, nothing is relayed that the call before did not have.
-        kept = known_contents(call, contents).texts(("casts", self, findable))
+        kept = known_contents(call, contents).texts(("casts", self, tools))
         before: tuple[Relays, list[_Cast]] | None = kept.get("casts")
         if before is not None and relays.repeats(before[0]):
             return before[1]
         blocks = find_relayed(contents, call)
-        casts = self._retold(blocks, call, findable=findable)
+        casts = self._retold(blocks, call, tools)
         kept["casts"] = relays, casts
         return casts
 
-    def _retold(self, blocks: Sequence[RelayedBlock], call: ModelCall, *, findable: bool) -> list[_Cast]:
+    def _retold(self, blocks: Sequence[RelayedBlock], call: ModelCall, tools: frozenset[str]) -> list[_Cast]:
         limits = self._limits
         texts: ResultTexts | None = call.run_memo.get(("result texts", limits))
         if texts is None:
             sizes = call.session_memo.setdefault(("result sizes", limits), ResultSizes())
             call.run_memo["result texts", limits] = texts = ResultTexts(limits, sizes)
-        empty = Narrative(texts, findable)
+        empty = Narrative(texts, tools)
         return [cast for run in _runs(blocks) for cast in _casts(run, empty)]
 
     @property
@@ -122,6 +126,12 @@ class CastNarrative(ContextPass):
             whole=self.max_result_tokens,
             allowance=self.max_quoted_tokens,
         )
+
+
+def _opening(request: LlmRequest, call: ModelCall) -> frozenset[str]:
+    """Returns the names of the tools by which the agent can open what an account shortens."""
+    offered: frozenset[str] = call.memo.get(OFFERED, frozenset())
+    return offered.union(name for name in READ_BACK_TOOLS if offers(request.tools_dict, name))
 
 
 def _runs(blocks: Sequence[RelayedBlock]) -> Iterator[list[RelayedBlock]]:

@@ -6,6 +6,7 @@ The code that writes them and the code that reads them again (notes, accounts, r
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,6 +42,59 @@ def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *,
     return f"[{kind} of {characters} characters, shown in part. The whole is kept{how}{reference}]"
 
 
+_SAMPLE = "A sample of the rows: never count or add them up."
+
+
+def rows_note(*, is_sample: bool, has_facts: bool, can_query: bool, refer_in: str = "") -> str:
+    """Returns what a model needs to know about the rows that a stub shows.
+
+    Args:
+        is_sample: whether rows are missing, and not only cells.
+        has_facts: whether the stub has facts.
+        can_query: whether the agent has `query_rows`.
+        refer_in: where the agent may write a reference to the whole, "" for nowhere.
+    """
+    note = _SAMPLE if is_sample else "All rows, in part."
+    note += f" {FACTS} is exact over all rows (indexes from 0)." if has_facts else ""
+    note += f" query_rows answers from all by {HANDLE}." if can_query else " All rows are stored."
+    if not refer_in:
+        return note
+    forms = "{{result:HANDLE.LIST}} or {{result:HANDLE.LIST[0].COLUMN}}"
+    return f"{note} In {refer_in}, {forms} passes on the value."
+
+
+def not_kept(reason: str, tool: str) -> str:
+    """Says to a model why the rest of a result cannot be read back, and what to do."""
+    return f"The rest was not kept ({reason}): call {tool or 'the tool'} again for less at a time."
+
+
+def told_to(tools: Collection[str], result: Any) -> Any:
+    """Returns a reduced result as it is told to an agent that has these tools; the same object if it names no other.
+
+    Args:
+        tools: the names of the agent's tools.
+        result: a reduced result of another agent, which names the tools of that one.
+    """
+    if isinstance(result, str):
+        stored = stored_text(result)
+        if stored is None or "read_payload" in tools:
+            return result
+        mark = preview_mark(stored.kind, stored.characters, stored.handle, can_read=False, refer_in="")
+        return f"{mark}\n{result.partition(chr(10))[2]}"
+    if isinstance(result, Mapping):
+        told = {key: told_to(tools, value) for key, value in result.items()}
+        if LIMITS in result and isinstance(note := result.get(NOTE), str) and "query_rows" not in tools:
+            is_sample = note.startswith(_SAMPLE)
+            # A note without a handle says why nothing was kept.
+            if HANDLE in result:
+                told[NOTE] = rows_note(is_sample=is_sample, has_facts=f"{FACTS} is" in note, can_query=False)
+        return told if any(told[key] is not value for key, value in result.items()) else result
+    if isinstance(result, list):
+        items = [told_to(tools, item) for item in result]
+        return items if any(new is not old for new, old in zip(items, result, strict=True)) else result
+    return result
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredText:
     """The content that a preview replaces.
@@ -51,7 +105,7 @@ class StoredText:
         handle: opens the whole.
     """
 
-    kind: str
+    kind: Literal["text", "JSON"]
     characters: int
     handle: str
 
@@ -64,4 +118,5 @@ def stored_text(value: Any) -> StoredText | None:
     """Returns the true size and the handle of a text that a preview stands for; None for any other value."""
     if not isinstance(value, str) or value[:1] != "[" or (found := _MARK.match(value)) is None:
         return None
-    return StoredText(kind=found[1], characters=int(found[2]), handle=found[3] or found[4])
+    kind: Literal["text", "JSON"] = "JSON" if found[1] == "JSON" else "text"
+    return StoredText(kind=kind, characters=int(found[2]), handle=found[3] or found[4])

@@ -1,19 +1,23 @@
-"""Tries the laws of a result pass on results of many shapes."""
+"""Tries the laws of result passes on results of many shapes."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from adk_context_pack._json import json_text
-from adk_context_pack.stores.handles import find_result
+from adk_context_pack.conversation.token_estimate import estimate_payload
+from adk_context_pack.errors import StoreError
+from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.failure import error_of
+from adk_context_pack.testing.mixed_results import mixed_results
 from adk_context_pack.testing.picture import picture
-from adk_context_pack.tools.result_pass import ResultPass
+from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, reduce_result
 from adk_context_pack.tools.tool_call import ToolCall
 
 _ROWS = [{"id": number, "name": f"row {number}", "cost": number / 7} for number in range(400)]
@@ -26,66 +30,116 @@ RESULTS: tuple[Any, ...] = (
     {"isError": True, "content": [{"type": "text", "text": _LOG}]},
     {"isError": False, "content": [{"type": "text", "text": json.dumps(_ROWS)}]},
 )
-"""The results on which every pass is tried."""
+"""The results on which passes are always tried."""
+_TOOLS = frozenset({"query_rows", "read_payload"})
 
 
-def check_result_pass(pass_: ResultPass, *, results: Iterable[Any] = (), tool_name: str = "fetch") -> None:
-    """Tries six laws on a result pass; returns where all of them hold. Call it where no event loop runs.
+def check_result_pass(
+    *passes: ResultPass, results: Iterable[Any] = (), count: int = 40, seed: int = 0, tool_name: str = "fetch"
+) -> None:
+    """Tries the laws of result passes that run together, and returns if all of them hold.
 
-    Pure: the result that comes in does not change. Idle is identity: an equal result is the same object. Settled: the
-    result of the pass, if it stored nothing, passes it as it is. Never grows: there are at most as many characters.
-    Failures: a failed result keeps its status and message, and still reads as a failure. Reachable: the session has a
-    stored result for each handle that the pass made.
+    Pure: the result that comes in does not change. Idle is identity: an equal result is the same object. Settled: what
+    was not stored in part passes as it is. Never grows: there are at most as many tokens. Failures: a failed result
+    keeps its status and message, and still reads as a failure. Reachable: whatever is not shown is behind a handle that
+    the result names. True: no table or text is shown as an empty one. Named: only tools that the agent has are named.
+    Floor: a store that fails costs the rest of the result, and does not bring it back into the prompt.
+
+    Call it where no event loop runs.
 
     Args:
-        pass_: the pass.
-        results: results of your own to try it on, beside `RESULTS`.
+        passes: the passes, in the order in which they run.
+        results: results of your own to try them on, beside `RESULTS` and those of `mixed_results`.
+        count: how many of the latter.
+        seed: the seed of these.
         tool_name: the tool that is said to have returned them.
 
     Raises:
-        AssertionError: a law is broken, or the pass raises; the message names the law and shows the result.
+        AssertionError: a law is broken, or a pass raises. The message names the law and shows the result.
     """
-    for result in (*RESULTS, *results):
-        asyncio.run(_check(pass_, copy.deepcopy(result), tool_name))
+    for number, result in enumerate([*RESULTS, *mixed_results(count, seed=seed), *results]):
+        # Half of the agents have no tool to read back with.
+        offered = _TOOLS if number % 2 else frozenset()
+        asyncio.run(_check(passes, copy.deepcopy(result), tool_name, offered))
 
 
-async def _check(pass_: ResultPass, result: Any, tool_name: str) -> None:
-    before, call = picture(result), _call(tool_name)
-    shown = await _applied(pass_, result, call)
+async def _check(passes: tuple[ResultPass, ...], result: Any, tool_name: str, offered: frozenset[str]) -> None:
+    before, call = picture(result), _call(tool_name, offered)
+    shown = await _reduced(passes, result, call)
     _must(picture(result) == before, "pure", "the result that came in was changed", result)
     if picture(shown) == before:
         _must(shown is result, "idle is identity", "an equal result, but another object", result)
         return
     if not call.kept:
-        again = await _applied(pass_, shown, _call(tool_name))
+        again = await _reduced(passes, shown, _call(tool_name, offered))
         _must(picture(again) == picture(shown), "settled", "the second time changed the result", result)
-    _must(len(json_text(shown)) <= len(json_text(result)), "never grows", "there are more characters", result)
+    _must(estimate_payload(shown) <= estimate_payload(result), "never grows", "there are more tokens", result)
     if (error := error_of(result)) is not None:
         _must(error_of(shown) is not None, "failures", "the failure reads as a success", result)
         kept = ("status", "message") if isinstance(result, dict) and isinstance(shown, dict) else ()
         same = all(shown.get(key) == result[key] for key in kept if key in result and len(error) < len(_LOG))
         _must(same, "failures", "status or message is gone", result)
+    text = json_text(shown)
+    for name in _TOOLS - offered:
+        _must(name not in text, "named", f"{name} is named, which the agent does not have", result)
+    _must(not any(_emptied(result, shown)), "true", "something is shown as empty that is not", result)
+    opened = [shown]
     for entry in call.kept:
-        find_result(call.context.session.state, entry.handle)
+        _must(entry.handle in text, "reachable", "something is kept under a handle that is not shown", result)
+        opened.append(await load_payload(call.context, entry.handle))
+    lost = estimate_payload(result) - estimate_payload(shown)
+    if (call.kept or lost >= MIN_LOSS) and any(entry.is_reducing for entry in passes):
+        missing = set(_leaves(result)) - {leaf for value in opened for leaf in _leaves(value)}
+        _must(not missing, "reachable", f"neither shown nor kept: {sorted(missing)[:3]}", result)
+    if call.kept:
+        poor = await reduce_result(passes, result, _call(tool_name, offered, broken=True))
+        is_small = 2 * estimate_payload(poor) <= 3 * estimate_payload(shown) + 400
+        _must(is_small, "floor", "a store that fails brings the whole into the prompt", result)
 
 
-async def _applied(pass_: ResultPass, result: Any, call: ToolCall) -> Any:
+async def _reduced(passes: tuple[ResultPass, ...], result: Any, call: ToolCall) -> Any:
     try:
-        return await pass_.apply(result, call)
+        return await reduce_result([replace(entry, on_error="raise") for entry in passes], result, call)
     except Exception as error:
-        raise AssertionError(f"{pass_.name} raises {type(error).__name__}: {error}\n{_shown(result)}") from error
+        raise AssertionError(f"a pass raises {type(error).__name__}: {error}\n{_shown(result)}") from error
 
 
-def _call(tool_name: str) -> ToolCall:
-    session = SimpleNamespace(id="session", app_name="app", user_id="user", state={}, events=[])
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)
+    elif value is not None and value != "":
+        yield str(value)
+
+
+def _emptied(whole: Any, shown: Any) -> Iterator[bool]:
+    """Yields whether something in `whole` is shown as empty and is not."""
+    if isinstance(whole, Mapping) and isinstance(shown, Mapping):
+        for key, item in whole.items():
+            if key in shown:
+                yield from _emptied(item, shown[key])
+    elif isinstance(whole, Mapping | list | tuple | str):
+        yield bool(whole) and isinstance(shown, Mapping | list | tuple | str) and not shown
+
+
+def _call(tool_name: str, offered: frozenset[str], *, broken: bool = False) -> ToolCall:
     delta: dict[str, Any] = {}
-    return ToolCall(
-        tool_name=tool_name,
-        session_id="session",
-        state_delta=delta,
-        actions=None,
-        context=SimpleNamespace(session=session, artifact_service=None, session_service=None, state=session.state),
+    session = SimpleNamespace(id="session", app_name="app", user_id="user", state=delta, events=[])
+    context = SimpleNamespace(session=session, artifact_service=None, session_service=None, state=session.state)
+    return (_Broken if broken else ToolCall)(
+        tool_name=tool_name, session_id="session", state_delta=delta, context=context, offered=offered
     )
+
+
+class _Broken(ToolCall):
+    """A call whose results cannot be kept."""
+
+    async def keep(self, *_: Any, **__: Any) -> str:
+        """Fails as a store does."""
+        raise StoreError("the store is full")
 
 
 def _must(holds: bool, law: str, otherwise: str, result: Any) -> None:  # noqa: FBT001 - reads as a sentence

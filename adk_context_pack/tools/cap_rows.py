@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
-from google.genai import types
 
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.errors import SettingError, one_of, positive
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
-from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tools.key_template import checked_template, filled
-from adk_context_pack.tools.result_pass import ResultPass
+from adk_context_pack.tools.result_limits import Encoding, Limits, Part
+from adk_context_pack.tools.result_pass import PlannedPass, ToolSetting
 from adk_context_pack.tools.result_reducer import ResultReducer
-from adk_context_pack.tools.stub_plan import Encoding, StubPlan
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_run, wrap_tool
 
-if TYPE_CHECKING:
-    from adk_context_pack.tools.row_stub import RowStub
-
 logger = logging.getLogger("adk_context_pack")
+
+# Measured by `tests.benchmarks.bench_tool_limits`: with larger stubs each later call costs more and answers no more,
+# and with smaller ones wide tables lose their counts and sums by value.
+_STUB_SHARE, _SMALLEST_STUB = 0.6, 300
 
 
 class CapSettings(TypedDict, total=False):
@@ -45,22 +44,24 @@ class CapSettings(TypedDict, total=False):
     store: Place | PayloadStore
     state_key: str | None
     counter: Counter | None
-    tools: Mapping[str, CapRows | None]
+    tools: Mapping[str, ToolSetting]
     on_report: Callable[[CapReport], None] | None
     on_error: Literal["skip", "raise"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CapRows(ResultPass):
-    """Shows the model the first rows of long tables, and keeps all rows in a store.
+class CapRows(PlannedPass):
+    """Shows the model some rows of long tables and exact facts about all, and keeps all rows in a store.
 
     A result with lists of rows longer than `max_rows`, or with more than `max_tokens`, reaches the model with the first
     `stub_rows` of each, or as many as `stub_tokens` have room for, and
-    `_row_limits: {key: {"shown": …, "total": …}}`. Everything else is as it was. A bare list, which ADK hands to the
-    model as `{"result": […]}`, is capped under that key. As far as they cost less than the rows left out, the stub also
-    holds `_row_facts` (computed from all rows of each table), `_handle` (opens the full result) and `_note` (says that
-    the rows are a sample). Small results, failed results of up to about 2,000 tokens, pending long-running results,
-    confirmations and requests for credentials pass as the same object, and so does a result that could not be stored.
+    `_row_limits: {key: {"shown": …, "total": …}}`. Tables that are read row by row (search results, tickets, passages)
+    show each row by its number, title, source and what divides them. Everything else is as it was. A bare list, which
+    ADK hands to the model as `{"result": […]}`, is capped under that key. The stub also holds `_row_facts` (computed
+    from all rows of each table), `_handle` (opens the full result) and `_note` (says that the rows are a sample). Where
+    these would cost more tokens than are left out, the result stays as it is. So do small results, failed results of up
+    to about 2,000 tokens, pending long-running results, confirmations and requests for credentials. If the result
+    cannot be stored, the note says so instead of naming a handle.
 
     An instance is an entry for `after_tool_callback=[…]` or for the `result_passes` of a `ContextPackPlugin`.
 
@@ -68,12 +69,12 @@ class CapRows(ResultPass):
 
     Args:
         max_rows: a list with more rows is capped.
-        max_tokens: a result with at most so many tokens and `max_rows` rows is not touched, nor is one that would not
-            get smaller. None sets no limit.
-        stub_rows: how many rows of each list a capped result shows at most. None means `max_rows`.
-        stub_tokens: how many tokens a capped result has at most, as far as its other fields let it. None means
-            `max_tokens`.
-        facts: whether facts are computed. Without them capping takes the same time for any number of rows.
+        max_tokens: a result with at most so many tokens and `max_rows` rows is not touched. None sets no limit.
+        stub_rows: how many rows of each list a capped result shows at most. None means 3, or all rows of
+            a table that is read row by row.
+        stub_tokens: how many tokens a capped result has at most, as far as its other fields let it. None means three
+            fifths of `max_tokens`, and no limit without one.
+        facts: whether facts are computed.
         encoding: "json" leaves the shown rows a list of objects. "csv" makes them one text with a header line, which
             has about half the tokens (RFC 4180, nested columns dotted).
         store: where full results are kept: "state", "artifacts", "auto" (see `PayloadStore`), or a store.
@@ -81,18 +82,19 @@ class CapRows(ResultPass):
             "gaql_execution_results:{query_id}". A key that is filled twice holds the newer result. By default
             `rows:<tool>:<handle>`, with a new handle for each call. With such a template, "auto" means state.
         counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated on the high side.
-        tools: settings for single tools by name, in place of these, or None for a tool that is never capped.
+        tools: settings for single tools by name, in place of these. "whole" or None is for a tool that is never capped,
+            "titles" for one whose tables are read row by row.
         on_report: called with a `CapReport` for each result that was capped or could not be.
-        on_error: "skip" leaves a result whole when capping fails, "raise" lets the exception through, for tests.
+        on_error: "skip" logs a failure, "raise" lets the exception through, for tests.
 
     Raises:
         SettingError: a setting that cannot work.
     """
 
-    kept_kind: ClassVar[str | None] = "rows"
+    kept_kind: ClassVar[Literal["rows"]] = "rows"
 
     max_rows: int = 100
-    max_tokens: int | None = None
+    max_tokens: int | None = 1000
     stub_rows: int | None = None
     stub_tokens: int | None = None
     facts: bool = True
@@ -100,6 +102,7 @@ class CapRows(ResultPass):
     store: Place | PayloadStore = "auto"
     state_key: str | None = None
     counter: Counter | None = None
+    _titles: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Checks the settings."""
@@ -119,10 +122,39 @@ class CapRows(ResultPass):
         if self.state_key is not None:
             checked_template(self, "state_key", self.state_key)
 
-    async def apply(self, result: Any, call: ToolCall) -> Any:
-        """Returns the capped result, or `result` itself where it is small; a data frame in it as rows in any case."""
-        result, stub = await call.off_loop(result, _without_frames_and_stub, result, self._plan(call))
-        return result if stub is None else stub.with_handle(await self._keep(result, call, stub))
+    def limit(self, limits: Limits) -> Limits:
+        """Returns limits with those of tables put in."""
+        stub = self.stub_tokens
+        if stub is None and self.max_tokens is not None:
+            stub = min(max(_SMALLEST_STUB, round(self.max_tokens * _STUB_SHARE)), self.max_tokens)
+        return replace(
+            limits,
+            max_rows=self.max_rows,
+            max_tokens=self.max_tokens,
+            stub_rows=self.stub_rows,
+            stub_tokens=stub,
+            facts=self.facts,
+            encoding=self.encoding,
+            titles=self._titles,
+            counter=self.counter,
+        )
+
+    def by_titles(self) -> Self:
+        """Returns the same settings with each row shown by what tells it apart."""
+        found = replace(self)
+        object.__setattr__(found, "_titles", True)
+        return found
+
+    async def keep(self, part: Part, call: ToolCall) -> str:
+        """Keeps the whole result of capped tables, under the state key where one is set."""
+        store, key = choose_store(self.store), None
+        if self.state_key is not None:
+            key = filled(self.state_key, call.tool_name, call.args)
+            store = replace(store, place="state") if store.place == "auto" else store
+            if key is None:
+                logger.warning("a call of %s does not fill the state key %r", call.tool_name, self.state_key)
+        rows = {"rows_shown": part.rows_shown, "rows_total": part.rows_total}
+        return await call.keep(part.value, kind=part.kind, store=store, key=key, **rows)
 
     def cap_tools(self, llm_request: LlmRequest) -> None:
         """Puts capped copies in the place of the tools that a request offers, for a `before_model_callback`.
@@ -152,29 +184,6 @@ class CapRows(ResultPass):
         """
         return await ResultReducer(passes=(self,), offered=offered).reduce_event(invocation_context, event)
 
-    def _plan(self, call: ToolCall) -> StubPlan:
-        return StubPlan(
-            max_rows=self.max_rows,
-            max_tokens=self.max_tokens,
-            stub_rows=self.stub_rows,
-            stub_tokens=self.stub_tokens,
-            facts=self.facts,
-            encoding=self.encoding,
-            counter=self.counter,
-            can_query=call.offers("query_rows"),
-            where_to_refer=call.where_to_refer,
-        )
-
-    async def _keep(self, result: Any, call: ToolCall, stub: RowStub) -> str:
-        store, key = choose_store(self.store), None
-        if self.state_key is not None:
-            key = filled(self.state_key, call.tool_name, call.args)
-            store = replace(store, place="state") if store.place == "auto" else store
-            if key is None:
-                logger.warning("a call of %s does not fill the state key %r", call.tool_name, self.state_key)
-        rows = {"rows_shown": stub.rows_shown, "rows_total": stub.rows_total}
-        return await call.keep(_without_media(result), kind="rows", store=store, key=key, **rows)
-
 
 def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseToolset:
     """Returns a copy of `tool` that caps its results. Its declaration is unchanged, and so is `tool` itself.
@@ -189,17 +198,3 @@ def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseTools
         SettingError: `tool` is not a tool, or a setting cannot work.
     """
     return wrap_tool(tool, CapRows(**settings).reduce)
-
-
-def _without_frames_and_stub(result: Any, plan: StubPlan) -> tuple[Any, RowStub | None]:
-    from adk_context_pack.tools.row_stub import make_stub  # noqa: PLC0415 - loads in the thread that needs it
-
-    result = without_frames(result)
-    return result, make_stub(result, plan)
-
-
-def _without_media(result: Any) -> Any:
-    # ADK takes parts out of a result and shows them beside it, so they stay with the model.
-    if isinstance(result, Mapping) and any(isinstance(value, types.Part) for value in result.values()):
-        return {key: value for key, value in result.items() if not isinstance(value, types.Part)}
-    return result

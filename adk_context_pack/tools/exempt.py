@@ -31,7 +31,7 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
 
     So do results of ADK's and the pack's own tools (see `CHANGEABLE`), answers to the user (`skip_summarization`),
     pending long-running results (None), parts and function responses that a tool built itself, what a tool returns
-    while it waits for a confirmation or for credentials, stubs, and failed results of up to about 2,000 tokens.
+    while it waits for a confirmation or for credentials, and failed results of up to about 2,000 tokens.
 
     Args:
         result: what the tool returned.
@@ -65,7 +65,6 @@ def _is_exempt(result: Any, call: ToolCall) -> bool:
         or isinstance(result, types.Part | types.FunctionResponse)
         or _is_waiting(call)
         or getattr(call.actions, "skip_summarization", None) is True
-        or is_stub(result, call)
     )
 
 

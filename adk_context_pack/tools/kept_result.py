@@ -1,4 +1,4 @@
-"""A full result on its way to the session's state, while the model's event holds a part of it."""
+"""Keeps an event true whose full result the session service refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class KeptResult(Addition):
     Attributes:
         key: the state key of the kept result, `rows:<tool>:<handle>` or `payload:…`.
         call_id: the id of the call; None where it is not known, and the handle tells.
-        result: what the tool returned.
+        result: what the model gets if the session service refuses what was kept.
         smaller: what the model gets.
         report: what is reported of a refusal, the error left out.
         on_report: called with it, if anything is.
@@ -48,7 +48,7 @@ class KeptResult(Addition):
         return keys & delta.keys()
 
     def taken_out_of(self, part: types.Part) -> types.Part:
-        """The part with the full result, where it is the response to the call."""
+        """Returns the part without the handle, if it is the response to the call."""
         response = part.function_response
         if response is None or not self._is_of(response):
             return part
@@ -56,9 +56,9 @@ class KeptResult(Addition):
         return part.model_copy(update={"function_response": response.model_copy(update={"response": whole})})
 
     def was_refused(self, error: Exception) -> None:
-        """The event was stored with the full result."""
+        """Reports that nothing was kept."""
         reason = f"the session service refused what was kept of it ({type(error).__name__})"
-        logger.warning("a result of %s stays whole: %s", self.report.tool, reason)
+        logger.warning("a result of %s could not be kept: %s", self.report.tool, reason)
         give_report(self.on_report, replace(self.report, error=reason))
 
     def _is_of(self, response: types.FunctionResponse) -> bool:

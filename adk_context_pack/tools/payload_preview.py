@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping
+from html import unescape
 from typing import Any
 
 from adk_context_pack._json import json_text
@@ -24,6 +26,12 @@ _SHAPES = ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20), (0, 0, 0))
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 _DIGITS = re.compile(r"\d+")
+_PROSE_SAMPLE = 4_000
+_PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
+_MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.95, 0.15, 40
+_MARKUP = re.compile(r"(?is)<(script|style|svg|noscript|template)\b.*?</\1\s*>|<!--.*?-->|<[/!]?[a-z][^<>]*>")
+_IS_PAGE = re.compile(r"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<(?:html|body|head|div|main|article|section)\b)")
+_BLANKS = re.compile(r"[ \t\r\f\v]*\n\s*|[ \t]{2,}")
 
 
 def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
@@ -38,6 +46,9 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
         counter: a tokenizer of one's own; without one, tokens are estimated.
     """
     count = counter or estimate_tokens
+    if len(text) <= _MAX_PARSED and _IS_PAGE.match(text):
+        # Scripts, styles and tags are most of a page, and say nothing of it.
+        text = _BLANKS.sub("\n", unescape(_MARKUP.sub("\n", text))).strip()
     budget = int(max_tokens * _characters_a_token(text, count))
     parsed = _parsed(text)
     if parsed is not None:
@@ -51,6 +62,22 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
         budget = budget * 3 // 4
         shown = _safe(_ends_and_trouble(text, budget))
     return shown
+
+
+def is_prose(text: str) -> bool:
+    """Returns whether a text is made of sentences, in any language, which are read rather than searched.
+
+    Tells it from logs, code, markup, tables and filler by a sample: by its signs, by the length of its lines, and by
+    how often it repeats itself.
+    """
+    middle = max(0, len(text) // 2 - _PROSE_SAMPLE // 2)
+    sample = text[:_PROSE_SAMPLE] if len(text) < 2 * _PROSE_SAMPLE else text[middle : middle + _PROSE_SAMPLE]
+    lines = [line for line in sample.splitlines() if line.strip()]
+    signs = sum(letter.isalpha() or letter in _PROSE_SIGNS for letter in sample)
+    if not lines or signs < _MIN_PROSE * len(sample) or len(sample) < _SHORTEST_LINE * len(lines):
+        return False
+    data = sample.encode(errors="replace")
+    return len(zlib.compress(data)) > _MAX_REPETITION * len(data)
 
 
 def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -> Any:

@@ -10,6 +10,7 @@ from adk_context_pack.conversation.token_estimate import estimate_tokens
 _BEFORE, _AFTER = 80, 160
 _MAX_SHOWN_MATCH = 300
 _MATCH_COST = 24
+_LAST_PAGE = 3
 
 
 def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str, Any]:
@@ -21,9 +22,13 @@ def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str
         text: the whole.
         offset: the character to begin with; a negative one counts from the end.
         length: how many characters; 0 for as many as fit.
-        max_tokens: the budget of the page, as estimated; a page has at least one character.
+        max_tokens: the budget of the page, as estimated. A page has at least one character, and up to three times the
+            budget if that is all that is left: asking once more costs more than a longer page.
     """
     start = place_of(text, offset)
+    left = len(text) - start
+    if left <= 16 * _LAST_PAGE * max_tokens and estimate_tokens(text[start:]) <= _LAST_PAGE * max_tokens:
+        max_tokens *= _LAST_PAGE
     # A token has at least one character here, and no estimate needs to look at more.
     page = text[start : start + min(length or len(text), 16 * max_tokens)]
     while (tokens := estimate_tokens(page)) > max_tokens and len(page) > 1:

@@ -15,7 +15,7 @@ from adk_context_pack._adk.offered_tools import takes_tools
 from adk_context_pack._json import json_text
 from adk_context_pack.stores.handles import StoredResult, stored_results
 from adk_context_pack.tools.exempt import CHANGEABLE
-from adk_context_pack.tools.result_pass import ResultPass
+from adk_context_pack.tools.result_pass import NO_TOOLS, ResultPass, ToolSetting, passes_for
 
 _NAMES = {"rows": "query_rows", "payload": "read_payload"}
 READ_BACK = frozenset(_NAMES.values())
@@ -46,6 +46,7 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     passes: Sequence[ResultPass] = (),
     early: bool = False,
     always: bool = False,
+    tools: Mapping[str, ToolSetting] = NO_TOOLS,
     handed: Sequence[types.Content] = (),
 ) -> frozenset[str]:
     """Adds to `request` the read-back tools that its agent needs and does not have.
@@ -61,6 +62,7 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
         history: whether history has left, or will leave, the request.
         passes: the passes over the results of the agent's tools.
         early: offers what these passes may make necessary before they have kept anything.
+        tools: settings for single tools by name.
         handed: what will join the request's contents before it is sent.
         always: offers all of them whatever the request shows, so that an agent's declarations never change.
 
@@ -69,7 +71,9 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     """
     if not takes_tools(request):
         return frozenset()
-    kinds = set(_NAMES) if always else _for_results(request, state, passes, handed, early=early)
+    names = [name for name, tool in request.tools_dict.items() if kind_of(tool, name) in CHANGEABLE]
+    changing = {each.kept_kind for name in names for each in passes_for(passes, tools, name)}
+    kinds = set(_NAMES) if always else _for_results(request, state, handed, changing, early=early)
     wanted = [*(kind for kind in _NAMES if kind in kinds), *(["history"] * (always or history))]
     if missing := [tool for tool in map(_tool, wanted) if tool.name not in request.tools_dict]:
         request.append_tools(missing)
@@ -79,8 +83,8 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
 def _for_results(
     request: LlmRequest,
     state: Mapping[str, Any],
-    passes: Sequence[ResultPass],
     handed: Sequence[types.Content],
+    changing: set[str | None],
     *,
     early: bool,
 ) -> set[str | None]:
@@ -88,18 +92,12 @@ def _for_results(
     offered = request.tools_dict
     kinds: set[str | None] = {result.kind for result in results if result.tool_name in offered}
     if kinds or early:
-        kinds |= {
-            each.kept_kind for each in passes if any(_may_change(each, tool, name) for name, tool in offered.items())
-        }
+        kinds |= changing
     # Texts are searched for the kinds alone of which the agent made no result of its own.
     others = [result for result in results if result.kind not in kinds and _NAMES[result.kind] not in offered]
     if others:
         kinds |= _shown([*_texts(request), *_texts_in(handed)], others)
     return kinds
-
-
-def _may_change(entry: ResultPass, tool: BaseTool, tool_name: str) -> bool:
-    return kind_of(tool, tool_name) in CHANGEABLE and entry.tools.get(tool_name, entry) is not None
 
 
 def _shown(texts: Iterable[str], results: Sequence[StoredResult]) -> set[str]:

@@ -5,25 +5,40 @@ from __future__ import annotations
 import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack._json import json_text
 from adk_context_pack.errors import SettingError, StoreError, one_of, refuse_class
 from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
 from adk_context_pack.stores.append_guard import guard
-from adk_context_pack.stores.handles import state_key
+from adk_context_pack.stores.handles import Kind, state_key, stored_results
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept
 from adk_context_pack.tools.app_names import AppNames
-from adk_context_pack.tools.exempt import stays_whole
+from adk_context_pack.tools.exempt import is_stub, stays_whole
 from adk_context_pack.tools.kept_result import KeptResult
+from adk_context_pack.tools.result_limits import Limits, Part
 from adk_context_pack.tools.tool_call import Kept, ToolCall
 
+if TYPE_CHECKING:
+    from adk_context_pack.tools.result_plan import ResultPlan
+
 logger = logging.getLogger("adk_context_pack")
+
+ToolSetting: TypeAlias = "Literal['whole', 'titles'] | ResultPass | None"
+"""The setting for one tool: "whole", "titles", a result pass, or None, which means "whole"."""
+NO_TOOLS: Mapping[str, ToolSetting] = {}
+_FLOOR = Limits(max_rows=100, max_tokens=1000, stub_tokens=600, text_tokens=1000)
+"""What reaches a model of a result that a pass of the user's own could not keep."""
+MIN_LOSS = 100
+"""Tokens below which naming what a pass left out would cost as much as it saved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +53,8 @@ class ResultPass(ABC):
     Args:
         on_error: "skip" leaves the result as it was when the pass fails, logs the kind of error and lets the agent go
             on. "raise" lets the exception out of a wrapped tool or callback, for tests. The plugin always skips.
-        tools: settings for single tools by name, in place of these, or None for a tool whose results stay as they are.
+        tools: settings for single tools by name, in place of these. "whole" or None is for a tool whose results stay as
+            they are, "titles" for one whose tables are read row by row, such as a search.
         on_report: called with a `CapReport` for each result that the pass stored, noted something about, or failed on.
 
     Raises:
@@ -47,6 +63,8 @@ class ResultPass(ABC):
 
     kept_kind: ClassVar[str | None] = None
     """The kind of results that it keeps, "rows" or "payload". The plugin declares the tool that reads it back."""
+    is_reducing: ClassVar[bool] = True
+    """Whether what the pass leaves out is kept and named for it. False for one that removes what nobody may read."""
 
     on_error: Literal["skip", "raise"] = "skip"
     tools: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -65,8 +83,8 @@ class ResultPass(ABC):
             raise SettingError.of(self, "on_report", self.on_report, "a function of a CapReport")
         kind = _kind_of(type(self))
         for name, settings in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:
-            if not name or not isinstance(settings, kind | None):
-                example = f'settings by tool name such as {{"search": {kind.__name__}()}}'
+            if not name or not (settings in ("whole", "titles") or isinstance(settings, kind | None)):
+                example = f'settings by tool name such as {{"search": {kind.__name__}(), "read": "whole"}}'
                 raise SettingError.of(self, "tools", settings, example)
         object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, tools=frozenset(self.tools)))
 
@@ -88,8 +106,12 @@ class ResultPass(ABC):
 
     def settings_for(self, tool_name: str) -> Self | None:
         """Returns the settings for one tool, its own or these, or None for a tool whose results the pass leaves."""
-        own: Self | None = self.tools.get(tool_name, self)
-        return own
+        own: Self | str | None = self.tools.get(tool_name, self)
+        return self.by_titles() if own == "titles" else None if isinstance(own, str) else own
+
+    def by_titles(self) -> Self:
+        """Returns the same settings with each row shown by what tells it apart, if the pass shows rows."""
+        return self
 
     async def __call__(
         self, tool: Any = None, args: Any = None, tool_context: Any = None, tool_response: Any = None, **others: Any
@@ -114,27 +136,118 @@ class ResultPass(ABC):
         return await reduce_result((self,), result, ToolCall.of_tool(tool, args, tool_context))
 
 
-async def reduce_result(passes: Iterable[ResultPass], result: Any, call: ToolCall) -> Any:
+class PlannedPass(ResultPass):
+    """A pass that says what may be shown of a result, and leaves it to one plan what is.
+
+    Passes of this kind that follow each other share the plan, so that none undoes what another one did.
+    """
+
+    kept_kind: ClassVar[Kind]
+
+    @abstractmethod
+    def limit(self, limits: Limits) -> Limits:
+        """Returns limits with those of this pass put in."""
+
+    @abstractmethod
+    async def keep(self, part: Part, call: ToolCall) -> str:
+        """Keeps a part that the model does not see whole, and returns its handle."""
+
+    async def apply(self, result: Any, call: ToolCall) -> Any:
+        """Returns the reduced result, or `result` itself where it is small. A data frame becomes rows in any case."""
+        return (await _planned((self,), result, call)).shown
+
+
+class _Outcome(NamedTuple):
+    """What passes made of a result.
+
+    Attributes:
+        shown: what the model gets.
+        unkept: what it gets if the session refuses what was kept.
+        error: why something could not be kept, else "".
+    """
+
+    shown: Any
+    unkept: Any
+    error: str = ""
+
+
+async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) -> _Outcome:
+    limits = Limits(
+        tool=call.tool_name,
+        can_query=call.offers("query_rows"),
+        can_read=call.offers("read_payload"),
+        refer_in=call.where_to_refer,
+    )
+    for entry in entries:
+        limits = entry.limit(limits)
+    if limits.admits(result):
+        return _Outcome(result, result)
+    fixed: dict[str, Any] = {}
+    rest = result
+    if is_stub(result, call):
+        # Its tables are capped already, and what is beside them may still be long.
+        own = {str(path).partition(".")[0] for path in result[LIMITS]} | {LIMITS, FACTS, HANDLE, NOTE}
+        fixed = {key: value for key, value in result.items() if key in own}
+        rest = {key: value for key, value in result.items() if key not in own}
+        limits = replace(limits, max_rows=None, max_tokens=None)
+    plan = await call.off_loop(rest, _plan, rest, replace(limits, is_read=read_back_before(call)))
+    if plan is None:
+        return _Outcome(result, result)
+    handles: list[str | None] = []
+    error = ""
+    for part in plan.parts:
+        owner = next((each for each in entries if each.kept_kind == part.kind), entries[0])
+        try:
+            handles.append(await owner.keep(part, call))
+        except Exception as exception:
+            if owner.on_error == "raise":
+                raise
+            # Nothing above the limits reaches a model whole, whatever a store answers.
+            handles.append(None)
+            error = _reason(exception)
+            logger.warning("a result of %s could not be kept: %s", call.tool_name, error)
+    shown, unkept = plan.shown(handles, error), plan.shown([None] * len(handles), _REFUSED)
+    return _Outcome({**shown, **fixed} if fixed else shown, {**unkept, **fixed} if fixed else unkept, error)
+
+
+def _plan(result: Any, limits: Limits) -> ResultPlan | None:
+    from adk_context_pack.tools.result_plan import make_plan  # noqa: PLC0415 - loads in the thread that needs it
+
+    return make_plan(result, limits)
+
+
+_REFUSED = "the session refused it"
+
+
+async def reduce_result(
+    passes: Iterable[ResultPass], result: Any, call: ToolCall, *, tools: Mapping[str, ToolSetting] = NO_TOOLS
+) -> Any:
     """Runs passes in order over a tool's result.
 
     The wrapped tool, `after_tool_callback`, the plugin and `replay` all call this. Results that must reach the model or
     ADK as they are (see `stays_whole`) meet no pass. A pass that fails is skipped, logged without payload and reported.
+    What a pass of the user's own leaves out is kept, and named in the result, unless the pass has done so.
 
     Args:
         passes: the passes, in the order in which they run.
         result: what the tool returned.
         call: the call behind it.
+        tools: settings for single tools by name, in place of the passes' own.
 
     Returns:
         The new result, or `result` itself where no pass changed it.
     """
-    if await stays_whole(result, call):
+    entries = passes_for(passes, tools, call.tool_name)
+    if not entries or await stays_whole(result, call):
         return result
-    full, entries = result, [own for entry in passes if (own := entry.settings_for(call.tool_name)) is not None]
+    full = result
+    if is_stub(result, call):
+        entries = tuple(each for each in entries if isinstance(each, PlannedPass))
     counters = (call.counter, *(getattr(own, "counter", None) for own in entries))
     weigher = ResultWeigher(next((each for each in counters if each is not None), None))
-    for own in entries:
-        result = await _run_pass(own, result, call, weigher)
+    for is_planned, group in groupby(entries, key=lambda entry: isinstance(entry, PlannedPass)):
+        for together in [tuple(group)] if is_planned else [(each,) for each in group]:
+            result = await _run(together, result, call, weigher)
     if result is not full and call.context is not None:
         handles = [kept.handle for kept in call.kept]
         names = call.session_id, call.tool_name
@@ -142,33 +255,111 @@ async def reduce_result(passes: Iterable[ResultPass], result: Any, call: ToolCal
     return result
 
 
-async def _run_pass(entry: ResultPass, result: Any, call: ToolCall, weigher: ResultWeigher) -> Any:
-    first, error, reduced = len(call.kept), None, result
+def passes_for(
+    passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], tool_name: str
+) -> tuple[ResultPass, ...]:
+    """Returns the passes over the results of one tool, in order.
+
+    Args:
+        passes: those over the results of all tools.
+        tools: settings for single tools by name.
+        tool_name: the tool.
+    """
+    setting = tools.get(tool_name, ...)
+    if setting is None or setting == "whole":
+        return ()
+    own = tuple(found for entry in passes if (found := entry.settings_for(tool_name)) is not None)
+    if isinstance(setting, ResultPass):
+        kind = _kind_of(type(setting))
+        others = tuple(setting if isinstance(entry, kind) else entry for entry in own)
+        return others if setting in others else (setting,)
+    return tuple(entry.by_titles() for entry in own) if setting == "titles" else own
+
+
+async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, weigher: ResultWeigher) -> Any:
+    first, entry = len(call.kept), entries[0]
+    outcome = _Outcome(result, result)
     call.notes.clear()
     try:
-        reduced = await entry.apply(result, call)
+        planned = [each for each in entries if isinstance(each, PlannedPass)]
+        if planned:
+            outcome = await _planned(planned, result, call)
+        else:
+            outcome = await _accounted(entry, result, call, weigher)
     except Exception as exception:
-        if entry.on_error == "raise":
+        if any(each.on_error == "raise" for each in entries):
             raise
-        error = _reason(exception)
-        logger.warning("a result of %s stays whole: %s", call.tool_name, error)
+        outcome = _Outcome(result, result, _reason(exception))
+        logger.warning("a result of %s stays whole: %s", call.tool_name, outcome.error)
+        if isinstance(exception, StoreError) and (plan := _plan(result, _FLOOR)) is not None:
+            shown = plan.shown([None] * len(plan.parts), outcome.error)
+            outcome = _Outcome(shown, shown, outcome.error)
+    outcome = outcome._replace(shown=_naming_all(outcome.shown, result, call))
     record = _record(entry, call)
-    if reduced is not result:
+    if outcome.shown is not result:
         before = await call.off_loop(result, weigher.of, result)
-        after = await call.off_loop(reduced, weigher.of, reduced)
+        after = await call.off_loop(outcome.shown, weigher.of, outcome.shown)
         record = replace(record, tokens_before=before, tokens_after=after)
-    reports = _reports(record, call, first, error)
-    give = _giver(entry, call)
+    reports = _reports(record, call, first, outcome.error or None, entries)
+    give = _giver(entries, call)
     for report in reports:
         give(report)
-    _guard(call, call.kept[first:], reports, _Done(result, reduced, give))
-    return reduced
+    _guard(call, call.kept[first:], reports, _Done(outcome.unkept, outcome.shown, give))
+    return outcome.shown
+
+
+def _naming_all(shown: Any, whole: Any, call: ToolCall) -> Any:
+    """Returns what is shown with a word on each handle that an earlier pass has put in and a later one taken out."""
+    gone = [kept.handle for kept in call.kept]
+    if shown is not whole and gone:
+        text = json_text(shown)
+        gone = [handle for handle in gone if handle not in text]
+    if shown is whole or not gone:
+        return shown
+    body = shown if isinstance(shown, dict) else {"result": shown}
+    return {**body, NOTE: " ".join(filter(None, [body.get(NOTE), f"Parts are kept as {', '.join(gone)}."]))}
+
+
+async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: ResultWeigher) -> _Outcome:
+    """Returns what a pass of the user's own made of a result, with a handle if it left something out without one."""
+    first, shown = len(call.kept), await entry.apply(whole, call)
+    if shown is whole or not entry.is_reducing:
+        return _Outcome(shown, whole)
+    lost = await call.off_loop(whole, weigher.of, whole) - weigher.of(shown)
+    text = json_text(shown)
+    if lost < MIN_LOSS or any(kept.handle in text for kept in call.kept[first:]):
+        return _Outcome(shown, whole)
+    body, error = shown if isinstance(shown, dict) else {"result": shown}, ""
+    try:
+        handle = await call.keep(whole, kind="payload", store=getattr(entry, "store", "auto"))
+    except Exception as exception:
+        error = _reason(exception)
+        held, how = {}, not_kept(error, call.tool_name)
+    else:
+        held = {HANDLE: handle} if HANDLE not in body else {}
+        opener = "read_payload reads the whole by" if call.offers("read_payload") else "the whole is kept as"
+        how = f"{opener} {handle if HANDLE in body else HANDLE}."
+    note = f"Shown in part, {lost} tokens less: {how}"
+    return _Outcome({**body, **held, NOTE: " ".join(filter(None, [body.get(NOTE), note]))}, whole, error)
+
+
+def read_back_before(call: ToolCall) -> bool:
+    """Returns whether the session has read back most of what was kept of the tool's results, page by page."""
+    session = getattr(call.context, "session", None)
+    if session is None:
+        return False
+    kept = {each.handle for each in stored_results(session.state, tool_name=call.tool_name)}
+    if not kept:
+        return False
+    calls = (asked for event in session.events for asked in event.get_function_calls() if asked.name == "read_payload")
+    asked = {str((each.args or {}).get("handle")) for each in calls if not (each.args or {}).get("search")}
+    return 2 * len(kept & asked) >= len(kept)
 
 
 class _Done(NamedTuple):
-    """Holds what a pass made of a result, and who gets its reports."""
+    """Holds what passes made of a result, and who gets their reports."""
 
-    result: Any
+    unkept: Any
     smaller: Any
     give: Callable[[CapReport], None]
 
@@ -178,24 +369,23 @@ def _reason(exception: Exception) -> str:
     return str(exception) if isinstance(exception, StoreError) else type(exception).__name__
 
 
-def _reports(record: CapReport, call: ToolCall, first: int, error: str | None) -> list[CapReport]:
-    """Returns one report for each part that was kept, or one on what the pass said or failed at."""
+def _reports(
+    record: CapReport, call: ToolCall, first: int, error: str | None, entries: Sequence[ResultPass]
+) -> list[CapReport]:
+    """Returns one report for each part that was kept, or one on what the passes said or failed at."""
     notes = tuple(call.notes)
+    found: list[CapReport] = []
+    for kept in call.kept[first:]:
+        owner = next((each for each in entries if each.kept_kind == kept.kind), entries[0])
+        # The tokens are those of the whole result, which several parts of it share.
+        own = replace(record, tokens_before=0, tokens_after=0) if found else record
+        own = replace(own, pass_name=owner.name, handle=kept.handle, notes=notes)
+        found.append(replace(own, rows_shown=kept.rows_shown, rows_total=kept.rows_total))
     if error is not None:
-        # What was kept before the failure is kept, but the result is whole.
-        return [*_kept_reports(record, call, first, notes), replace(record, error=error)]
-    if len(call.kept) > first:
-        return _kept_reports(record, call, first, notes)
-    return [replace(record, notes=notes)] if notes or record.tokens_saved else []
-
-
-def _kept_reports(record: CapReport, call: ToolCall, first: int, notes: tuple[str, ...]) -> list[CapReport]:
-    found = [
-        replace(record, rows_shown=kept.rows_shown, rows_total=kept.rows_total, handle=kept.handle, notes=notes)
-        for kept in call.kept[first:]
-    ]
-    # The tokens are those of the whole result, which several parts of it share.
-    return [*found[:1], *(replace(report, tokens_before=0, tokens_after=0) for report in found[1:])]
+        # What was kept before the failure is kept.
+        own = replace(record, tokens_before=0, tokens_after=0) if found else record
+        return [*found, replace(own, error=error)]
+    return found or ([replace(record, notes=notes)] if notes or record.tokens_saved else [])
 
 
 def _guard(call: ToolCall, kept: Iterable[Kept], reports: Iterable[CapReport], done: _Done) -> None:
@@ -204,7 +394,7 @@ def _guard(call: ToolCall, kept: Iterable[Kept], reports: Iterable[CapReport], d
         addition = KeptResult(
             key=state_key(one.kind, call.tool_name, one.handle),
             call_id=call.call_id,
-            result=done.result,
+            result=done.unkept,
             smaller=done.smaller,
             report=replace(report, handle=None, notes=(), tokens_before=before, tokens_after=after),
             on_report=done.give,
@@ -221,9 +411,9 @@ def _record(entry: ResultPass, call: ToolCall) -> CapReport:
     )
 
 
-def _giver(entry: ResultPass, call: ToolCall) -> Callable[[CapReport], None]:
+def _giver(entries: Iterable[ResultPass], call: ToolCall) -> Callable[[CapReport], None]:
     # Without the call itself, which would hold its session for as long as a guard holds this.
-    return partial(_give, (entry.on_report, call.on_report))
+    return partial(_give, tuple(dict.fromkeys((*(entry.on_report for entry in entries), call.on_report))))
 
 
 def _give(listeners: Iterable[Callable[[CapReport], None] | None], report: CapReport) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -17,7 +17,7 @@ from google.genai import types
 from adk_context_pack.conversation.memos import RUNS
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
-from adk_context_pack.tools.result_pass import ResultPass, reduce_result
+from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, reduce_result
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_run
 
@@ -36,17 +36,19 @@ class ResultReducer:
         offered: names of tools that the agent will have beyond its own list, so that a stub may name them.
         on_report: called with each report, beside the `on_report` of the pass.
         counter: weighs results for reports, from text to tokens. None means that of each pass, or an estimate.
+        tools: settings for single tools by name.
     """
 
     passes: tuple[ResultPass, ...]
     offered: frozenset[str] = frozenset()
     on_report: Callable[[CapReport], None] | None = None
     counter: Counter | None = None
+    tools: Mapping[str, ToolSetting] = field(default_factory=dict)
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """Returns what a wrapped tool gives in place of its result; the very same object where no pass changes it."""
         call = ToolCall.of_tool(tool, args, tool_context, offered=self.offered, on_report=self.on_report)
-        return await reduce_result(self.passes, result, replace(call, counter=self.counter))
+        return await reduce_result(self.passes, result, replace(call, counter=self.counter), tools=self.tools)
 
     def wrap_tools(self, request: LlmRequest, *, unless: Callable[[], bool]) -> None:
         """Puts copies of a request's tools in their place that reduce each result as the tool returns it.
@@ -111,7 +113,7 @@ class ResultReducer:
             return part
         call = ToolCall.of_response(response, event, context, offered=self.offered, on_report=self.on_report)
         call = replace(call, counter=self.counter, tool=tools.get(response.id or ""))
-        result = await reduce_result(self.passes, response.response, call)
+        result = await reduce_result(self.passes, response.response, call, tools=self.tools)
         if result is response.response:
             return part
         body = result if isinstance(result, dict) else {"result": result}

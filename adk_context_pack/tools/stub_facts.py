@@ -6,12 +6,11 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.find_tables import Table
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
 from adk_context_pack.tables.trouble import alarming_rows
 from adk_context_pack.tools.group_facts import level_counts, sums_by_value, without_noise
-from adk_context_pack.tools.short_cells import CellLimits, shortened
+from adk_context_pack.tools.shown_rows import CellLimits, shortened, values_of
 from adk_context_pack.tools.table_text import facts_as_text, quoted
 
 logger = logging.getLogger("adk_context_pack")
@@ -84,6 +83,10 @@ def _few(_: Table, facts: TableFacts) -> dict[str, Any]:
     return facts_as_text(facts, others=False, most=_FEW_COLUMNS)
 
 
+def _names(_: Table, facts: TableFacts) -> dict[str, Any]:
+    return {"names": ", ".join(column.name for column in facts.columns)}
+
+
 def _levels(table: Table) -> dict[str, Any]:
     levels = level_counts(table.rows)
     return ({"levels": levels} if levels else {}) | ({"unread_rows": table.unread} if table.unread else {})
@@ -104,11 +107,6 @@ def _notable(table: Table, facts: TableFacts, indexes: Sequence[int]) -> dict[st
     return {"notable_rows": rows} if rows else {}
 
 
-def values_of(row: Any) -> Any:
-    """Returns a row as the values that are shown of it: a model or a dataclass as its fields."""
-    return dict(as_record(row)) if is_record(type(row)) else row
-
-
 FORMS: Sequence[Callable[[Table, TableFacts], dict[str, Any]]] = (
     _full_with_sums,
     _full,
@@ -119,6 +117,7 @@ FORMS: Sequence[Callable[[Table, TableFacts], dict[str, Any]]] = (
     _shortest,
     _numbers,
     _few,
+    _names,
 )
 """The forms in which the facts of a table may join its rows, the fullest first."""
 

@@ -40,8 +40,9 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
     Args:
         facts: the facts of a table.
         others: whether columns that are not numbers get their facts, or just their names.
-        most: how many columns something is said of, the most telling ones; None for all. The rest is counted.
+        most: how many columns something is said of, the most telling ones; None for all. The rest is named.
     """
+    names = [column.name for column in facts.columns]
     facts = facts if most is None else facts.most_telling(most)
     # Amounts of several currencies have a line for each of them.
     numbers = [part for column in facts.columns if column.kind == "number" for part in column.parts or (column,)]
@@ -61,7 +62,8 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
             "\n".join(_other_line(c, facts.rows) for c in rest) if others else ", ".join(c.name for c in rest)
         )
     if facts.columns_left_out:
-        result["more_columns"] = facts.columns_left_out
+        told = {column.name for column in facts.columns}
+        result["more_columns"] = ", ".join(name for name in names if name not in told)
     return result
 
 

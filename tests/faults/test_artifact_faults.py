@@ -1,4 +1,4 @@
-"""An artifact service in trouble: the run ends as without the pack, the model has all, and the log says why."""
+"""An artifact service in trouble: the run ends, the model is told what was not kept, and the log says why."""
 
 from __future__ import annotations
 
@@ -100,16 +100,10 @@ def agent(*tools) -> LlmAgent:
     return LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=list(tools))
 
 
-@pytest.fixture(scope="module")
-def bare():
-    """The run without the pack."""
-    return asyncio.run(ending(agent(list_rows, read_text)))
-
-
 @pytest.mark.parametrize("how", FAULTS)
 @pytest.mark.parametrize("way", ["plugin", "wrapper"])
-async def test_the_run_ends_as_without_the_pack(bare, way, how, caplog):
-    """Same events, same session, whole results; one line in the log for each, with no payload in it."""
+async def test_nothing_is_sent_whole_or_said_to_be_kept(way, how, caplog):
+    """No error, nothing kept, short results without handles that say why; a line in the log, with no payload in it."""
     with caplog.at_level(logging.WARNING, logger="adk_context_pack"):
         if way == "plugin":
             plugins = [ContextPackPlugin(**PLUGIN)]
@@ -118,11 +112,17 @@ async def test_the_run_ends_as_without_the_pack(bare, way, how, caplog):
             tools = [cap_rows(list_rows, max_rows=5, store=STORE), offload_payload(read_text, store=STORE)]
             found = await ending(agent(*tools), artifacts=Troubled(how=how))
     assert found.error == ""
-    assert [each.response for each in results_in(found.requests[-1])] == [{"rows": ROWS}, {"result": TEXT}]
-    assert found.same_as(bare)
+    rows, text = (each.response for each in results_in(found.requests[-1]))
+    assert rows["rows"] == ROWS[:3]
+    assert "_handle" not in rows
+    for tool, said in (("list_rows", rows["_note"]), ("read_text", text["result"])):
+        assert f"): call {tool} again for less at a time." in said
+        assert len(said) < 2500
+    assert "rows:list_rows" not in found.session
+    assert "payload:read_text" not in found.session
     messages = [record.getMessage() for record in caplog.records if record.name == "adk_context_pack"]
     for tool in ("list_rows", "read_text"):
-        assert any(message.startswith(f"a result of {tool} stays whole") for message in messages)
+        assert any(message.startswith(f"a result of {tool} could not be kept") for message in messages)
     assert "secret" not in caplog.text
 
 
@@ -160,7 +160,7 @@ class Full(InMemoryArtifactService):
 
 
 async def test_a_full_disk_costs_only_what_does_not_fit(caplog):
-    """What was kept before the disk was full is read back, and later results reach the model whole."""
+    """What was kept before the disk was full is read back, and later results are shown in part without a handle."""
     artifacts = Full()
 
     def answer(request):
@@ -174,8 +174,8 @@ async def test_a_full_disk_costs_only_what_does_not_fit(caplog):
     reader = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[list_rows, query_rows])
     found = await ending(reader, artifacts=artifacts, plugins=[ContextPackPlugin(**PLUGIN)])
     assert found.error == ""
-    kept, whole, queried = (each.response for each in results_in(found.requests[-1]))
-    assert len(kept["rows"]) == 5
-    assert whole == {"rows": ROWS}
+    kept, unkept, queried = (each.response for each in results_in(found.requests[-1]))
+    assert len(kept["rows"]) == len(unkept["rows"]) == 3
+    assert "_handle" not in unkept
     assert queried["rows"] == [[300]]
     assert "secret" not in caplog.text

@@ -144,7 +144,7 @@ async def test_results_of_wrapped_tools_come_back(tmp_path):
     packed, _ = await run(tmp_path, tools=tools)
     full = FullResults().of(written(packed, tmp_path))
     assert results_of(full.events) == results_of(alone.events)
-    assert full.restored == 3
+    assert full.restored == 4
 
 
 async def test_what_cannot_be_had_is_told(tmp_path, capsys):

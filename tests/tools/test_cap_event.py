@@ -84,14 +84,14 @@ async def test_fresh_events_are_capped_before_they_are_stored(kind, tmp_path):
     def own(tool, args, tool_context, tool_response):
         seen.append(len(tool_response["rows"]))
 
-    cap = CapRows(max_rows=10, store="state")
+    cap = CapRows(stub_rows=2, stub_tokens=900, store="state")
     async with session_service(kind, tmp_path) as service:
         agent = analyst(list_transactions, after_tool_callback=own)
         run = await run_agent(agent, "go", plugins=[OnEvent(cap)], session_service=service)
     response = results_in(run.requests[-1])[0].response
     stored = next(r for event in run.session.events for r in event.get_function_responses()).response
     assert seen == [500]
-    assert response["rows"] == ROWS[:10] == stored["rows"]
+    assert response["rows"] == ROWS[:2] == stored["rows"]
     assert kept_in_state(run.session.state[f"rows:list_transactions:{response['_handle']}"]) == {"rows": ROWS}
 
 
@@ -100,20 +100,20 @@ async def test_parallel_responses_of_one_event_are_each_capped():
     if not await events_are_stored_late():
         pytest.skip("this ADK stores an event before a plugin sees it")
     calls = [("list_some", {"query_id": f"q{number}"}) for number in range(5)]
-    cap = CapRows(max_rows=10, state_key="results:{query_id}")
+    cap = CapRows(stub_tokens=900, state_key="results:{query_id}")
     run = await run_agent(analyst(list_some, calls=calls), "go", plugins=[OnEvent(cap)])
     responses = [r.response for r in results_in(run.requests[-1])]
     assert len({response["_handle"] for response in responses}) == 5
     # ADK had made a dict of the list before the event was built.
     assert all(run.session.state[f"results:q{number}"] == {"result": ROWS[:200]} for number in range(5))
-    assert all(response["_row_limits"]["result"] == {"shown": 10, "total": 200} for response in responses)
+    assert all(response["_row_limits"]["result"] == {"shown": 3, "total": 200} for response in responses)
 
 
 async def test_what_is_capped_already_and_what_needs_nothing_stays():
     """A wrapped tool's stub and a small result leave the event's content as it was."""
     plugin = OnEvent(CapRows(max_rows=10))
-    run = await run_agent(analyst(cap_rows(list_transactions, max_rows=400)), "go", plugins=[plugin])
-    assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"]["shown"] == 400
+    run = await run_agent(analyst(cap_rows(list_transactions, stub_rows=2, stub_tokens=900)), "go", plugins=[plugin])
+    assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"]["shown"] == 2
     assert not any(plugin.capped)
 
 
@@ -155,9 +155,9 @@ async def test_tools_of_a_request_are_capped_on_every_release():
 
     agent = analyst(list_transactions, after_tool_callback=own)
     tools = list(agent.tools)
-    run = await run_agent(agent, "go", plugins=[AtRequest(CapRows(max_rows=10))])
-    assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"] == {"shown": 10, "total": 500}
-    assert seen == [10]
+    run = await run_agent(agent, "go", plugins=[AtRequest(CapRows(stub_rows=2, stub_tokens=900))])
+    assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"] == {"shown": 2, "total": 500}
+    assert seen == [2]
     assert agent.tools == tools
 
 
@@ -165,12 +165,12 @@ async def test_single_tools_of_an_app_wide_cap():
     """A tool with None for its settings keeps its result, and one with limits of its own has those."""
     if not await events_are_stored_late():
         pytest.skip("this ADK stores an event before a plugin sees it")
-    cap = CapRows(max_rows=10, tools={"list_transactions": None, "list_some": CapRows(max_rows=7)})
+    cap = CapRows(tools={"list_transactions": None, "list_some": CapRows(stub_rows=2, stub_tokens=900)})
     calls = [("list_transactions", {}), ("list_some", {"query_id": "q"})]
     run = await run_agent(analyst(list_transactions, list_some, calls=calls), "go", plugins=[OnEvent(cap)])
     whole, some = (r.response for r in results_in(run.requests[-1]))
     assert whole == {"rows": ROWS}
-    assert some["_row_limits"]["result"]["shown"] == 7
+    assert some["_row_limits"]["result"]["shown"] == 2
 
 
 @pytest.mark.parametrize("called", [True, False])
@@ -187,11 +187,11 @@ async def test_a_result_finds_the_arguments_of_its_own_call(called):
         event = Event(
             author="analyst", content=types.Content(role="user", parts=[types.Part(function_response=result)])
         )
-        capped = await CapRows(max_rows=10, state_key="results:{query_id}").cap_event(
+        capped = await CapRows(stub_tokens=900, state_key="results:{query_id}").cap_event(
             context._invocation_context, event
         )
         return capped, event.content.parts[0].function_response.response, dict(event.actions.state_delta)
 
     capped, response, delta = await in_tool(act)
-    assert (capped, len(response["rows"])) == (True, 10)
+    assert (capped, len(response["rows"])) == (True, 2)
     assert set(delta) - {f"rows:list_some:{response['_handle']}"} == ({"results:q1"} if called else set())

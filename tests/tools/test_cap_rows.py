@@ -100,10 +100,10 @@ def adk_declares(tool):
 @pytest.mark.parametrize("kind", KINDS)
 async def test_every_kind_of_tool_is_capped_and_its_rows_kept(kind):
     """Whatever form a tool has, the model gets the first rows and state the whole result."""
-    run = await run_agent(agent_with(cap_rows(KINDS[kind], max_rows=10)), "go")
+    run = await run_agent(agent_with(cap_rows(KINDS[kind], max_rows=10, stub_rows=5)), "go")
     response = shown(run)
-    assert response["rows"] == ROWS[:10]
-    assert response["_row_limits"] == {"rows": {"shown": 10, "total": 250}}
+    assert response["rows"] == ROWS[:5]
+    assert response["_row_limits"] == {"rows": {"shown": 5, "total": 250}}
     assert response["status"] == "ok"
     assert [value["rows"] for value in kept(run).values()] == [ROWS]
 
@@ -129,7 +129,7 @@ async def test_a_bare_list_is_capped_where_adk_puts_it():
         """Fetches."""
         return list(ROWS)
 
-    run = await run_agent(agent_with(cap_rows(fetch_list, max_rows=5)), "go")
+    run = await run_agent(agent_with(cap_rows(fetch_list, stub_rows=5)), "go")
     assert shown(run)["result"] == ROWS[:5]
     assert shown(run)["_row_limits"] == {"result": {"shown": 5, "total": 250}}
     assert list(kept(run).values()) == [ROWS]
@@ -277,7 +277,7 @@ async def test_agent_tool_is_capped_and_its_agent_runs():
     text = json.dumps([{"n": n} for n in range(50)])
     inner = LlmAgent(name="inner", description="d", model=ScriptedModel(answer=lambda r: text))
     tool = AgentTool(inner)
-    wrapped = cap_rows(tool, max_rows=5)
+    wrapped = cap_rows(tool, max_rows=5, stub_rows=5)
     assert isinstance(wrapped, AgentTool)
     assert wrapped._get_declaration() == tool._get_declaration()
     run = await run_agent(agent_with(wrapped, calls=[("inner", {"request": "rows"})]), "go")
@@ -299,7 +299,7 @@ async def test_a_pending_long_running_call_stays_pending():
 
 async def test_confirmation_is_asked_for_and_then_the_result_is_capped():
     """The wrapper does not come between ADK and a confirmation; the confirmed call's rows are capped."""
-    tool = cap_rows(FunctionTool(fetch, require_confirmation=True), max_rows=4)
+    tool = cap_rows(FunctionTool(fetch, require_confirmation=True))
     first = await run_agent(agent_with(tool), "go")
     asked = [c for event in first.events for c in event.get_function_calls() if c.name.startswith("adk_request_conf")]
     assert len(asked) == 1
@@ -310,7 +310,7 @@ async def test_confirmation_is_asked_for_and_then_the_result_is_capped():
     service = first.session_service
     second = await run_agent(agent_with(tool), reply, session_service=service)
     results = [r for event in second.events for r in event.get_function_responses() if r.name == "fetch"]
-    assert results[-1].response["_row_limits"] == {"rows": {"shown": 4, "total": 250}}
+    assert results[-1].response["_row_limits"] == {"rows": {"shown": 3, "total": 250}}
     assert len(kept(second)) == 1
 
 
@@ -365,16 +365,16 @@ async def test_a_tool_of_a_toolset_stays_the_same_copy():
 
 async def test_as_after_tool_callback_the_settings_object_does_the_same():
     """An instance in `after_tool_callback` caps what any tool of the agent returned."""
-    run = await run_agent(agent_with(fetch, after_tool_callback=[CapRows(max_rows=7)]), "go")
-    assert shown(run)["rows"] == ROWS[:7]
+    run = await run_agent(agent_with(fetch, after_tool_callback=[CapRows(stub_rows=4)]), "go")
+    assert shown(run)["rows"] == ROWS[:4]
     assert len(kept(run)) == 1
 
 
 async def test_a_result_is_capped_once():
     """A capped tool under a capping callback keeps the true total and one copy."""
-    agent = agent_with(cap_rows(fetch, max_rows=20), after_tool_callback=[CapRows(max_rows=5)])
+    agent = agent_with(cap_rows(fetch, stub_rows=4), after_tool_callback=[CapRows(max_rows=5)])
     run = await run_agent(agent, "go")
-    assert shown(run)["_row_limits"] == {"rows": {"shown": 20, "total": 250}}
+    assert shown(run)["_row_limits"] == {"rows": {"shown": 4, "total": 250}}
     assert len(kept(run)) == 1
 
 
@@ -404,12 +404,15 @@ async def test_rows_that_json_cannot_hold_do_not_break_a_persistent_session(kind
     assert len(kept(run)) == 1
 
 
-async def test_what_cannot_be_kept_reaches_the_model_whole(caplog):
-    """A result that has no JSON form is not capped, since its rows would be lost; the log has no payload."""
+async def test_what_cannot_be_kept_is_said_to_be_lost(caplog):
+    """Of a result that has no JSON form the stub names no handle and says why; the log has no payload."""
     result = {"rows": [{"secret": object()} for _ in range(30)]}
     context = FakeContext()
     with caplog.at_level(logging.WARNING, "adk_context_pack"):
-        assert await cap_rows(tool_returning(result), max_rows=2).run_async(args={}, tool_context=context) is result
+        stub = await cap_rows(tool_returning(result), max_rows=2).run_async(args={}, tool_context=context)
+    assert stub["rows"] == result["rows"][:2]
+    assert "_handle" not in stub
+    assert "not kept (the result has no JSON form (TypeError)): call returning again for less" in stub["_note"]
     assert "returning" in caplog.text
     assert "secret" not in caplog.text
     assert context.state == {}
@@ -433,7 +436,7 @@ async def test_rows_may_come_as_csv():
     def answer(request):
         return "done" if results_in(request) else call("fetch")
 
-    tool = cap_rows(fetch, max_rows=5, encoding="csv")
+    tool = cap_rows(fetch, stub_rows=5, encoding="csv")
     run = await run_agent(LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[tool]), "go")
     (shown,) = [result.response for result in results_in(run.requests[-1])]
     assert shown["rows"].splitlines()[0] == "id,name,clicks"

@@ -136,8 +136,8 @@ class FailingArtifacts(InMemoryArtifactService):
 
 
 @pytest.mark.parametrize("how", ["raises", "hangs", "writes nothing"])
-async def test_a_store_that_fails_leaves_the_original_result(how, caplog):
-    """The model gets every row, the run goes on, log and report say why, and no payload is in the log."""
+async def test_a_store_that_fails_leaves_a_stub_that_says_so(how, caplog):
+    """The model gets no handle and is told why, as log and report are, the run goes on, and the log has no payload."""
     service = FailingArtifacts()
     service.how = how
     reports = []
@@ -145,38 +145,47 @@ async def test_a_store_that_fails_leaves_the_original_result(how, caplog):
     with caplog.at_level(logging.WARNING, "adk_context_pack"):
         run = await run_agent(analyst(tool), "go", artifact_service=service)
     assert run.answer == "done"
-    assert shown(run) == {"rows": ROWS}
-    assert "list_transactions stays whole" in caplog.text
+    assert "_handle" not in shown(run)
+    assert f"not kept ({reports[0].error}): call list_transactions again for less at a time" in shown(run)["_note"]
+    assert shown(run)["rows"] == ROWS[:1]
+    assert "a result of list_transactions could not be kept" in caplog.text
     assert "secret" not in caplog.text
     assert reports[0].error
     assert reports[0].handle is None
 
 
-async def test_what_is_asked_of_a_store_the_app_does_not_have_leaves_the_result_whole():
-    """Artifacts without an artifact service: the original result."""
+async def test_a_store_that_the_app_does_not_have_keeps_nothing():
+    """Artifacts without an artifact service: the stub has facts over all rows, and says that these were not kept."""
     run = await run_agent(analyst(cap_rows(list_transactions, store="artifacts")), "go", artifact_service=None)
-    assert shown(run) == {"rows": ROWS}
+    assert "amount," in shown(run)["_row_facts"]["rows"]["numbers"]
+    assert "_handle" not in shown(run)
+    assert "The rest was not kept" in shown(run)["_note"]
 
 
 async def test_settings_for_single_tools():
-    """One tool has its own limit, one is never capped, the others follow the general one."""
+    """One tool has its own limit, two are never capped, the others follow the general one."""
 
     def never() -> dict:
         """Lists."""
         return {"rows": list(ROWS)}
 
-    cap = CapRows(max_rows=50, tools={"list_some": CapRows(max_rows=3), "never": None})
-    calls = (("list_transactions", {}), ("list_some", {"count": 40}), ("never", {}))
-    run = await run_agent(analyst(list_transactions, list_some, never, calls=calls, after_tool_callback=cap), "go")
-    assert [len(shown(run, index)["rows"]) for index in range(3)] == [50, 3, 500]
+    def always() -> dict:
+        """Lists."""
+        return {"rows": list(ROWS)}
+
+    cap = CapRows(tools={"list_some": CapRows(stub_tokens=900), "never": None, "always": "whole"})
+    tools = [list_transactions, list_some, never, always]
+    calls = [(tool.__name__, {"count": 40} if tool is list_some else {}) for tool in tools]
+    run = await run_agent(analyst(*tools, calls=calls, after_tool_callback=cap), "go")
+    assert [len(shown(run, index)["rows"]) for index in range(4)] == [1, 3, 500, 500]
 
 
 async def test_a_report_for_each_capped_result():
     """Who counts what was kept out of prompts gets rows, handle and session of each result."""
     reports = []
-    run = await run_agent(analyst(cap_rows(list_transactions, max_rows=10, on_report=reports.append)), "go")
+    run = await run_agent(analyst(cap_rows(list_transactions, stub_tokens=900, on_report=reports.append)), "go")
     (report,) = reports
-    assert (report.tool, report.rows_shown, report.rows_total) == ("list_transactions", 10, 500)
+    assert (report.tool, report.rows_shown, report.rows_total) == ("list_transactions", 2, 500)
     assert report.handle == shown(run)["_handle"]
     assert report.session_id == run.session.id
     assert report.error is None
@@ -188,8 +197,8 @@ async def test_a_report_that_fails_costs_nothing(caplog):
     def broken(report):
         raise KeyError
 
-    run = await run_agent(analyst(cap_rows(list_transactions, max_rows=10, on_report=broken)), "go")
-    assert len(shown(run)["rows"]) == 10
+    run = await run_agent(analyst(cap_rows(list_transactions, stub_tokens=900, on_report=broken)), "go")
+    assert len(shown(run)["rows"]) == 2
     assert "a report could not be given" in caplog.text
 
 

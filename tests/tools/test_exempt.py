@@ -6,7 +6,7 @@ import pytest
 from google.adk.events.event_actions import EventActions
 from google.genai import types
 
-from adk_context_pack.tools.exempt import stays_whole
+from adk_context_pack.tools.exempt import is_stub, stays_whole
 from adk_context_pack.tools.tool_call import ToolCall
 
 
@@ -67,7 +67,7 @@ def test_only_the_call_that_waits_exempt():
 )
 def test_only_what_was_kept_in_this_call_makes_a_stub(result, kept, expected):
     """A tool that writes the keys of a stub itself is capped like any other."""
-    assert exempt("search", result, EventActions(state_delta={kept: 1}), "c1") is expected
+    assert is_stub(result, ToolCall(tool_name="search", actions=EventActions(state_delta={kept: 1}))) is expected
 
 
 @pytest.mark.parametrize("actions", [EventActions(), None])

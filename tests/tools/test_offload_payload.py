@@ -19,9 +19,9 @@ from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tables.stub_form import PREVIEW
 from adk_context_pack.tools.cap_rows import cap_rows
 from adk_context_pack.tools.offload_payload import OffloadPayload, offload_payload
-from adk_context_pack.tools.payload_plan import plan
 from adk_context_pack.tools.read_payload import read_payload
 from adk_context_pack.tools.result_pass import reduce_result
+from adk_context_pack.tools.result_plan import Limits, make_plan
 from adk_context_pack.tools.tool_call import ToolCall
 from tests.support.in_tool import model_that_calls
 from tests.support.o200k import o200k
@@ -190,11 +190,11 @@ async def test_capped_tables_are_left_to_the_cap():
     agent = LlmAgent(
         name="reader",
         model=model_that_calls(("fetch", {})),
-        tools=[cap_rows(fetcher(rows), max_rows=90)],
+        tools=[cap_rows(fetcher(rows), stub_rows=4)],
         after_tool_callback=[OffloadPayload()],
     )
     run = await run_agent(agent, "go")
-    assert len(results_in(run.requests[-1])[0].response["rows"]) == 90
+    assert len(results_in(run.requests[-1])[0].response["rows"]) == 4
 
 
 async def test_media_stays_with_the_model():
@@ -227,19 +227,19 @@ class BrokenArtifacts(InMemoryArtifactService):
 
 
 @pytest.mark.parametrize("how", ["raises", "hangs"])
-async def test_a_store_that_fails_leaves_the_original(how, caplog):
-    """The model gets the whole text, the log and the report say why, and the log holds no payload."""
+async def test_a_store_that_fails_leaves_a_preview_that_says_so(how, caplog):
+    """The model gets a part without a handle, and is told why, as log and report are; the log holds no payload."""
     reports = []
-    from adk_context_pack.stores.payload_store import PayloadStore  # noqa: PLC0415
-
     store = PayloadStore(place="artifacts", timeout_s=0.05)
     with caplog.at_level(logging.WARNING, logger="adk_context_pack"):
         seen, _ = await shown(
             LOG, settings={"store": store, "on_report": reports.append}, artifact_service=BrokenArtifacts(how=how)
         )
-    assert seen == {"result": LOG}
+    assert f"not kept ({reports[0].error}): call fetch again for less at a time.]" in seen["result"]
+    assert "FATAL database is gone" in seen["result"]
+    assert o200k(seen) < 600
     assert ("OSError" if how == "raises" else "did not answer within 0.05 s") in reports[0].error
-    assert "fetch stays whole" in caplog.text
+    assert "a result of fetch could not be kept" in caplog.text
     assert "secret" not in caplog.text
 
 
@@ -304,12 +304,9 @@ def test_settings_that_cannot_work_name_their_value(settings, value):
 def test_a_long_text_of_escapes_goes_by_itself(escaped):
     """A text that costs more within JSON than by itself is still what gives way, not the whole result around it."""
     text = f"a line{escaped}" * 100_000
-
-    def measure(value):
-        return len(value) if isinstance(value, str) else len(json.dumps(value))
-
-    (branch,) = plan({"status": "ok", "log": text}, max_tokens=1000, preview_tokens=100, measure=measure)
-    assert branch.path == ("log",)
+    plan = make_plan({"status": "ok", "log": text}, Limits(text_tokens=1000, preview_tokens=100, counter=len))
+    assert [preview.path for preview in plan.previews] == [("log",)]
+    assert [part.value for part in plan.parts] == [text]
 
 
 async def test_a_preview_says_what_it_is_of_and_keeps_short_fields():
@@ -387,5 +384,5 @@ async def test_an_error_that_is_no_stores_is_reported_by_its_type():
             raise ZeroDivisionError
 
     seen, _ = await shown(LOG, settings={"store": Broken(), "on_report": reports.append})
-    assert seen == {"result": LOG}
+    assert "The rest was not kept (ZeroDivisionError)" in seen["result"]
     assert reports[0].error == "ZeroDivisionError"

@@ -18,7 +18,7 @@ from tests.support.in_tool import in_tool
 
 ROWS = [{"id": number} for number in range(50)]
 LONG = "a long text " * 2000
-REDUCER = ResultReducer(passes=(CapRows(max_rows=5, facts=False), OffloadPayload(max_tokens=1000)))
+REDUCER = ResultReducer(passes=(CapRows(max_rows=5, stub_rows=5, facts=False), OffloadPayload(max_tokens=1000)))
 
 
 async def reduced(result, reducer=REDUCER, name="fetch", *, tool=None, answer=False):
@@ -44,11 +44,12 @@ async def test_tables_are_capped_and_other_large_things_go():
 
 
 async def test_many_fields_beside_a_table_give_way_to_one_preview():
-    """Where no single field is large, what stands beside the table goes as a whole."""
+    """Where no single field is large, the result goes as a whole, and its preview has some rows of its table."""
     result = {"rows": ROWS, "status": "ok", **{f"note_{number}": "a middling text " * 20 for number in range(40)}}
     shown = await reduced(result)
-    assert len(shown["rows"]) == 5
+    assert "[rows: 5 of 50 rows]\nid\n0\n1\n2\n3\n4" in shown["_preview"]
     assert shown["status"] == "ok"
+    assert shown["_handle"] in shown["_preview"]
     assert len(shown["_preview"]) < 3000
     assert not any(key.startswith("note_") for key in shown)
 
@@ -83,7 +84,7 @@ async def test_one_without_the_other():
 @pytest.mark.parametrize(("name", "rows"), [("small", 3), ("whole", 50), ("fetch", 5)])
 async def test_each_tool_has_its_own_settings(name, rows):
     """Settings by a tool's name stand in place of those for all, and None leaves its tables whole."""
-    caps = CapRows(max_rows=5, facts=False, tools={"small": CapRows(max_rows=3, facts=False), "whole": None})
+    caps = CapRows(stub_rows=5, max_rows=9, facts=False, tools={"small": CapRows(max_rows=9), "whole": None})
     assert len((await reduced({"rows": ROWS}, ResultReducer(passes=(caps,)), name))["rows"]) == rows
 
 

@@ -1,0 +1,92 @@
+"""Says what may be shown of a tool's result, and what has to be kept of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
+from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.stores.handles import Kind
+
+Encoding = Literal["json", "csv"]
+"""The form of the shown rows in a stub: as a list of objects, or as one text with a header."""
+_FEW, _SMALLEST = 8, 100
+_PLAIN = frozenset({int, float, bool, type(None)})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Holds what the passes of one result allow, and what its agent can open.
+
+    Attributes:
+        max_rows: a list with more rows is capped. None caps no list at all.
+        max_tokens: a result with more tokens is reduced by its tables. None sets no limit.
+        stub_rows: how many rows of a table are shown at most. None means 3, or all that are read row by row.
+        stub_tokens: how many tokens a result has whose tables are capped. None sets no limit.
+        facts: whether facts are computed.
+        encoding: the form of shown rows.
+        titles: whether each row is shown by what tells it apart, rather than the first rows whole.
+        text_tokens: a result with more tokens is reduced by its long texts and branches. None leaves them alone.
+        preview_tokens: the size of one preview.
+        is_read: whether the session has read back what was kept of this tool.
+        can_query: whether the agent has `query_rows`.
+        can_read: whether the agent has `read_payload`.
+        refer_in: where the agent may write a reference to what is kept, "" for nowhere.
+        tool: the tool's name.
+        counter: from text to tokens. Without one, tokens are estimated.
+    """
+
+    max_rows: int | None = None
+    max_tokens: int | None = None
+    stub_rows: int | None = None
+    stub_tokens: int | None = None
+    facts: bool = True
+    encoding: Encoding = "json"
+    titles: bool = False
+    text_tokens: int | None = None
+    preview_tokens: int = 200
+    is_read: bool = False
+    can_query: bool = False
+    can_read: bool = False
+    refer_in: str = ""
+    tool: str = ""
+    counter: Counter | None = None
+
+    @property
+    def budget(self) -> int | None:
+        """The most tokens of a result that is left alone, or None for any number."""
+        given = [each for each in (self.max_tokens, self.text_tokens) if each is not None]
+        return max(given, default=None)
+
+    def admits(self, result: Any) -> bool:
+        """Tells at a glance that a result is within any limits: a few short fields, and no list among them."""
+        if type(result) is not dict or len(result) > _FEW or (self.budget or _SMALLEST) < _SMALLEST:
+            return False
+        return all(type(value) in _PLAIN or (type(value) is str and len(value) <= _FEW) for value in result.values())
+
+    def tokens(self, value: Any) -> int:
+        """Returns the tokens of a value as JSON with blanks in it, the longest form in which a provider gets it."""
+        return estimate_payload(value) if self.counter is None else self.counter(json_text(value, layout="spaced"))
+
+    def text(self, text: str) -> int:
+        """Returns the tokens of a text."""
+        return (self.counter or estimate_tokens)(text)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """Something that the model does not see whole, and that has to be kept.
+
+    Attributes:
+        value: the whole of it.
+        kind: "rows" for `query_rows`, "payload" for `read_payload`.
+        rows_shown: how many rows the model sees.
+        rows_total: how many rows there are.
+    """
+
+    value: Any
+    kind: Kind
+    rows_shown: int = 0
+    rows_total: int = 0

@@ -1,0 +1,474 @@
+"""Plans what a model sees of one tool result: a pure value, made once from the whole.
+
+The tables and the long texts of a result compete for one budget. Whatever leaves is named where it was, or beside it,
+with its size and the handle that opens it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from google.genai import types
+from pydantic import BaseModel
+
+from adk_context_pack._json import json_text, settled
+from adk_context_pack.stores.handles import NO_HANDLE
+from adk_context_pack.stores.json_parts import dumps
+from adk_context_pack.tables.failure import MESSAGE_KEYS
+from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
+from adk_context_pack.tables.frames import without_frames
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
+from adk_context_pack.tools.payload_preview import is_prose, text_preview
+from adk_context_pack.tools.result_limits import Limits, Part
+from adk_context_pack.tools.shown_rows import AS_THEY_ARE, RowForm, RowForms, forms_of
+from adk_context_pack.tools.stub_facts import FORMS, SMALL_FORMS, facts_of
+
+Path = tuple[Any, ...]
+
+# The least that a token limit alone has to save before anything is moved. A handle and a note are about as much.
+_MIN_GAIN = 100
+# A table gives way to a token limit if it takes more than a quarter of it.
+_HEAVY = 4
+_FEWEST_ROWS, _NAMED = 2, 400
+# Measured by `tests.benchmarks.bench_tool_limits`: with more rows each later call costs more and answers no more.
+_STUB_ROWS = 3
+# Fewer than this are too few to show what rows look like, so that long cells give way.
+_FEW_ROWS = 3
+_SMALL = 1000
+"""A stub of so many tokens has its facts in their short forms, which leaves room for rows."""
+_WHOLE, _WHOLE_IF_READ = 4, 12
+"""Texts of up to so many times the limit stay whole that will be read to their end: prose, and texts of a tool of which
+the session has read others back."""
+_MAX_DEPTH, _MAX_OPENED, _MAX_INNER = 5, 100, 3
+_MAX_FIELDS, _SHORT, _SHORT_MESSAGE = 12, 200, 2_000
+_TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "isError", *MESSAGE_KEYS})
+
+
+class Preview(NamedTuple):
+    """A text in the place of a longer one.
+
+    Attributes:
+        path: keys and indexes that lead to it in the body.
+        part: the number of the part that it stands for.
+        kind: what the whole is.
+        characters: the length of the whole.
+        text: the preview, without the line that names the handle.
+    """
+
+    path: Path
+    part: int
+    kind: Literal["text", "JSON"]
+    characters: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResultPlan:
+    """Says what is shown of a result and what has to be kept for it.
+
+    Attributes:
+        parts: what has to be kept, each under a handle of its own.
+        body: what is shown, without handles and notes.
+        previews: the texts in it that stand for longer ones.
+        limits: what it was made for.
+        is_sample: whether rows are missing, and not only cells.
+    """
+
+    parts: tuple[Part, ...]
+    body: Any
+    previews: tuple[Preview, ...]
+    limits: Limits
+    is_sample: bool = True
+
+    def shown(self, handles: Sequence[str | None], reason: str = "") -> Any:
+        """Returns what the model gets.
+
+        Args:
+            handles: one for each part, None for a part that could not be kept.
+            reason: why that was so.
+        """
+        shown = self.body
+        for path, part, kind, characters, text in self.previews:
+            mark = self._mark(kind, characters, handles[part], reason)
+            shown = replaced(shown, path, f"{mark}\n{text}")
+        if not self.parts or self.parts[0].kind != "rows":
+            return shown
+        # A body with capped tables is a dict.
+        held = {} if handles[0] is None else {HANDLE: handles[0]}
+        return {**shown, **held, NOTE: self._note(handles[0], reason)}
+
+    def _mark(self, kind: Literal["text", "JSON"], characters: int, handle: str | None, reason: str) -> str:
+        if handle is not None:
+            return preview_mark(kind, characters, handle, can_read=self.limits.can_read, refer_in=self.limits.refer_in)
+        return f"[{kind} of {characters} characters, shown in part. {not_kept(reason, self.limits.tool)}]"
+
+    def _note(self, handle: str | None, reason: str) -> str:
+        limits = self.limits
+        has_facts = any(set(said) != {"names"} for said in self.body.get(FACTS, {}).values())
+        note = rows_note(
+            is_sample=self.is_sample, has_facts=has_facts, can_query=limits.can_query, refer_in=limits.refer_in
+        )
+        if handle is not None:
+            return note
+        kept = rows_note(is_sample=self.is_sample, has_facts=has_facts, can_query=False)
+        return f"{kept.removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
+
+
+def make_plan(result: Any, limits: Limits) -> ResultPlan | None:
+    """Returns the plan of a result, or None if it stays as it is.
+
+    Args:
+        result: a tool's result. It is not changed, and what is shown of it are its own objects.
+        limits: what may be shown.
+    """
+    # ADK has no JSON for a frame, so that one becomes rows in any case.
+    whole = without_frames(result)
+    plan = _Draft(whole, limits).plan()
+    if plan is None and whole is not result:
+        return ResultPlan(parts=(), body=whole, previews=(), limits=limits)
+    return plan
+
+
+class _Draft:
+    """One result on its way to a plan."""
+
+    def __init__(self, result: Any, limits: Limits) -> None:
+        self.result, self.limits = result, limits
+        self.whole: Any = result
+        self.tables: list[Table] = []
+        self.branches: list[Branch] = []
+        self._memo: Memo = {}
+        self._min_rows = _FEWEST_ROWS if limits.max_rows is None else limits.max_rows + 1
+        self._inner: dict[str, Path] = {}
+        self._texts: dict[Path, tuple[Any, Preview]] = {}
+        self._ways: dict[str, RowForms] = {}
+        self._forms: dict[str, RowForm] = {}
+
+    def plan(self) -> ResultPlan | None:
+        """Returns the plan, or None if the result stays as it is."""
+        limits, budget = self.limits, self.limits.budget
+        total = limits.tokens(self.whole)
+        # A row has more than half a token, so that a shorter result has no long table.
+        if limits.max_rows is not None and 2 * total > limits.max_rows:
+            self.tables = self._find()
+        is_long = bool(self.tables)
+        size = total - sum(map(limits.tokens, _media(self.whole)))
+        if budget is not None and size > budget:
+            self.whole = as_plain(self.whole)
+            if not is_long and self._is_document(size):
+                return None
+            self._choose(size, budget)
+        if not self.tables and not self.branches:
+            return None
+        plan = self._capped(total) if self.tables else self._previewed(self.whole, (), {})
+        gain = _MIN_GAIN if self.tables and not is_long else 1
+        return plan if plan.parts and self._weight(plan) + gain <= total else None
+
+    def _find(self, value: Any = None) -> list[Table]:
+        return find_tables(self.whole if value is None else value, min_rows=self._min_rows, memo=self._memo)
+
+    def _is_document(self, size: int) -> bool:
+        """Returns whether the result is one text that will be read to its end, and not too long for that."""
+        limits = self.limits
+        most = _WHOLE_IF_READ if limits.is_read else _WHOLE
+        if limits.text_tokens is None or size > most * limits.text_tokens:
+            return False
+        text = _longest_text(self.whole, 0)
+        # The rest of the result is short beside it.
+        return 4 * limits.text(text) > 3 * size and (limits.is_read or is_prose(text))
+
+    def _choose(self, size: int, budget: int) -> None:
+        """Chooses the tables and branches that have to go for the result to fit: the largest, as few as possible."""
+        limits, found, tables = self.limits, [], []
+        reserve = (limits.stub_tokens or limits.max_tokens or budget) // 2
+        if limits.max_rows is not None:
+            self._min_rows = _FEWEST_ROWS
+            found = self._find()
+            weighed = [(limits.tokens(table.rows), table) for table in found]
+            tables = [(w, t) for w, t in weighed if len(t.rows) > limits.max_rows or w > max(budget // _HEAVY, reserve)]
+        self.tables = [table for _, table in tables if len(table.rows) > (limits.max_rows or 0)]
+        beside = size - sum(weight for weight, table in tables if table in self.tables)
+        skeleton = self._with_rows({table.key: [] for _, table in tables})
+        rest: list[tuple[int, Table | Branch]] = [(w, table) for w, table in tables if table not in self.tables]
+        if limits.text_tokens is not None:
+            rest += [(each.tokens, each) for each in _branches(Branch((), skeleton, 0), limits)]
+        for weight, part in sorted(rest, key=lambda each: -each[0]):
+            if beside + (reserve if self.tables else 0) <= budget:
+                return self._look_inside(found)
+            if isinstance(part, Table):
+                self.tables.append(part)
+                beside -= weight
+            else:
+                self.branches.append(part)
+                beside -= weight - limits.preview_tokens
+        if limits.text_tokens is not None and not holds_media(self.whole) and not self._fits(skeleton, budget):
+            self.branches = [Branch((), self.whole, size)]
+        return self._look_inside(found)
+
+    def _fits(self, skeleton: Any, budget: int) -> bool:
+        # A long text costs more within JSON than by itself, because of its escapes. What is left can be measured.
+        for branch in self.branches:
+            skeleton = replaced(skeleton, branch.path, "")
+        media = sum(map(self.limits.tokens, _media(self.whole)))
+        left = self.limits.tokens(skeleton) - media + self.limits.preview_tokens * len(self.branches)
+        return bool(media) or (left <= budget and bool(self.branches or self.tables))
+
+    def _look_inside(self, found: Sequence[Table]) -> None:
+        """Takes note of the tables within texts and branches of which a preview is shown."""
+        for branch in self.branches if found else ():
+            inside = {id(table.rows) for table in self._find(_at(self.whole, branch.path))}
+            inner = sorted((t for t in found if id(t.rows) in inside), key=lambda table: -len(table.rows))
+            more = [t for t in inner if t not in self.tables and len(t.rows) >= _FEW_ROWS][:_MAX_INNER]
+            self.tables += more
+            self._inner |= {table.key: branch.path for table in inner if table in self.tables}
+
+    def _with_rows(self, rows: Mapping[str, Any]) -> Any:
+        return replace_rows(self.whole, rows, min_rows=self._min_rows, memo=self._memo) if rows else self.whole
+
+    def _weight(self, plan: ResultPlan) -> int:
+        return self.limits.tokens(plan.shown([NO_HANDLE] * len(plan.parts)))
+
+    def _capped(self, total: int) -> ResultPlan:
+        """Returns the plan of a result with capped tables: the fullest facts that leave room for rows."""
+        limits, target = self.limits, self.limits.stub_tokens
+        self._ways = {table.key: forms_of(table, titles=limits.titles) for table in self.tables}
+        by_row = any(ways.by_row for ways in self._ways.values())
+        if target is not None:
+            target = max(target, self._weight(self._body({}, {})) + target // 2)
+            target = max(target, limits.max_tokens or 0) if by_row else target
+        least = self._fitted({}, target)
+        if not limits.facts or not (facts := facts_of(self.tables)):
+            return least
+        is_small = by_row or (target is not None and target <= _SMALL)
+        for form in SMALL_FORMS if is_small else FORMS:
+            said = {FACTS: {table.key: form(table, found) for table, found in facts}}
+            if by_row and least.is_sample and 3 * limits.tokens(said) > (target or total):
+                continue
+            plan = self._fitted(said, target)
+            weight = self._weight(plan)
+            if weight < total and (target is None or weight <= target) and _shows_as_much(plan, least, by_row=by_row):
+                return plan
+        # Totals and names of columns come before rows, and may take what the whole result may have.
+        most = max(limits.max_tokens or 0, target or 0)
+        for form in SMALL_FORMS[-3:] if target is not None else ():
+            plan = self._fitted({FACTS: {table.key: form(table, found) for table, found in facts}}, most)
+            # Without its columns nobody can ask for a row, so that a tiny limit gives way.
+            room = most if form is not SMALL_FORMS[-1] else max(2 * most, _NAMED)
+            if self._weight(plan) <= min(room, total - 1):
+                return plan
+        return least
+
+    def _fitted(self, extras: Mapping[str, Any], target: int | None) -> ResultPlan:
+        most = {table.key: self._most(table) for table in self.tables}
+        self._forms = {}
+        if target is None:
+            return self._body(extras, most)
+        left = target - self._weight(self._body(extras, {}))
+        shown: dict[str, int] = {}
+        for position, table in enumerate(self.tables):
+            form, count, used = self._rows_for(table, most[table.key], left // (len(self.tables) - position))
+            self._forms[table.key], shown[table.key] = form, count
+            left -= used
+        plan = self._body(extras, shown)
+        while any(shown.values()) and self._weight(plan) > target:
+            shown = {key: count - (count + 7) // 8 for key, count in shown.items()}
+            plan = self._body(extras, shown)
+        return plan
+
+    def _most(self, table: Table) -> int:
+        most = len(table.rows) if self._ways[table.key].by_row else min(_STUB_ROWS, self.limits.max_rows or _STUB_ROWS)
+        return min(most if self.limits.stub_rows is None else self.limits.stub_rows, len(table.rows))
+
+    def _rows_for(self, table: Table, most: int, budget: int) -> tuple[RowForm, int, int]:
+        """Returns the fullest form in which enough rows fit, how many fit, and their tokens."""
+        ways = self._ways[table.key]
+        enough, best = most if ways.by_row else min(_FEW_ROWS, most), (ways.forms[0], -1, 0)
+        for form in ways.forms:
+            # A table that is asked shows few columns only where no row fits whole.
+            if form.columns and not ways.by_row and best[1] > 0:
+                break
+            count = used = 0
+            for cost in form.costs(table, most, self.limits.encoding, self.limits.tokens):
+                if used + cost > budget:
+                    break
+                count, used = count + 1, used + cost
+            if count > best[1]:
+                best = form, count, used
+            if count >= enough:
+                break
+        return best
+
+    def _body(self, extras: Mapping[str, Any], shown: Mapping[str, int]) -> ResultPlan:
+        rows, said = {}, {}
+        for table in self.tables:
+            count, form = shown.get(table.key, 0), self._forms.get(table.key, AS_THEY_ARE)
+            said[table.key] = {"shown": count, "total": len(table.rows), **form.said(table, count)}
+            is_csv = self.limits.encoding == "csv" or table.key in self._inner
+            rows[table.key] = form.shown(table, count, "csv" if is_csv else "json")
+        count, total = sum(shown.values()), sum(len(table.rows) for table in self.tables)
+        kept = Part(value=_without_media(self.result), kind="rows", rows_shown=count, rows_total=total)
+        smaller = self._with_rows({key: value for key, value in rows.items() if key not in self._inner})
+        inner: dict[Path, str] = {}
+        for key, path in self._inner.items():
+            inner[path] = (
+                f"{inner.get(path, '')}\n[{key}: {said[key]['shown']} of {said[key]['total']} rows]\n{rows[key]}"
+            )
+        plan = self._previewed(smaller, (kept,), inner)
+        body, previews = plan.body, plan.previews
+        if not isinstance(body, Mapping):
+            # ADK hands what is not a dict to the model under this key.
+            body, previews = {"result": body}, tuple(each._replace(path=("result", *each.path)) for each in previews)
+        body = {**body, LIMITS: said, **extras}
+        return dataclasses.replace(plan, body=body, previews=previews, is_sample=count < total)
+
+    def _previewed(self, smaller: Any, kept: tuple[Part, ...], inner: Mapping[Path, str]) -> ResultPlan:
+        """Returns a plan with previews in the place of the branches that get smaller by it."""
+        parts, previews = list(kept), []
+        for branch in self.branches:
+            value, preview = self._preview_of(branch)
+            if preview.characters <= 2 * len(preview.text) and not branch.path:
+                continue
+            path = branch.path
+            if not path and isinstance(smaller, Mapping):
+                smaller, path = {**_short_fields(smaller), PREVIEW: ""}, (PREVIEW,)
+            # A whole that is kept for its tables needs no second handle.
+            number = 0 if kept and not branch.path else len(parts)
+            parts += [Part(value=value, kind="payload")] * (number == len(parts))
+            text = preview.text + inner.get(branch.path, "")
+            previews.append(preview._replace(path=path, part=number, text=text))
+            smaller = replaced(smaller, path, "")
+        return ResultPlan(parts=tuple(parts), body=smaller, previews=tuple(previews), limits=self.limits)
+
+    def _preview_of(self, branch: Branch) -> tuple[Any, Preview]:
+        if branch.path not in self._texts:
+            value = _at(self.whole, branch.path)
+            text = value if isinstance(value, str) else dumps(value, json_text)
+            shown = text_preview(text, max_tokens=self.limits.preview_tokens, counter=self.limits.counter)
+            kind: Literal["text", "JSON"] = "text" if isinstance(value, str) else "JSON"
+            self._texts[branch.path] = value, Preview(branch.path, 0, kind, len(text), shown)
+        return self._texts[branch.path]
+
+
+def _shows_as_much(plan: ResultPlan, least: ResultPlan, *, by_row: bool) -> bool:
+    rows, most = plan.body[LIMITS], least.body[LIMITS]
+    if by_row and not least.is_sample:
+        # What tells rows apart is worth more than facts about them.
+        return bool(rows == most)
+    # A narrow row beside more facts is not worth a whole one.
+    return all(
+        (said["shown"] or not most[key]["shown"]) and said.get("columns") == most[key].get("columns")
+        for key, said in rows.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A part of a result that a preview may replace.
+
+    Attributes:
+        path: keys and indexes that lead to it, empty for the whole result.
+        value: the text, dict or list.
+        tokens: its tokens.
+    """
+
+    path: Path
+    value: Any
+    tokens: int
+
+
+def _branches(branch: Branch, limits: Limits) -> Iterator[Branch]:
+    if isinstance(branch.value, str) or len(branch.path) > _MAX_DEPTH:
+        yield branch
+        return
+    inner = [found for child in _children(branch, limits) for found in _branches(child, limits)]
+    # A branch is opened if most of it is in large texts. Otherwise it is replaced as a whole.
+    if branch.path and 2 * sum(found.tokens for found in inner) < branch.tokens:
+        yield branch
+    else:
+        yield from inner
+
+
+def _children(branch: Branch, limits: Limits) -> Iterator[Branch]:
+    value = branch.value
+    if not isinstance(value, (Mapping, list, tuple)) or (not isinstance(value, Mapping) and len(value) > _MAX_OPENED):
+        return
+    for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+        if isinstance(item, str | Mapping | list | tuple) and not _is_media(item):
+            tokens = limits.text(item) if isinstance(item, str) else limits.tokens(item)
+            # Replacing a branch that is hardly larger than its preview would save nothing.
+            if tokens > 2 * limits.preview_tokens:
+                yield Branch((*branch.path, key), item, tokens)
+
+
+def replaced(value: Any, path: Path, new: Any) -> Any:
+    """Returns `value` with `new` at `path`. Containers on the way are copied, and everything else is shared."""
+    if not path:
+        return new
+    key, rest = path[0], path[1:]
+    if isinstance(value, Mapping):
+        return {**value, key: replaced(value[key], rest, new)}
+    return [replaced(item, rest, new) if index == key else item for index, item in enumerate(value)]
+
+
+def _at(value: Any, path: Path) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _short_fields(result: Mapping[str, Any]) -> dict[str, Any]:
+    # Short fields such as status and error say what the result is. They stay beside the preview of the whole.
+    short = {
+        key: value if _is_short(key, value) else f"{value[:_SHORT]}…"
+        for key, value in result.items()
+        if _is_short(key, value) or (key in _TELLING and isinstance(value, str))
+    }
+    return short if len(short) <= _MAX_FIELDS else {key: value for key, value in short.items() if key in _TELLING}
+
+
+def _is_short(key: object, value: Any) -> bool:
+    if key in _TELLING and isinstance(value, str | Mapping):
+        return len(value if isinstance(value, str) else json_text(value)) <= _SHORT_MESSAGE
+    return value is None or isinstance(value, bool | float | int) or (isinstance(value, str) and len(value) <= _SHORT)
+
+
+def _longest_text(value: Any, depth: int) -> str:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping | list | tuple) or depth > _MAX_DEPTH or len(value) > _MAX_OPENED:
+        return ""
+    items = value.values() if isinstance(value, Mapping) else value
+    return max((_longest_text(item, depth + 1) for item in items), key=len, default="")
+
+
+def as_plain(result: Any) -> Any:
+    """Returns a pydantic model or dataclass as a dict, and anything else unchanged."""
+    if isinstance(result, types.Part | type):
+        return result
+    return settled(result) if isinstance(result, BaseModel) or dataclasses.is_dataclass(result) else result
+
+
+def holds_media(value: Any) -> bool:
+    """Tells whether a result is, or holds directly, a part (a picture, a file), which ADK shows beside it."""
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(item, types.Part) for item in items)
+
+
+def _without_media(result: Any) -> Any:
+    # ADK takes parts out of a result and shows them beside it, so they stay with the model.
+    if isinstance(result, Mapping) and holds_media(result):
+        return {key: value for key, value in result.items() if not isinstance(value, types.Part)}
+    return result
+
+
+def _media(result: Any) -> list[Any]:
+    content = result.get("content") if isinstance(result, Mapping) else None
+    return [item for item in content if _is_media(item)] if isinstance(content, list | tuple) else []
+
+
+def _is_media(item: Any) -> bool:
+    # A picture in base64 is a text to a store and media to a model: MCP says which by its type.
+    return isinstance(item, Mapping) and item.get("type") in ("image", "audio") and "data" in item
