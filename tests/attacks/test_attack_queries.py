@@ -6,6 +6,7 @@ Each test of a slow query says why the query ended: an attack with a typing erro
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import threading
 from pathlib import Path
@@ -135,8 +136,8 @@ SLOW = {
         "SELECT length(trim(text, substr(replace(text, 'a', 'b'), 1, 1000000) || 'c')) FROM rows",
         f"{TIME}|{LENGTH}",
     ),
-    "like": (f"SELECT text LIKE '%{'a' * 900}b' FROM rows", TIME),
-    "glob": (f"SELECT text GLOB '*{'[a-b]' * 150}c' FROM rows", TIME),
+    "like": (many(f"(text LIKE '%{'a' * 900}b')", 9), TIME),
+    "glob": (many(f"(text GLOB '*{'[a-b]' * 150}c')", 10), TIME),
     "many likes": (many(f"(text LIKE '%{'a' * 100}b')"), TIME),
     "many copies": (f"SELECT {','.join(f'upper(text || {n})' for n in range(80))} FROM rows", MEMORY),
     "sorted copies": ("SELECT a.text || b.text || c.text FROM rows a, rows b, rows c, rows d ORDER BY 1", MEMORY),
@@ -272,10 +273,14 @@ PATTERNS = [
     "[" * 500, "x" * 501, "(?=(a+))\\1+b", "\\X*b", "(?V1)[[a-z]--[a]]*+b", "(?i)(\u017f|s|\u212a)+b", "*", "\\", "(?",
     "", " ", "\0", "\ud800", "(?#", "a{999999999}", "{compact:secret}", "(?P<a>(?P<a>", None, 7,
 ]  # fmt: skip
+# By default each pattern meets one of the texts, the next pattern the next one.
+EACH = [(0, 1, 2) if os.environ.get("WHOLE_LOAD") else (number % 3,) for number in range(len(PATTERNS))]
+SEARCHES = [
+    (pattern, list(TEXTS.values())[at]) for pattern, places in zip(PATTERNS, EACH, strict=True) for at in places
+]
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: ascii(pattern)[:30])
+@pytest.mark.parametrize(("pattern", "text"), SEARCHES, ids=lambda searched: ascii(searched)[:30])
 async def test_a_search_ends(pattern, text):
     """Every pattern ends in time with an answer or a clear refusal, and the text can still be read."""
     tools = [OddTool("work", text), ReadPayload(max_seconds=SECONDS)]

@@ -28,6 +28,7 @@ import os
 import random
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,8 +107,8 @@ class Soak:
         self.ended: dict[str, Any] = {}
         self.opened = 0
 
-    async def interval(self, number: int, seconds: float, *, last: bool) -> dict[str, Any]:
-        """Runs an interval in all processes and returns their figures together."""
+    async def interval(self, number: int, *, last: bool, **length: float) -> dict[str, Any]:
+        """Runs an interval of so many `seconds`, or `turns` of each lane, and returns the figures of all processes."""
         if number and number % RESTART_EVERY == 0:
             for at in range(1, len(self.workers)):
                 await self.workers[at].close()
@@ -122,7 +123,7 @@ class Soak:
         for at, worker in enumerate(self.workers):
             back = {name: self.ended[name] for name in old[at :: len(self.workers)]}
             told = {"active": self.active[at], "old": back, "gone": [] if at else gone}
-            tasks.append(worker.interval(seconds=seconds, last=last, **told))
+            tasks.append(worker.interval(last=last, **length, **told))
         found = await asyncio.gather(*tasks)
         self.active = [each.pop("active") for each in found]
         before = len(self.ended)
@@ -150,18 +151,20 @@ async def soak(asked: argparse.Namespace, place: dict[str, Any]) -> list[list[di
     soaks = [Soak(told, asked.processes, asked.sessions)]
     soaks += [Soak(told, 1, asked.sessions, pack=False)] if asked.plain else []
     found: list[list[dict[str, Any]]] = [[] for _ in soaks]
-    seconds = asked.minutes * 60 / asked.intervals
+    length = {"turns": asked.turns} if asked.turns else {"seconds": asked.minutes * 60 / asked.intervals}
+    began = time.monotonic()
     async with Database(kind=place["kind"], place=place["place"]).open() as sessions:
         # ADK's service fails where two processes make its tables at once.
         await sessions.list_sessions(app_name="soak", user_id="user")
     print(_HEAD, flush=True)
     try:
         for number in range(asked.intervals):
-            last = number + 1 == asked.intervals
-            every = await asyncio.gather(*(each.interval(number, seconds, last=last) for each in soaks))
+            last, start = number + 1 == asked.intervals, time.monotonic()
+            every = await asyncio.gather(*(each.interval(number, last=last, **length) for each in soaks))
+            now = time.monotonic()
             for kept, one, run, name in zip(found, every, soaks, ("", " without"), strict=False):
                 kept.append(one)
-                print(f"{(number + 1) * seconds / 60:6.1f} {line(one, seconds, run.opened)}{name}", flush=True)
+                print(f"{(now - began) / 60:6.1f} {line(one, now - start, run.opened)}{name}", flush=True)
     finally:
         for each in soaks:
             await each.close()
@@ -227,6 +230,7 @@ def main(arguments: list[str] | None = None) -> list[list[dict[str, Any]]]:
     """Prints the figures of each interval and what they add up to, and returns those of each interval."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--turns", type=int, help="of each lane of a process in an interval, in place of --minutes")
     parser.add_argument("--sessions", type=int, default=1_000, help="how many stay, the oldest go")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--intervals", type=int, default=INTERVALS)

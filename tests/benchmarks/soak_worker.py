@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import random
 import re
 import sys
@@ -148,14 +149,16 @@ class Worker:
         self.runner = Runner(app=app, session_service=sessions, artifact_service=artifacts)
 
     async def interval(self, told: dict[str, Any]) -> dict[str, Any]:
-        """Runs turns for some seconds and returns their figures, with the sessions as they are then."""
+        """Runs turns, as many or as long as it is told, and returns their figures and the sessions as they are then."""
         for session_id in told["gone"]:
             await self.sessions.delete_session(**APP, session_id=session_id)
         figures, began = Counter[str](), time.process_time()
         lanes = [dict(list(told["active"].items())[n::LANES]) for n in range(LANES)]
         old = [dict(list(told["old"].items())[n::LANES]) for n in range(LANES)]
-        until = time.monotonic() + told["seconds"]
-        ended = await asyncio.gather(*(self._lane(*pair, until, figures) for pair in zip(lanes, old, strict=True)))
+        until, turns = time.monotonic() + told.get("seconds", math.inf), told.get("turns", sys.maxsize)
+        ended = await asyncio.gather(
+            *(self._lane(*pair, until, turns, figures) for pair in zip(lanes, old, strict=True))
+        )
         return {
             **figures,
             "seconds": time.process_time() - began,
@@ -165,9 +168,12 @@ class Worker:
             "ended": {key: value for lane in ended for key, value in lane.items()},
         }
 
-    async def _lane(self, active: dict[str, Any], old: dict[str, Any], until: float, figures: Any) -> dict[str, Any]:
+    async def _lane(
+        self, active: dict[str, Any], old: dict[str, Any], until: float, turns: int, figures: Any
+    ) -> dict[str, Any]:
         ended: dict[str, Any] = {}
-        while time.monotonic() < until:
+        while turns > 0 and time.monotonic() < until:
+            turns -= 1
             while len(active) < LANE_SESSIONS:
                 self.made += 1
                 active[f"{self.name}-{self.made}"] = []

@@ -70,9 +70,9 @@ def main() -> None:
     """Draws mutants, tries them, and prints the survivors and the scores."""
     wanted = _arguments()
     for name in HEAVY:
-        _import(name)
+        imported(name)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        root, *trees = (_copied_tree(Path(folder, str(number))) for number in range(1 + wanted.children))
+        root, *trees = (copied_tree(Path(folder, str(number))) for number in range(1 + wanted.children))
         found = [mutant for path in _modules(wanted) for mutant in mutants(root, path)]
         keys = {mutant: _key(root, mutant) for mutant in _drawn(found, wanted)}
         known = _known(wanted.record)
@@ -85,7 +85,7 @@ def main() -> None:
             Trial(mutant, deque(rounds_of(root, mutant, reach, wanted.tests, passed_quick=keys[mutant] in known)))
             for mutant in untried
         ]
-        for mutant, kind in _tried(root, deque(trials), trees, wanted.seconds):
+        for mutant, kind in tried(root, deque(trials), trees, wanted.seconds):
             known[keys[mutant]] = Outcome(kind, wanted.tests)
             _note(mutant, keys[mutant], known[keys[mutant]], wanted.record)
     _print_scores(Counter(known[key].kind for key in keys.values()), len(found), wanted.seed)
@@ -120,7 +120,8 @@ def _drawn(found: list[Mutant], wanted: argparse.Namespace) -> list[Mutant]:
     return random.Random(wanted.seed).sample(found, min(wanted.sample or len(found), len(found)))
 
 
-def _import(name: str) -> None:
+def imported(name: str) -> None:
+    """Imports what tests import, if it is there, so that forks have it."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         importlib.import_module(name)
@@ -128,7 +129,8 @@ def _import(name: str) -> None:
         print(f"without {name}")
 
 
-def _copied_tree(tree: Path) -> Path:
+def copied_tree(tree: Path) -> Path:
+    """Copies what mutants and their tests need."""
     tree.mkdir()
     for name in COPIED:
         source = ROOT / name
@@ -188,7 +190,7 @@ def _check(root: Path, rooms: list[str], seconds: float) -> None:
             sys.exit(f"These tests fail over the package as it is: {' '.join(tests.options + tests.names)}")
 
 
-def _tried(root: Path, waiting: deque[Trial], free: list[Path], seconds: float) -> Iterator[tuple[Mutant, str]]:
+def tried(root: Path, waiting: deque[Trial], free: list[Path], seconds: float) -> Iterator[tuple[Mutant, str]]:
     """Tries all mutants, one in each copy at a time, and yields each with the kind of round that noticed it.
 
     The rounds of the suite, which take longer, begin when all mutants have met the quick ones.

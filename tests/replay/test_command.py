@@ -20,8 +20,8 @@ from tests.replay.recordings import as_json, recording
 from tests.reports.test_html_page import data_of
 from tests.support.plugin_apps import analyst
 from tests.support.run import run_agent
+from tests.support.shared_data import shared_file
 
-SESSIONS = Path(__file__).parents[2].parent / "shared" / "data" / "adk_sessions"
 PASSES = (StripForContext(),)
 PIPELINE = ContextPipeline(PASSES)
 PLUGIN = ContextPackPlugin(passes=PASSES)
@@ -247,9 +247,7 @@ async def test_writes_a_page(tmp_path, capsys):
 @pytest.mark.slow
 def test_runs_as_a_module():
     """`python -m adk_context_pack replay` replays the recorded sessions of ADK's samples."""
-    if not SESSIONS.is_dir():
-        pytest.skip(f"{SESSIONS.name} is not beside this clone")
-    files = sorted(map(str, SESSIONS.glob("*.json")))
+    files = sorted(map(str, shared_file("adk_sessions").glob("*.json")))
     settings = ("--json", "--passes", "adk_context_pack:ClearToolResults")
     command = [sys.executable, "-m", "adk_context_pack", "replay", *files, *settings]
     root = Path(__file__).parents[2]
