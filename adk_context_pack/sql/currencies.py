@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from adk_context_pack.sql.operands import ADDING
 from adk_context_pack.sql.sql_names import Token, tokens_of
 
 _ENDS_GROUP = frozenset({"HAVING", "ORDER", "LIMIT", "WINDOW", "UNION", "EXCEPT", "INTERSECT", ")"})
+_MOST_PARTS = 12
 _TELLS_APART = frozenset({"=", "LIKE", "GLOB", "IS"})
 
 
@@ -77,89 +79,98 @@ def check_currencies(sql: str, mixed: Collection[MixedAmounts], handles: Collect
 class _Statement:
     def __init__(self, tokens: Sequence[Token], amounts: MixedAmounts) -> None:
         self._tokens = tokens
-        self._depths: list[int] = []
-        depth = 0
-        for token in tokens:
-            depth -= token.text == ")"
-            self._depths.append(depth)
-            depth += token.text == "("
-        self._amounts = self._known_as(
-            {amounts.amount.lower(), amounts.as_text.lower(), amounts.text.lower()}, whole=False
-        )
+        self._names = list(self._dotted())
+        self._closers: dict[int, int] = {}
+        # For each token the SELECT that it belongs to, and for each SELECT where its query ends.
+        self._queries: list[int] = []
+        self._ends: dict[int, int] = {}
+        self._pair()
+        self._amounts = self._known_as({amounts.amount.lower(), amounts.as_text.lower(), amounts.text.lower()} - {""})
         self._currencies = self._known_as({amounts.currency.lower()}, whole=True)
+        self._told_apart = [place for place in self._currencies if self._tells_apart(place)]
+        self._grouped = set(self._groups())
 
     def mixing(self) -> Iterator[int]:
         """Yields the functions that add up amounts of several currencies."""
         for place, token in enumerate(self._tokens):
-            end = self._end(place + 1)
-            if token.word in ADDING and self._word(place + 1) == "(" and self._names(self._amounts, place, end):
-                start, stop = self._query(place)
-                window = range(end + 2, self._end(end + 2)) if self._word(end + 1) == "OVER" else range(0)
-                if not self._is_told_apart(start, stop) and not self._is_grouped(place, start, stop, window):
-                    yield place
+            end = self._closers.get(place + 1)
+            if token.word not in ADDING or end is None or not _any_within(self._amounts, place, end):
+                continue
+            query = self._queries[place]
+            is_window = self._word(end + 1) == "OVER" and end + 2 in self._closers
+            if (
+                query not in self._grouped
+                and not _any_within(self._told_apart, 0 if query == self._queries[0] else query, self._ends[query])
+                and not (is_window and _any_within(self._currencies, end + 2, self._closers[end + 2]))
+            ):
+                yield place
 
-    def _is_told_apart(self, start: int, stop: int) -> bool:
-        for place in range(start, stop):
-            if self._is(place, self._currencies):
-                before, after = self._word(place - 1), self._word(place + 1)
-                is_one = after == "IN" and self._end(place + 2) == place + 4
-                if is_one or after in _TELLS_APART or before == "=" or self._word(place - 2) in {"INSTR", "SUBSTR"}:
-                    return True
-        return False
+    def _pair(self) -> None:
+        opened: list[int] = []
+        selects = [0]
+        for place, token in enumerate(self._tokens):
+            if token.text == "(":
+                opened.append(place)
+                selects.append(selects[-1])
+            elif token.text == ")" and opened:
+                self._closers[opened.pop()] = place
+                self._ends[selects.pop()] = place
+            if token.word == "SELECT":
+                # In the main query, parts of a WITH and later parts of a UNION have the same place.
+                selects[-1] = place if opened else 0
+            self._queries.append(selects[-1])
+        self._ends |= {query: len(self._tokens) for query in [0, *selects]}
 
-    def _is_grouped(self, place: int, start: int, stop: int, window: range) -> bool:
-        groups = [other for other in range(start, stop) if self._word(other) == "GROUP"]
-        for first in groups:
-            if self._depths[first] == self._depths[start] and first > place:
-                last = next((at for at in range(first, stop) if self._word(at) in _ENDS_GROUP), stop)
+    def _tells_apart(self, place: int) -> bool:
+        before, after = self._word(place - 1), self._word(place + 1)
+        is_one = after == "IN" and self._closers.get(place + 2) == place + 4
+        is_part = before == "(" and self._word(place - 2) in {"INSTR", "SUBSTR"}
+        return is_one or is_part or after in _TELLS_APART or before == "="
+
+    def _groups(self) -> Iterator[int]:
+        """Yields the queries that are grouped by currency, whose columns may be named by their numbers."""
+        for first, token in enumerate(self._tokens):
+            if token.word == "GROUP":
+                query = self._queries[first]
+                ends = range(first, len(self._tokens))
+                last = next((at for at in ends if self._word(at) in _ENDS_GROUP), len(self._tokens))
                 numbered = any(self._tokens[at].kind == "number" for at in range(first, last))
-                window = range(start if numbered else first, last)
-        return self._names(self._currencies, window.start, window.stop)
+                if _any_within(self._currencies, query if numbered else first, last):
+                    yield query
 
-    def _known_as(self, names: set[str], *, whole: bool) -> set[str]:
-        """Returns names, and those that the statement gives to what is made of them."""
+    def _known_as(self, names: set[str], *, whole: bool = False) -> list[int]:
+        """Returns the places of names, and of those that the statement gives to what is made of them."""
         start = 0
-        names -= {""}
+        found: list[int] = []
         for place, token in enumerate(self._tokens):
             if token.word in {"SELECT", ","}:
                 start = place
-            if token.word == "AS" and self._names(names, place - 1 if whole else start, place):
-                names = names | {
-                    (self._tokens[place + 1].name or "").lower() for _ in self._tokens[place + 1 : place + 2]
-                }
-        return names - {""}
+            if not names.isdisjoint(self._names[place]):
+                found.append(place)
+            elif token.word == "AS" and found and found[-1] >= (place - 1 if whole else start):
+                names = names | set(self._names[place + 1] if place + 1 < len(self._names) else ()) - {""}
+        return found
 
-    def _names(self, names: set[str], start: int, stop: int) -> bool:
-        return any(self._is(place, names) for place in range(start, stop))
-
-    def _is(self, place: int, names: set[str]) -> bool:
-        """Returns whether one of `names` ends at a place, with the alias of a table before it or without."""
-        if not 0 <= place < len(self._tokens) or self._word(place + 1) == ".":
-            return False
-        parts = [self._tokens[place].name or ""]
-        while self._word(place - 1) == "." and place > 1:
-            place -= 2
-            parts.insert(0, self._tokens[place].name or "")
-        return any(".".join(parts[skipped:]).lower() in names for skipped in (0, 1))
-
-    def _query(self, place: int) -> tuple[int, int]:
-        """Returns where the query around a place starts and ends."""
-        depth = self._depths[place]
-        start = place
-        while start > 0 and not (self._word(start) == "SELECT" and self._depths[start] <= depth):
-            start -= 1
-            depth = min(depth, self._depths[start] + (self._word(start) == "SELECT"))
-        stop = next((at for at in range(place, len(self._tokens)) if self._depths[at] < self._depths[start]), None)
-        return (0 if self._depths[start] == 0 else start), len(self._tokens) if stop is None else stop
-
-    def _end(self, opener: int) -> int:
-        if self._word(opener) != "(":
-            return opener
-        inside = range(opener + 1, len(self._tokens))
-        return next((at for at in inside if self._depths[at] == self._depths[opener] and self._word(at) == ")"), opener)
+    def _dotted(self) -> Iterator[tuple[str, ...]]:
+        """Yields the name that ends at each token, with the alias of a table before it and without."""
+        parts: list[str] = []
+        for place, token in enumerate(self._tokens):
+            parts = [*parts[-_MOST_PARTS:], (token.name or "").lower()] if self._word(place - 1) == "." else parts
+            if token.text == ".":
+                yield ()
+                continue
+            if self._word(place - 1) != ".":
+                parts = [(token.name or "").lower()]
+            is_last = token.name is not None and self._word(place + 1) != "."
+            yield (".".join(parts), ".".join(parts[1:])) if is_last else ()
 
     def _word(self, place: int) -> str:
         return self._tokens[place].word if 0 <= place < len(self._tokens) else ""
+
+
+def _any_within(places: Sequence[int], start: int, end: int) -> bool:
+    at = bisect_left(places, start)
+    return at < len(places) and places[at] < end
 
 
 def mixed_amounts(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[MixedAmounts]:
