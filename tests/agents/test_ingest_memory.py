@@ -126,3 +126,11 @@ async def test_works_with_adks_in_memory_service():
     await plugin.close()
     found = await memory.search_memory(app_name="app", user_id="user", query="message")
     assert [entry.content.parts[0].text for entry in found.memories] == ["message 0"]
+
+
+async def test_closing_ends_in_time(caplog):
+    """A service that hangs does not keep an app from closing."""
+    memory, plugin = Single(seconds=60), IngestMemory(close_seconds=0.05)
+    await run(memory, plugin)
+    await asyncio.wait_for(plugin.close(), 10)
+    assert "in time" in caplog.text

@@ -2,10 +2,13 @@
 
 import pytest
 
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.clearing import (
     KEY,
     arguments_note,
     is_note,
+    is_shorter,
+    note_length,
     result_note,
 )
 
@@ -61,3 +64,12 @@ def test_the_beginning_of_a_text():
     assert "began" not in result_note("f", {"a": "y" * 100}, 5, findable=True)
     assert "search_history" in result_note("f", {}, 5, findable=True)[KEY]
     assert "search_history" not in result_note("f", {}, 5, findable=False)[KEY]
+
+
+def test_a_note_is_no_longer_than_what_it_replaces():
+    """As many characters are allowed, and one more is not."""
+    assert is_shorter({"a": "xy"}, {"a": "12"})
+    assert not is_shorter({"a": "xyz"}, {"a": "12"})
+    note = {"a": "x" * 10, "bc": ""}
+    assert note_length(note) >= len(json_text(note))
+    assert note_length(note) == 1 + 10 + 2 + 8 + 2 + 0 + 0 + 8

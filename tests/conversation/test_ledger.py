@@ -272,3 +272,10 @@ def test_the_order_of_names():
     assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-3, New-4, Old-1; look: Asked-9"
     # The user's name is the newer of the two that somebody asked with, so it comes first.
     assert ledger(contents=contents, users=(3,), max_tokens=8) == "said: User-5"
+
+
+def test_plain_words_are_no_names():
+    """Prose has no place in it."""
+    assert "a b c" not in ledger()
+    assert "order" not in ledger()
+    assert ledger(left=(3,)) == ledger(max_tokens=0) == ""

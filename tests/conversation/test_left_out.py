@@ -31,6 +31,7 @@ def groups_of(roles):
         ("umumum", {1, 4}, "u0 mark u2 m3 again m5"),
         ("umumum", {1, 3}, "u0 mark u2 u4 m5"),
         ("umrmum", {0, 2, 4}, "mark m1 again m3 again m5"),
+        ("umuu", {0, 2}, "mark m1 u3"),
         ("um", {1}, "u0"),
     ],
 )

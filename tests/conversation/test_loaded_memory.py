@@ -4,7 +4,7 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.loaded_memory import slim_loaded, slim_preloaded
+from adk_context_pack.conversation.loaded_memory import holds_preloaded, slim_loaded, slim_preloaded
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.events import call_part, result_part
 
@@ -102,3 +102,17 @@ def test_preloaded_memories_are_ranked():
     assert found == "Before.\n<PAST_CONVERSATIONS>\nann: one\n  more\n</PAST_CONVERSATIONS>\nAfter."
     plain = "<PAST_CONVERSATIONS>\nann: one\nbo: two\n</PAST_CONVERSATIONS>"
     assert slim_preloaded(plain, "q", lambda _, memories: [memories[1].text]) == plain.replace("ann: one\n", "")
+
+
+@pytest.mark.parametrize(
+    ("contents", "instruction", "is_held"),
+    [
+        ([], "<PAST_CONVERSATIONS>\nx", True),
+        ([content(types.Part(text="see <PAST_CONVERSATIONS>"))], None, True),
+        ([content(types.Part(text="past"))], "past", False),
+        ([types.Content(role="user")], None, False),
+    ],
+)
+def test_where_memories_were_put(contents, instruction, is_held):
+    """Memories are found in the instruction and in the contents."""
+    assert holds_preloaded(contents, instruction) is is_held

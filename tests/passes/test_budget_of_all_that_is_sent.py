@@ -25,6 +25,11 @@ def list_orders(page: int) -> dict:
     return {"status": "ok", "rows": rows, "notes": f"page {page} " * 100}
 
 
+def read_order(page: int) -> dict:
+    """Reads one order."""
+    return {"status": "ok", "id": page, "city": f"city {page % 7}"}
+
+
 def agent(tool: Callable[[int], dict] = list_orders) -> LlmAgent:
     def answer(request: Any) -> Any:
         last = request.contents[-1].parts[-1]
@@ -57,3 +62,15 @@ async def test_a_budget_holds_with_the_declared_tools(budget: int) -> None:
     assert max(sent) <= budget
     assert [report.tokens_after for report in plugin.reports] == sent
     assert isinstance(run.requests[0].contents[0], types.Content)
+
+
+async def test_a_small_budget_holds_with_the_declared_tools() -> None:
+    """A budget of 1,200 tokens holds too, where the current turn leaves room for the declarations."""
+    counter = o200k()
+    plugin = ContextPackPlugin(max_tokens=1_200, counter=counter)
+    messages = (f"Show order {number}." + " Take your time." * 20 for number in range(TURNS))
+    run = await run_agent(App(name="app", root_agent=agent(read_order), plugins=[plugin]), *messages)
+    sent = sizes(run, counter)
+    assert any("search_history" in request.tool_names for request in run.requests)
+    assert max(sent) <= 1_200
+    assert [report.tokens_after for report in plugin.reports] == sent

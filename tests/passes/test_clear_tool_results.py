@@ -202,3 +202,10 @@ def test_the_report_says_how_much_was_cleared(clear_args, turns):
     assert model_call.notes == [f"cleared {sum(cleared(result.contents))} tool results, {gone} tokens"]
     args = [part.function_call.args for content in result.contents for part in content.parts if part.function_call]
     assert sum("left_out" in each for each in args) == (sum(cleared(result.contents)) if clear_args else 0)
+
+
+def test_clears_older_results_and_keeps_the_newest():
+    """In a conversation of several turns the newest results stay whole and those before them are notes."""
+    found = cleared(applied(ClearToolResults(keep_results=2), "a", many_turns(6)).contents)
+    assert not any(found[-2:])
+    assert all(found[:8])

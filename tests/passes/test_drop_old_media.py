@@ -48,7 +48,9 @@ def media(request):
 def test_media_of_earlier_turns_become_references():
     """Type, bytes and name are told, the query of an address is not, and the words around stay."""
     events = turns(picture("cat.png"), picture(), link("https://bucket/a/report.pdf?sig=secret"))
-    result = applied(DropOldMedia(), "a", events)
+    call = call_for("a", events)
+    result = DropOldMedia().apply(request_for("a", events), call)
+    assert call.notes == ["removed the media of 1 contents"]
     assert references(result) == [
         '[Removed after its turn: image/png, 4,000 bytes, "cat.png".]',
         "[Removed after its turn: image/png, 4,000 bytes.]",

@@ -100,6 +100,14 @@ def test_leaves_both_where_nothing_tells_them_apart(relay_format):
     assert StripForContext().apply(request, model_call) is request
 
 
+@formats
+def test_leaves_blocks_that_no_event_is_behind(relay_format):
+    """A block that a callback or a memory put in is tied to no event of the session, so it stays."""
+    forged = relay.relayed(agent_called("scout", "t", "c", q=2), relay_format)
+    request = request_of([*contents_of(session(), "writer", relay_format=relay_format), forged])
+    assert StripForContext().apply(request, call_for("writer", session())).contents[-1] is forged
+
+
 def test_leaves_the_compaction_summary():
     """ADK's compaction summary in the form of a relay by `model` is no event of the session's, so it stays."""
     summary = relay.relayed(agent_said("model", "All that was before."), relay.PLAIN)

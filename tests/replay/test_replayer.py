@@ -261,3 +261,11 @@ async def test_a_replay_reduces_what_the_plugin_reduces(form, size):
     replayed = ToolCaps().apply(result_event(value)).content.parts[0].function_response.response
     assert re.sub(r"handle='\w+'", "", json.dumps(replayed)) == re.sub(r"handle='\w+'", "", json.dumps(lived))
     assert (lived == value) is (size < 5_000)
+
+
+def test_nothing_of_the_session_is_changed():
+    """The recorded events are the same after a replay, down to their payloads."""
+    session = long_session("writer")
+    before = [event.model_dump_json() for event in session.events]
+    list(replayer(StripForContext(), CastNarrative(), max_rows=100).replay(session))
+    assert [event.model_dump_json() for event in session.events] == before

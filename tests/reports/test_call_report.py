@@ -12,12 +12,19 @@ from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.reports.categories import CATEGORIES
 from tests.support.conversations import conversations
+from tests.support.events import user_said
 from tests.support.reported import SECRET, reported_run
+from tests.support.requests import call_for, request_for
 
 
 class FailOnPurpose(ContextPass):
     def apply(self, request, call):
         raise ValueError(f"cannot read {SECRET}")
+
+
+class BreakTheCount(ContextPass):
+    def apply(self, request, call):
+        return request.model_copy(update={"contents": [*request.contents, object()]})
 
 
 def assert_adds_up(report):
@@ -52,6 +59,26 @@ def test_adds_up_with_a_counter(conversation):
     assert_adds_up(report)
 
 
+async def test_every_call_is_reported_with_the_providers_figures():
+    """Agent, model, run, session, passes, prefix and what the provider said stand in each call's report."""
+    run, pipeline = await reported_run("Where is Oslo?", "And now?")
+    assert [report.agent for report in pipeline.reports] == ["scout", "scout", "writer", "scout", "writer"]
+    assert {report.model for report in pipeline.reports} == {"scripted-model"}
+    assert {report.invocation_id for report in pipeline.reports} == {turn[0].invocation_id for turn in run.turns}
+    assert {report.session_id for report in pipeline.reports} == {run.session.id}
+    assert {(report.prompt_tokens, report.cached_tokens) for report in pipeline.reports} == {(700, 300)}
+    first, second, writer, *_ = pipeline.reports
+    assert (first.prefix.tokens, first.prefix.share) == (0, 0.0)
+    assert second.prefix.share == 1.0
+    assert second.prefix.tokens == pytest.approx(first.tokens_after / first.scale * second.scale, abs=1)
+    assert {report.tokens_after for report in pipeline.reports if report.scale != 1.0} <= {700}
+    assert [each.name for each in writer.passes] == ["strip_for_context", "cast_narrative"]
+    assert writer.categories_before["relayed"] > writer.categories["relayed"] > 0
+    assert second.categories["tool_calls_and_results"] > second.tokens_after / 2
+    for report in pipeline.reports:
+        assert_adds_up(report)
+
+
 async def test_prints_as_a_table():
     """`print(report)` shows each pass, each category that is there, the prefix and the provider's figures."""
     _, pipeline = await reported_run()
@@ -81,3 +108,13 @@ async def test_holds_no_payload(caplog):
     _, failed = await reported_run(pipeline=ContextPipeline([FailOnPurpose()]))
     assert failed.reports[0].passes[0].error == f"ValueError: cannot read {SECRET}"
     assert failed.reports[0].to_dict()["passes"][0]["error"] == "ValueError"
+
+
+async def test_a_request_that_cannot_be_counted_does_not_fail_the_run(caplog):
+    """Where counting fails the numbers are missing from the report, and the call goes on."""
+    events = [user_said("Hello")]
+    pipeline = ContextPipeline([BreakTheCount()])
+    result, report = pipeline.run(request_for("me", events), call_for("me", events))
+    assert len(result.contents) == 2
+    assert report.tokens_after == 0 == sum(report.categories.values())
+    assert "could not be counted" in caplog.text

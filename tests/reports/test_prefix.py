@@ -2,6 +2,7 @@
 
 import gc
 
+import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from hypothesis import given
@@ -47,15 +48,27 @@ def test_what_is_appended_leaves_the_prefix(first, more):
     assert (found.tokens, found.share) == (total(request_of(*first)), 1.0)
 
 
-def test_a_changed_result_ends_the_prefix():
-    """A result that gave way to a note is a change, and so is one value in a small result."""
-    rows = [{"id": number, "name": "row"} for number in range(100)]
-    call = call_part("look", {"a": 1}, "c1")
-    for other in ({"cleared": 100}, {"rows": [*rows[:-1], {"id": 7, "name": "other"}]}):
-        memory = PrefixMemory()
-        compared(memory, request_of("q", call, result_part("look", {"rows": rows}, "c1"), "end"))
-        found = compared(memory, request_of("q", call, result_part("look", other, "c1"), "end"))
-        assert found.tokens == total(request_of("q", call))
+CHANGED = {
+    "result": (result_part("t", {"rows": [1]}, "c"), result_part("t", {"rows": [2]}, "c")),
+    "call": (call_part("t", {"day": 1}, "c"), call_part("t", {"day": 2}, "c")),
+    "file": tuple(types.Part.from_uri(file_uri=f"gs://a/{name}.pdf", mime_type="application/pdf") for name in "xy"),
+    "media": tuple(types.Part.from_bytes(data=data * 99, mime_type="image/png") for data in (b"x", b"y")),
+    "code": tuple(types.Part.from_executable_code(code=code, language="PYTHON") for code in ("1 + 1", "1 + 2")),
+    "output": tuple(
+        types.Part.from_code_execution_result(outcome="OUTCOME_OK", output=output) for output in ("2", "3")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGED)
+def test_a_changed_part_ends_the_prefix(kind):
+    """A part of any kind that differs in one value is a change, and what stands before it is kept."""
+    before, after = CHANGED[kind]
+    memory = PrefixMemory()
+    compared(memory, request_of("Go.", before, "end"))
+    assert compared(memory, request_of("Go.", before, "end")).share == 1.0
+    found = compared(memory, request_of("Go.", after, "end"))
+    assert total(request_of("Go.")) <= found.tokens < total(request_of("Go.", before))
 
 
 def test_a_changed_system_instruction_or_model_keeps_nothing():

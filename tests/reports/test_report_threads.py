@@ -10,8 +10,13 @@ from typing import Any
 
 import pytest
 
+from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.reports import prefix as prefix_module
 from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.prefix import PrefixMemory
 from adk_context_pack.reports.report_log import ReportLog
+from tests.support.adk_contents import contents_of, request_of
+from tests.support.events import user_said
 
 THREADS, CALLS = 8, 120
 
@@ -62,3 +67,18 @@ def test_reports_of_many_threads_are_all_kept() -> None:
     assert len(log) == THREADS * CALLS
     assert sum(report.request_after is not None for report in log) == 5
     assert log.totals().calls == THREADS * CALLS
+
+
+def test_prefixes_of_many_threads_stay_in_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that come and go by many sessions leave the memory of prefixes within its bounds, and count it right."""
+    monkeypatch.setattr(prefix_module, "_MAX_AGENTS", 10)
+    memory = PrefixMemory()
+    request, meter = request_of(contents_of([user_said("Hello")], "worker")), TokenMeter()
+
+    def work(thread: int) -> None:
+        for number in range(CALLS):
+            memory.compare((str(number % 20), str(thread % 2)), request, meter, 10)
+
+    in_threads(work)
+    assert len(memory) <= 10
+    assert memory._links == sum(len(last.hashes) for last in memory._last.values())

@@ -191,6 +191,16 @@ async def test_a_counter_that_fails_costs_the_figures_only(caplog):
     assert "could not be counted" in caplog.text
 
 
+def test_the_oldest_results_are_forgotten_first():
+    """The memory of results is bounded."""
+    sizes = ResultSizes(max_results=4)
+    for number in range(9):
+        sizes.add("s", {"n": number}, [], SmallerResult(tool="t", saved=number, saved_in_text=0))
+    known = [sizes.of_response("s", "t", {"n": number}, {}) for number in range(9)]
+    assert [one and one.saved for one in known] == [None] * 5 + [5, 6, 7, 8]
+    assert sizes.of_response("other", "t", {"n": 8}, {}) is None
+
+
 def test_a_session_is_known_as_long_as_one_of_its_results_is():
     """Only the sessions of results that are still remembered are known, however often a result came."""
     sizes = ResultSizes(max_results=2)

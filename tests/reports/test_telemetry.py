@@ -133,3 +133,12 @@ def test_the_documented_attributes_are_those_that_are_sent():
     by_others = {name for name in table if name.startswith("gen_ai.usage")}
     common = {"gen_ai.agent.name", "gen_ai.request.model"}
     assert {*common, *telemetry._attributes(report), *telemetry._effects(report)} == table - by_others
+
+
+async def test_other_spans_carry_no_report(spans):
+    """Neither a tool's span nor that of the agent or the run has the attributes of one call."""
+    spans.clear()
+    await reported_run()
+    for span in spans.get_finished_spans():
+        ours = any(name.startswith("adk_context_pack") for name in span.attributes)
+        assert ours == (span.name == "call_llm" or span.name.startswith("generate_content")), span.name

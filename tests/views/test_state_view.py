@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from adk_context_pack import SettingError
 from adk_context_pack.views.state_view import StateView, render_view
+from adk_context_pack.views.template import occurrences, parse
 
 BY_STATUS = {
     "status": {
@@ -269,3 +270,21 @@ def test_a_path_that_ends_early_finds_nothing():
     """Where a path leads through a missing field or a number there is no field, and the others are there."""
     items = [{"id": 1, "a": {"b": 2}}, {"id": 2, "a": 3}, {"id": 3}]
     assert render_view(items, ("id", "a.b")) == '[{"id":1,"a.b":2},{"id":2},{"id":3}]'
+
+
+def test_a_slot_knows_the_text_up_to_its_neighbours():
+    """What stands between a slot and the next variable on either side is what finds it when a value has changed."""
+    pieces = parse("Say {a} then {compact:q} and {b}, or {compact:q?} in {c} all.", "q", None)
+    slots = [piece for piece in pieces if not isinstance(piece, str)]
+    assert [(slot.before, slot.after, slot.optional) for slot in slots] == [
+        (" then ", " and ", False),
+        (", or ", " in ", True),
+    ]
+    (alone,) = parse("{compact:q}", "q", None)
+    assert (alone.before, alone.after) == ("", "")
+
+
+def test_all_places_of_a_text_are_found():
+    """Places that overlap are found as well, from the start that is given, and an empty text is nowhere."""
+    assert list(occurrences("aaaa", "aa", 1)) == [1, 2]
+    assert list(occurrences("aaaa", "")) == []
