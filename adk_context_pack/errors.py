@@ -2,7 +2,7 @@
 
 * `ContextPackError`: catches everything that this package raises on purpose
     * `SettingError` (also a `ValueError`): a setting that cannot work, found when the object is built
-    * `StoreError`: a result could not be kept, or a store could not be read (the original result stays in place)
+    * `StoreError`: a result could not be kept, or a store could not be read
         * `HandleError`: a handle opens no result (unknown in this session, expired, replaced, damaged)
     * `QueryError`: a query over stored rows that cannot be answered
     * `RecordingError`: a recorded session cannot be read
@@ -47,8 +47,28 @@ class SettingError(ContextPackError, ValueError):
         return cls(f"{label}: {name} must be {expected}, not {value!r}")
 
 
+_NOT_KEPT = {
+    "form": "it has no JSON form ({})",
+    "size": "larger than what the session may hold ({})",
+    "none": "the app has no artifact service",
+    "away": "the {} service did not answer within {} s",
+    "failed": "the {} service failed ({})",
+    "other": "the {} service did not give back what it was given",
+    "trouble": "keeping it failed ({})",
+}
+
+
 class StoreError(ContextPackError):
-    """A result could not be kept, or the store could not be read. The message holds no payload."""
+    """A result could not be kept, or the store could not be read. The message holds no payload.
+
+    Whatever goes wrong while a result is kept (`call.keep`, `PayloadStore.put`) is this error, within the time that the
+    store has. Its text is a clause that a pass can show to a model, after "not kept" and before how to ask for less.
+    """
+
+    @classmethod
+    def of(cls, reason: str, *details: object) -> StoreError:
+        """Makes the error for a result that is not kept, for one of the reasons that there are."""
+        return cls(_NOT_KEPT[reason].format(*details))
 
 
 class HandleError(StoreError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import zlib
 from typing import Any, NamedTuple
@@ -44,7 +43,7 @@ def encode(value: Any) -> Encoded:
         return Encoded(b"".join(map(_utf8, written)), not odd)
     except Exception as error:
         # A model or a sequence of the user's own may fail in any way, and its message may quote the result.
-        raise StoreError(f"the result has no JSON form ({type(error).__name__})") from error
+        raise StoreError.of("form", type(error).__name__) from error
 
 
 def decode(data: bytes | str) -> Any:
@@ -64,20 +63,32 @@ def compress(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, _LEVEL)).decode()
 
 
-def decompress(text: str, size: int) -> bytes:
+def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
+    """Returns the length in bytes that a stored text begins with, and what follows its colon.
+
+    Raises:
+        StoreError: there is no length, or it is above `max_bytes`, since a forged entry may claim any.
+    """
+    length, _, rest = str(text).partition(":")
+    if not length.isdecimal() or len(length) > len(str(max_bytes)) or int(length) > max_bytes:
+        raise StoreError("the stored result cannot be read (its length is missing or too large)")
+    return int(length), rest
+
+
+def decompress(text: str, size: int, unpacker: Any = None) -> bytes:
     """Returns the bytes that `compress` made into text.
 
     Args:
         text: what `compress` gave.
         size: how many bytes there are. Never more are unpacked, whatever the text holds.
+        unpacker: what unpacks bytes of another form than zlib's.
 
     Raises:
         StoreError: the text is damaged or holds another number of bytes.
     """
     try:
-        unpacker = zlib.decompressobj()
-        data = unpacker.decompress(base64.b64decode(text, validate=True), size + 1)
-    except (binascii.Error, ValueError, TypeError, OverflowError, zlib.error) as error:
+        data: bytes = (unpacker or zlib.decompressobj()).decompress(base64.b64decode(text, validate=True), size + 1)
+    except Exception as error:
         raise StoreError(f"the stored result cannot be read ({type(error).__name__})") from error
     if len(data) != size:
         raise StoreError("the stored result is not as long as it was")

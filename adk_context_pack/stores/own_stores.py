@@ -10,13 +10,10 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import StoreError
-from adk_context_pack.stores.codec import compress, decompress
+from adk_context_pack.stores.codec import compress, decompress, sized
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.result_store import ResultStore, StoreScope, register, registered
 from adk_context_pack.stores.worker import off_loop
-
-# A damaged or forged entry may claim any length.
-_MAX_DIGITS = 9
 
 
 class StateStore:
@@ -43,10 +40,8 @@ class StateStore:
         """
         if kept is None:
             return None
-        length, _, text = str(kept).partition(":")
-        if not length.isdecimal() or len(length) > _MAX_DIGITS:
-            raise StoreError("the stored result cannot be read (its length is missing)")
-        return await off_loop(int(length), decompress, text, int(length))
+        size, text = sized(kept)
+        return await off_loop(size, decompress, text, size)
 
     async def delete(self, scope: StoreScope, name: str, kept: str | None) -> None:
         """Does nothing: the text goes with its entry in state."""
@@ -116,5 +111,5 @@ def _service(scope: StoreScope) -> Any:
     # An `AgentTool`'s child has a service that forwards to its parent's session, whatever session it is asked for.
     service = getattr(outermost_invocation(scope.context), "artifact_service", None)
     if service is None:
-        raise StoreError("the app has no artifact service")
+        raise StoreError.of("none")
     return service

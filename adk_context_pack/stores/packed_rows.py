@@ -8,12 +8,12 @@ once for each result. `python -m tests.benchmarks.bench_session_size` shows size
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from adk_context_pack.errors import StoreError
+from adk_context_pack.stores.codec import decompress, sized
 from adk_context_pack.stores.json_parts import loads
 
 try:
@@ -27,8 +27,6 @@ _MAX_BYTES: Final = 2_000_000
 _MIN_ROWS = 8
 _MAX_SHAPES = 16
 _MAX_DEPTH = 8
-# A damaged or forged entry may claim any length.
-_MAX_DIGITS = 9
 _DICTIONARY: Final = 1 << 20
 _PRESET = 1
 _DAMAGED = (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError, StopIteration)
@@ -61,10 +59,7 @@ def packed_bytes(text: object) -> int:
     Raises:
         StoreError: the text is damaged.
     """
-    length = str(text).partition(":")[0]
-    if not length.isdecimal() or len(length) > _MAX_DIGITS or int(length) > _MAX_BYTES:
-        raise StoreError("the stored result cannot be read (its length is missing or too large)")
-    return int(length)
+    return sized(text, _MAX_BYTES)[0]
 
 
 def unpack_rows(text: object) -> Any:
@@ -73,25 +68,15 @@ def unpack_rows(text: object) -> Any:
     Raises:
         StoreError: the text is damaged, or this Python was built without LZMA.
     """
-    packed = _decompressed(str(text).partition(":")[2], packed_bytes(text))
-    try:
-        return _value(json.loads(packed.decode(errors="surrogatepass")))
-    except _DAMAGED as error:
-        raise StoreError(f"the stored result cannot be read ({type(error).__name__})") from error
-
-
-def _decompressed(text: str, size: int) -> bytes:
     if lzma is None:  # pragma: no cover - some Pythons are built without it
         raise StoreError("the stored result cannot be read (this Python has no lzma module)")
+    size, packed = sized(text, _MAX_BYTES)
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": _DICTIONARY}]
+    data = decompress(packed, size, lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters))
     try:
-        filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": _DICTIONARY}]
-        unpacker = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
-        data = unpacker.decompress(base64.b64decode(text, validate=True), size + 1)
-    except (binascii.Error, ValueError, EOFError, lzma.LZMAError) as error:
+        return _value(json.loads(data.decode(errors="surrogatepass")))
+    except _DAMAGED as error:
         raise StoreError(f"the stored result cannot be read ({type(error).__name__})") from error
-    if len(data) != size:
-        raise StoreError("the stored result is not as long as it was")
-    return data
 
 
 class _Packer:

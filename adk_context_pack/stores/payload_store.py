@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -69,16 +71,17 @@ class PayloadStore:
 
     Args:
         place: "artifacts", "state", a `ResultStore` of the user's own, or "auto": artifacts for all but small results
-            where the app has an artifact service, else state.
+            where the app has an artifact service that takes them, else state.
         max_state_bytes: for "auto", the largest JSON that goes to state while there is an artifact service, in bytes.
         max_session_bytes: what all results together may take in a session's state, in bytes as stored, with their
-            keys and the marks of expired ones. The oldest expire first. A result that is larger by itself is not kept
-            and stays whole. None sets no limit. Values under state keys of the user's own (`state_key=`) are the
+            keys and the marks of expired ones. The oldest expire first. A result that is larger by itself is not kept.
+            None sets no limit. Values under state keys of the user's own (`state_key=`) are the
             user's, and are not counted. Where one document holds all of a state (Firestore: 1 MiB), set it to that
             size less what the app itself keeps there.
         max_results: how many results a session keeps. The oldest expire first. None keeps all.
         max_age_s: seconds after which a result expires, as seen when the next one is stored or this one is opened.
-        timeout_s: seconds after which a store counts as away.
+        timeout_s: seconds that a store has for keeping a result, and again for removing those that expire with it.
+            After them it counts as away.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -131,67 +134,75 @@ class PayloadStore:
             note: called with one short sentence for the report, where older results expire.
 
         Raises:
-            StoreError: the value has no JSON form, is too large for the session, or the store failed.
+            StoreError: it is not kept. The text says why, in words that a model can be shown.
         """
-        state = context.session.state
-        taken = {result.handle for result in stored_results(state)}
-        while (handle := new_handle(time.time())) in taken:
-            pass
-        own_key = state_key(kind, tool_name, handle)
-        name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:_MAX_NAME_LENGTH]}-{handle}.json"
-        if key is None:
-            entries: dict[str, Any] = {own_key: await self._entry(context, name, await _encoded(value))}
-        else:
-            entries = await self._under_key(context, name, value, key=key, own_key=own_key)
-        if self.max_age_s is not None:
-            entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
-        self._check_size(state, entries, own_key)
-        replaced = [] if key is None else [state.get(key)]
-        gone = _expired_entries(
-            {**state, **entries},
-            newest=own_key,
-            replaced_key=key,
-            max_bytes=self.max_session_bytes,
-            max_results=self.max_results,
-        )
-        former = [state[each] for each in gone]
-        _write(context, {**gone, **entries}, delta)
-        if gone:
-            said = f"older results of the session that expired: {len(gone)}"
-            logger.info("%s", said)
-            if note is not None:
-                note(said)
-        await self._forget(context, [*replaced, *former])
-        return handle
+        with _one_error():
+            state = context.session.state
+            taken = {result.handle for result in stored_results(state)}
+            while (handle := new_handle(time.time())) in taken:
+                pass
+            own_key = state_key(kind, tool_name, handle)
+            name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:_MAX_NAME_LENGTH]}-{handle}.json"
+            if key is None:
+                entries: dict[str, Any] = {own_key: await self._entry(context, name, await _encoded(value))}
+            else:
+                entries = await self._under_key(context, name, value, key=key, own_key=own_key)
+            if self.max_age_s is not None:
+                entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
+            self._check_size(state, entries, own_key)
+            replaced = [] if key is None else [state.get(key)]
+            gone = _expired_entries(
+                {**state, **entries},
+                newest=own_key,
+                replaced_key=key,
+                max_bytes=self.max_session_bytes,
+                max_results=self.max_results,
+            )
+            former = [state[each] for each in gone]
+            written = {**gone, **entries}
+            if delta is None:
+                context.state.update(written)
+            else:
+                delta.update(written)
+                context.session.state.update(written)
+            if gone:
+                said = f"older results of the session that expired: {len(gone)}"
+                logger.info("%s", said)
+                if note is not None:
+                    note(said)
+            await self._forget(context, [*replaced, *former])
+            return handle
 
     def _check_size(self, state: Mapping[str, Any], entries: Mapping[str, Any], key: str) -> None:
         if self.max_session_bytes is None:
             return
-        size, marks = _bytes_under(entries, key), _bytes_of_marks(state)
-        if size + marks > self.max_session_bytes:
-            beside = f" beside {marks} of expired results" if marks else ""
-            raise StoreError(
-                f"the result takes {size} bytes in state{beside}, and a session keeps {self.max_session_bytes}"
-            )
+        if _bytes_under(entries, key) + (marks := _bytes_of_marks(state)) > self.max_session_bytes:
+            mebibytes, rest = divmod(self.max_session_bytes, 2**20)
+            limit = f"{self.max_session_bytes:,} bytes" if rest else f"{mebibytes} MiB"
+            beside = f", of which marks of expired results take {marks:,} bytes" if marks else ""
+            raise StoreError.of("size", limit + beside)
 
     async def _entry(self, context: Any, name: str, encoded: Encoded) -> dict[str, Any]:
-        data, store = encoded.data, self._store_for(context, len(encoded.data))
-        if store is None:
-            if len(data) < _MIN_COMPRESSED:
-                return text_entry(data)
-            if (packed := await off_loop(len(data), pack_rows, data)) is not None:
-                return rows_entry(packed)
-            return zlib_entry(await StateStore().put(StoreScope.of(context), name, data))
-        kept = await StoreAccess(store, context, timeout_s=self.timeout_s).put(name, data)
-        return await off_loop(len(data), store_entry, store.name, name, kept, data)
+        data = encoded.data
+        if (store := self._store_for(context, len(data))) is not None:
+            try:
+                kept = await StoreAccess(store, context, timeout_s=self.timeout_s).put(name, data)
+                return await off_loop(len(data), store_entry, store.name, name, kept, data)
+            except StoreError as error:
+                if self.place != "auto":
+                    raise
+                logger.warning("a result is kept in state: %s", error)
+        if len(data) < _MIN_COMPRESSED:
+            return text_entry(data)
+        if (packed := await off_loop(len(data), pack_rows, data)) is not None:
+            return rows_entry(packed)
+        return zlib_entry(await StateStore().put(StoreScope.of(context), name, data))
 
     def _store_for(self, context: Any, size: int) -> ResultStore | None:
         if isinstance(self.place, ResultStore):
             return self.place
-        if self.place == "artifacts" and not has_artifacts(context):
-            raise StoreError("the app has no artifact service")
-        is_for_state = self.place == "state" or (self.place == "auto" and size <= self.max_state_bytes)
-        return None if is_for_state or not has_artifacts(context) else ArtifactStore()
+        is_for_state = self.place == "state" or size <= self.max_state_bytes or not has_artifacts(context)
+        return None if self.place != "artifacts" and is_for_state else ArtifactStore()
 
     async def _under_key(self, context: Any, name: str, value: Any, *, key: str, own_key: str) -> dict[str, Any]:
         """Returns the entries for a result under a state key of the caller's own."""
@@ -208,14 +219,15 @@ class PayloadStore:
         return {key: shown, own_key: await self._entry(context, name, encoded or await _encoded(value))}
 
     async def _forget(self, context: Any, entries: list[Any]) -> None:
-        for entry in entries:
+        async def forget(entry: Mapping[str, Any]) -> None:
             try:
-                if is_entry(entry, "artifact", "store"):
-                    store, name = store_behind(entry)
-                    await StoreAccess(store, context, timeout_s=self.timeout_s).delete(name, entry.get("kept"))
+                store, name = store_behind(entry)
+                await StoreAccess(store, context, timeout_s=self.timeout_s).delete(name, entry.get("kept"))
             except StoreError as error:
                 # The handle is gone either way, and what is left behind costs only room.
                 logger.warning("an expired result could not be removed: %s", error)
+
+        await asyncio.gather(*(forget(entry) for entry in entries if is_entry(entry, "artifact", "store")))
 
 
 async def _encoded(value: Any) -> Encoded:
@@ -227,15 +239,14 @@ def _keeps_objects(context: Any) -> bool:
     return type(getattr(outermost_invocation(context), "session_service", None)) is InMemorySessionService
 
 
-def _write(context: Any, entries: dict[str, Any], delta: MutableMapping[str, Any] | None) -> None:
+@contextmanager
+def _one_error() -> Iterator[None]:
     try:
-        if delta is not None:
-            delta.update(entries)
-            context.session.state.update(entries)
-        else:
-            context.state.update(entries)
+        yield
+    except StoreError:
+        raise
     except Exception as error:
-        raise StoreError(f"the session's state refused the result ({type(error).__name__})") from error
+        raise StoreError.of("trouble", type(error).__name__) from error
 
 
 def _expired_entries(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -42,8 +42,8 @@ class ResultStore(Protocol):
 
     A store keeps bytes under a name within a scope. Two scopes share nothing: what one has put, another cannot open,
     even under the same name. Names are short (letters, digits, `._-`) and never used twice. Any failure may be raised
-    as it is: the pack reports its type, and leaves the tool's result whole. `adk_context_pack.testing.check_store`
-    tries these rules on a store.
+    as it is: the pack reports its type, and the result counts as not kept. `adk_context_pack.testing.check_store` tries
+    these rules on a store.
 
     Attributes:
         name: a short name of the store, the same in every process that shares it. State names the store by it.
@@ -86,13 +86,14 @@ class StoreAccess:
     Args:
         store: the store.
         context: ADK's tool, callback or invocation context.
-        timeout_s: seconds after which the store counts as away.
+        timeout_s: seconds that all calls through this access may take together.
     """
 
     def __init__(self, store: ResultStore, context: Any, *, timeout_s: float) -> None:
         self._store = store
         self._scope = StoreScope.of(context)
         self._timeout_s = timeout_s
+        self._until = asyncio.get_running_loop().time() + timeout_s
 
     async def put(self, name: str, data: bytes) -> str | None:
         """Keeps `data` and opens it once, since a store may write half of it.
@@ -100,9 +101,13 @@ class StoreAccess:
         Raises:
             StoreError: a failure, a timeout, or other bytes came back.
         """
-        kept: str | None = await self._within(self._store.put(self._scope, name, data))
+        kept: str | None = await self._within(lambda: self._store.put(self._scope, name, data))
         try:
-            await self._check(name, kept, data)
+            # State would take whatever it is, and the session service might not.
+            if not isinstance(kept, str | None):
+                raise StoreError.of("failed", self._store.name, f"put returned {type(kept).__name__}")
+            if await self.open(name, kept) != data:
+                raise StoreError.of("other", self._store.name)
         except StoreError:
             # The event must not speak of a result that nobody can read.
             with suppress(StoreError):
@@ -116,7 +121,7 @@ class StoreAccess:
         Raises:
             StoreError: a failure or a timeout.
         """
-        data = await self._within(self._store.open(self._scope, name, kept))
+        data = await self._within(lambda: self._store.open(self._scope, name, kept))
         return data if isinstance(data, bytes) else None
 
     async def delete(self, name: str, kept: str | None) -> None:
@@ -125,22 +130,23 @@ class StoreAccess:
         Raises:
             StoreError: a failure or a timeout.
         """
-        await self._within(self._store.delete(self._scope, name, kept))
+        await self._within(lambda: self._store.delete(self._scope, name, kept))
 
-    async def _check(self, name: str, kept: str | None, data: bytes) -> None:
-        if await self.open(name, kept) != data:
-            raise StoreError(f"the {self._store.name} service did not give back what it was given")
+    async def _within(self, action: Callable[[], Awaitable[Any]]) -> Any:
+        async def answer() -> Any:
+            # A store of the user's own may fail before there is anything to wait for.
+            return await action()
 
-    async def _within(self, action: Coroutine[Any, Any, Any]) -> Any:
-        task = asyncio.ensure_future(action)
+        task = asyncio.ensure_future(answer())
+        left_s = max(0.0, self._until - asyncio.get_running_loop().time())
         try:
             # `wait_for` would wait for a service that takes no notice of being cancelled.
-            done, _ = await asyncio.wait({task}, timeout=self._timeout_s)
+            done, _ = await asyncio.wait({task}, timeout=left_s)
         finally:
             task.cancel()
         if not done:
             task.add_done_callback(_ignored)
-            raise StoreError(f"the {self._store.name} service did not answer within {self._timeout_s:g} s")
+            raise StoreError.of("away", self._store.name, f"{self._timeout_s:g}")
         try:
             return task.result()
         except StoreError:
@@ -148,7 +154,7 @@ class StoreAccess:
         # A cancellation within the service is its failure. The run's own is raised above.
         except (Exception, asyncio.CancelledError) as error:
             # Only the type: a service's message may quote what it was given.
-            raise StoreError(f"the {self._store.name} service failed ({type(error).__name__})") from error
+            raise StoreError.of("failed", self._store.name, type(error).__name__) from error
 
 
 def _ignored(task: asyncio.Future[Any]) -> None:

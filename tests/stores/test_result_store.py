@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack import ContextPackPlugin, PayloadStore, StoreError, load_payload, query_rows
@@ -16,6 +20,16 @@ from tests.support.in_tool import in_tool
 ROWS = [{"id": number, "amount": number} for number in range(3000)]
 
 
+FAILURES = {
+    "raises": OSError("disk full of secret 4711"),
+    "times out": TimeoutError("4711"),
+    "is cancelled": asyncio.CancelledError(),
+    "runs out of memory": MemoryError(),
+    "is deep": RecursionError(),
+}
+ODD = ("hangs", "half", "half for good", "is slow twice", "is no coroutine", "answers with a dict")
+
+
 class Bucket:
     """Objects in a dict that stands for a service outside the process."""
 
@@ -24,20 +38,26 @@ class Bucket:
     def __init__(self, objects=None, how=""):
         self.objects, self.how = {} if objects is None else objects, how
 
-    async def put(self, scope, name, data):
-        if self.how == "raises":
-            raise OSError("disk full of secret 4711")
-        if self.how == "hangs":
-            await asyncio.sleep(3600)
-        path = f"{scope.app_name}/{scope.user_id}/{scope.session_id}/{name}"
-        self.objects[path] = data[:7] if self.how == "half" else data
-        return path
+    def put(self, scope, name, data):
+        if self.how == "is no coroutine":
+            return None
+        return self._put(f"{scope.app_name}/{scope.user_id}/{scope.session_id}/{name}", data)
+
+    async def _put(self, path, data):
+        if self.how in FAILURES:
+            raise FAILURES[self.how]
+        await asyncio.sleep({"hangs": 3600, "is slow twice": 0.15}.get(self.how, 0))
+        self.objects[path] = data[:7] if self.how.startswith("half") else data
+        return {"path": path} if self.how == "answers with a dict" else path
 
     async def open(self, scope, name, kept):
+        await asyncio.sleep(0.15 if self.how == "is slow twice" else 0)
         return self.objects.get(kept)
 
     async def delete(self, scope, name, kept):
-        self.objects.pop(kept, None)
+        if self.how in ("half for good", "never deletes"):
+            await asyncio.sleep(3600)
+        self.objects.pop(kept["path"] if isinstance(kept, dict) else kept, None)
 
 
 async def test_the_plugin_keeps_results_in_a_store_of_the_apps_own():
@@ -74,19 +94,68 @@ async def test_another_process_opens_it_by_a_store_of_the_same_name(monkeypatch)
     assert await in_tool(load, session_service=sessions) == ROWS
 
 
-@pytest.mark.parametrize("how", ["raises", "hangs", "half"])
-async def test_a_store_that_fails_leaves_nothing_behind(how):
-    """A store that raises, hangs or keeps half of a result is one error without its message, and state is untouched."""
+@pytest.mark.parametrize("how", [*FAILURES, *ODD])
+async def test_a_store_that_fails_is_one_error_in_time(how):
+    """Whatever a store answers, however slowly, is one error without payload, and state is untouched."""
     bucket = Bucket(how=how)
 
     async def act(context):
+        begun = time.monotonic()
         with pytest.raises(StoreError, match="the bucket service") as caught:
-            await PayloadStore(place=bucket, timeout_s=0.05).put(context, ROWS, tool_name="t")
+            await PayloadStore(place=bucket, timeout_s=0.2).put(context, ROWS, tool_name="t")
+        assert time.monotonic() - begun < 5
         assert "4711" not in str(caught.value)
         return dict(context.session.state)
 
     assert await in_tool(act) == {}
-    assert bucket.objects == {}
+    assert bool(bucket.objects) == (how == "half for good")
+
+
+async def test_results_expire_in_time():
+    """A store that never answers a delete holds up the next result once, however many expire with it."""
+    bucket = Bucket(how="never deletes")
+
+    async def act(context):
+        for number in range(12):
+            await PayloadStore(place=bucket).put(context, [number], tool_name="t")
+        begun = time.monotonic()
+        handle = await PayloadStore(place=bucket, max_results=1, timeout_s=1).put(context, ROWS, tool_name="t")
+        assert time.monotonic() - begun < 6
+        return await load_payload(context, handle)
+
+    assert await in_tool(act) == ROWS
+
+
+@pytest.mark.parametrize("how", ["save_artifact", "load_artifact"])
+async def test_auto_keeps_in_state_what_an_artifact_service_does_not_take(how, monkeypatch, caplog):
+    """Beside an artifact service that fails, state keeps what it may hold, and no more."""
+    artifacts = InMemoryArtifactService()
+
+    async def failing(*_, **__):
+        raise ConnectionError("4711")
+
+    monkeypatch.setattr(InMemoryArtifactService, how, failing)
+
+    async def act(context):
+        handle = await PayloadStore().put(context, ROWS, tool_name="t")
+        with pytest.raises(StoreError, match=r"^larger than what the session may hold \(4 MiB\)$"):
+            await PayloadStore().put(context, os.urandom(6_000_000).hex(), tool_name="t")
+        return await load_payload(context, handle)
+
+    assert await in_tool(act, artifact_service=artifacts) == ROWS
+    assert "a result is kept in state: the ADK artifact service failed (ConnectionError)" in caplog.text
+    assert "4711" not in caplog.text
+
+
+async def test_whatever_goes_wrong_is_one_error():
+    """A session whose state takes nothing is a StoreError, with the kind of failure and without its text."""
+
+    async def act(context):
+        closed = SimpleNamespace(session=context.session, state=MappingProxyType({}))
+        with pytest.raises(StoreError, match=r"^keeping it failed \(AttributeError\)$"):
+            await PayloadStore().put(closed, ROWS, tool_name="t")
+
+    await in_tool(act)
 
 
 async def test_an_object_that_was_exchanged_is_not_given_out():

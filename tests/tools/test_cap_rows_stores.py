@@ -141,7 +141,7 @@ async def test_a_store_that_fails_leaves_a_stub_that_says_so(how, caplog):
     service = FailingArtifacts()
     service.how = how
     reports = []
-    tool = cap_rows(list_transactions, store=PayloadStore(timeout_s=0.05), on_report=reports.append)
+    tool = cap_rows(list_transactions, store=PayloadStore(place="artifacts", timeout_s=0.05), on_report=reports.append)
     with caplog.at_level(logging.WARNING, "adk_context_pack"):
         run = await run_agent(analyst(tool), "go", artifact_service=service)
     assert run.answer == "done"
