@@ -38,21 +38,6 @@ _ENDS = 8
 _MAX_TEXT = 1_000
 
 
-def zlib_entry(text: str) -> dict[str, Any]:
-    """Returns the entry of a result that is kept here, as the text that `StateStore` made of it."""
-    return {"stored": "zlib1", "zlib": text}
-
-
-def rows_entry(text: str) -> dict[str, Any]:
-    """Returns the entry of a result that is kept here, as the text that `pack_rows` made of it."""
-    return {"stored": "rows1", "packed": text}
-
-
-def text_entry(data: bytes) -> dict[str, Any]:
-    """Returns the entry of a result that is kept here, as JSON text."""
-    return {"stored": "text", "text": data.decode()}
-
-
 def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[str, Any]:
     """Returns the entry of a result that a store keeps under `name`."""
     # `json_patch` removes what is null.

@@ -6,13 +6,13 @@ from typing import Any
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import HandleError, StoreError
-from adk_context_pack.stores.codec import decode
+from adk_context_pack.stores.artifact_store import store_behind
+from adk_context_pack.stores.codec import decode, decompress, sized
 from adk_context_pack.stores.entries import fingerprint, is_entry, is_intact, is_our_name, is_scoped
 from adk_context_pack.stores.handles import find_result, unknown_handle
-from adk_context_pack.stores.own_stores import StateStore, store_behind
 from adk_context_pack.stores.packed_rows import packed_bytes, unpack_rows
 from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
-from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope
+from adk_context_pack.stores.result_store import ResultStore, StoreAccess
 from adk_context_pack.stores.worker import off_loop
 
 
@@ -75,8 +75,8 @@ async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOU
     if is_entry(value, "text"):
         return decode(value["text"])
     if is_entry(value, "zlib1"):
-        data = await StateStore().open(StoreScope.of(context), "", value["zlib"]) or b""
-        return await off_loop(len(data), decode, data)
+        size, text = sized(value["zlib"])
+        return await off_loop(size, lambda: decode(decompress(text, size)))
     if is_entry(value, "rows1"):
         return await off_loop(packed_bytes(value["packed"]), unpack_rows, value["packed"])
     if is_entry(value, "artifact", "store"):

@@ -15,17 +15,15 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import SettingError, StoreError, at_least, positive
-from adk_context_pack.stores.codec import Encoded, encode, rough_size, survives_as_state
+from adk_context_pack.stores.artifact_store import ArtifactStore, artifact_service, store_behind
+from adk_context_pack.stores.codec import Encoded, compress, encode, rough_size, survives_as_state
 from adk_context_pack.stores.entries import (
     expired_entry,
     is_entry,
     is_scoped,
     key_entry,
-    rows_entry,
     state_bytes,
     store_entry,
-    text_entry,
-    zlib_entry,
 )
 from adk_context_pack.stores.handles import (
     HANDLE_LENGTH,
@@ -38,9 +36,8 @@ from adk_context_pack.stores.handles import (
     state_key,
     stored_results,
 )
-from adk_context_pack.stores.own_stores import ArtifactStore, StateStore, has_artifacts, store_behind
 from adk_context_pack.stores.packed_rows import pack_rows
-from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, register
+from adk_context_pack.stores.result_store import ResultStore, StoreAccess, register
 from adk_context_pack.stores.worker import off_loop
 
 Place = Literal["auto", "state", "artifacts"]
@@ -193,15 +190,15 @@ class PayloadStore:
                     raise
                 logger.warning("a result is kept in state: %s", error)
         if len(data) < _MIN_COMPRESSED:
-            return text_entry(data)
+            return {"stored": "text", "text": data.decode()}
         if (packed := await off_loop(len(data), pack_rows, data)) is not None:
-            return rows_entry(packed)
-        return zlib_entry(await StateStore().put(StoreScope.of(context), name, data))
+            return {"stored": "rows1", "packed": packed}
+        return {"stored": "zlib1", "zlib": f"{len(data)}:{await off_loop(len(data), compress, data)}"}
 
     def _store_for(self, context: Any, size: int) -> ResultStore | None:
         if isinstance(self.place, ResultStore):
             return self.place
-        is_for_state = self.place == "state" or size <= self.max_state_bytes or not has_artifacts(context)
+        is_for_state = self.place == "state" or size <= self.max_state_bytes or artifact_service(context) is None
         return None if self.place != "artifacts" and is_for_state else ArtifactStore()
 
     async def _under_key(self, context: Any, name: str, value: Any, *, key: str, own_key: str) -> dict[str, Any]:

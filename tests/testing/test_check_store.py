@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 
-from adk_context_pack.stores.own_stores import ArtifactStore, StateStore
+from adk_context_pack.stores.artifact_store import ArtifactStore
 from adk_context_pack.testing import check_store
 from tests.support.kept import Shelf
 
@@ -17,9 +17,8 @@ async def test_a_store_of_ones_own_keeps_the_rules_and_is_left_empty():
     assert shelf.kept == {}
 
 
-async def test_the_packs_own_stores_keep_the_rules():
-    """State and artifacts are two implementations of the same contract."""
-    await check_store(StateStore())
+async def test_the_packs_own_store_keeps_the_rules():
+    """The store over ADK's artifact services is one more implementation of the contract."""
     await check_store(ArtifactStore(), artifact_service=InMemoryArtifactService())
 
 

@@ -1,4 +1,4 @@
-"""The pack's own stores: the session's state, and the app's artifact service apart from the user's artifacts."""
+"""Keeps results with the app's artifact service, apart from the artifacts of the user's own."""
 
 from __future__ import annotations
 
@@ -10,41 +10,8 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import StoreError
-from adk_context_pack.stores.codec import compress, decompress, sized
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.result_store import ResultStore, StoreScope, register, registered
-from adk_context_pack.stores.worker import off_loop
-
-
-class StateStore:
-    """Keeps a result in the text that the session's state holds for it anyway.
-
-    A text takes a fraction of the bytes of the objects. A session service in memory copies it by reference, and one on
-    a database writes it without walking through it.
-
-    Attributes:
-        name: "state".
-    """
-
-    name = "state"
-
-    async def put(self, scope: StoreScope, name: str, data: bytes) -> str:  # noqa: ARG002 - protocol
-        """Returns the data as text: their length, a colon, and zlib in base64."""
-        return f"{len(data)}:{await off_loop(len(data), compress, data)}"
-
-    async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:  # noqa: ARG002 - protocol
-        """Returns the bytes in `kept`, or None without it.
-
-        Raises:
-            StoreError: the text is damaged.
-        """
-        if kept is None:
-            return None
-        size, text = sized(kept)
-        return await off_loop(size, decompress, text, size)
-
-    async def delete(self, scope: StoreScope, name: str, kept: str | None) -> None:
-        """Does nothing: the text goes with its entry in state."""
 
 
 class ArtifactStore:
@@ -91,9 +58,9 @@ class ArtifactStore:
 register(ArtifactStore())
 
 
-def has_artifacts(context: Any) -> bool:
-    """Returns whether the app has an artifact service."""
-    return getattr(outermost_invocation(context), "artifact_service", None) is not None
+def artifact_service(context: Any) -> Any:
+    """Returns the app's artifact service, or None. Within an `AgentTool` it is that of the calling agent."""
+    return getattr(outermost_invocation(context), "artifact_service", None)
 
 
 def store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
@@ -108,8 +75,6 @@ def store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
 
 
 def _service(scope: StoreScope) -> Any:
-    # An `AgentTool`'s child has a service that forwards to its parent's session, whatever session it is asked for.
-    service = getattr(outermost_invocation(scope.context), "artifact_service", None)
-    if service is None:
+    if (service := artifact_service(scope.context)) is None:
         raise StoreError.of("none")
     return service
