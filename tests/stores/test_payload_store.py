@@ -220,37 +220,6 @@ async def test_old_results_expire_without_another_one(monkeypatch):
     assert await in_tool(act) == [2]
 
 
-class BrokenArtifacts(InMemoryArtifactService):
-    """A service that gives back something else."""
-
-    how: str = ""
-
-    async def load_artifact(self, **names):
-        if self.how:
-            return None
-        return await super().load_artifact(**names)
-
-
-@pytest.mark.parametrize("change", ["gone", "other", "raises"])
-async def test_a_damaged_artifact_is_not_given_out(change):
-    """An artifact that is gone, was overwritten or cannot be read is an error and never somebody else's data."""
-    artifacts = BrokenArtifacts()
-
-    async def act(context):
-        handle = await PayloadStore(place="artifacts").put(context, ROWS, tool_name="t")
-        if change == "other":
-            part = types.Part(inline_data=types.Blob(mime_type="application/json", data=b"[1]"))
-            names = {"app_name": "app", "user_id": "user", "session_id": "adk_context_pack.session"}
-            await artifacts.save_artifact(**names, filename=f"rows-t-{handle}.json", artifact=part)
-        artifacts.how = "nothing" if change == "gone" else ""
-        if change == "raises":
-            artifacts.artifacts = None
-        with pytest.raises(StoreError):
-            await load_payload(context, handle, timeout_s=0.05)
-
-    await in_tool(act, artifact_service=artifacts)
-
-
 @pytest.mark.parametrize("how", ["object", "loop", "deep", "digits"])
 async def test_what_cannot_be_encoded_is_one_error(how, tmp_path):
     """An object, a circle, 10,000 levels, an endless integer: StoreError before anything is written."""
