@@ -1,9 +1,10 @@
 """Measures tools on demand, found how well, how fast, at which price: `python -m tests.benchmarks.bench_defer_tools`.
 
 Recall is the share of needed functions among the first found, with the user's words as the query, over all 1,233
-functions. The session has 12 model calls with the 117 tools of a real MCP server, declared all or deferred: eight tools
-are used, and where they are deferred, three searches come before. A provider's cache is assumed to keep the longest
-common prefix of a request and the one before, at a tenth of the price. Tokens are o200k.
+functions. The session has 12 model calls, or 30, with the 117 tools of a real MCP server, declared all or deferred,
+alone or beside the plugin: eight tools are used, and where they are deferred, three searches come before. A provider's
+cache is assumed to keep the longest common prefix of a request and the one before, at a tenth of the price. Tokens are
+o200k.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import statistics
 import time
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 from google.adk.agents import LlmAgent
@@ -21,7 +22,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
-from adk_context_pack import defer_tools
+from adk_context_pack import ContextPackPlugin, defer_tools
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
 from tests.support.o200k import o200k
 from tests.support.run import run_agent
@@ -84,7 +85,7 @@ def recall() -> None:
     print(f"{spent[int(len(spent) * 0.95)]:.2f} ms at the 95th percentile, {spent[-1]:.1f} ms at most")
 
 
-async def session(deferred: bool, calls: int) -> list[list[str]]:  # noqa: FBT001
+async def session(deferred: bool, calls: int, plugins: Sequence[Any] = ()) -> list[list[str]]:  # noqa: FBT001
     """The requests of a session, each as the texts of its parts in the order in which a provider reads them."""
     tools = [Listed(entry) for entry in json.loads(shared_file("github_mcp/tools.json").read_text(encoding="utf-8"))]
     steps: list[Any] = []
@@ -106,7 +107,7 @@ async def session(deferred: bool, calls: int) -> list[list[str]]:  # noqa: FBT00
         tools=[defer_tools(*tools)] if deferred else tools,
     )
     turns = max(1, calls - len(steps))
-    run = await run_agent(agent, "Look into the shop.", *["Thanks. Go on."] * (turns - 1))
+    run = await run_agent(agent, "Look into the shop.", *["Thanks. Go on."] * (turns - 1), plugins=plugins)
     results = [result.response for event in run.session.events for result in event.get_function_responses()]
     if sum("done" in result for result in results) != len(USED):
         raise RuntimeError("a tool of the session did not run")
@@ -138,15 +139,16 @@ def bill(requests: Sequence[Sequence[str]]) -> tuple[float, int, int]:
 async def main() -> None:
     """Prints recall, times and prices."""
     recall()
-    prices: dict[bool, float] = {}
-    for deferred in (False, True):
-        requests = await session(deferred, calls=12)
-        prices[deferred], sent, busts = bill(requests)
-        print(
-            f"{'deferred' if deferred else 'declared':9} {len(requests)} calls: {sent:,} tokens sent, "
-            f"price of {prices[deferred]:,.0f}, {busts} prefix busts"
-        )
-    print(f"deferred costs {prices[True] / prices[False]:.1%} of declaring all")
+    for calls, beside in product((12, 30), (False, True)):
+        prices: dict[bool, float] = {}
+        for deferred in (False, True):
+            requests = await session(deferred, calls, [ContextPackPlugin()] if beside else [])
+            prices[deferred], sent, busts = bill(requests)
+            print(
+                f"{'deferred' if deferred else 'declared':9} {'beside the plugin' if beside else 'alone':18}"
+                f"{len(requests)} calls: {sent:,} tokens sent, price of {prices[deferred]:,.0f}, {busts} prefix busts"
+            )
+        print(f"deferred costs {prices[True] / prices[False]:.1%} of declaring all")
 
 
 if __name__ == "__main__":

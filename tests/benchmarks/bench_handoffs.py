@@ -4,7 +4,8 @@
 
 Each recorded conversation is handed over to a `RemoteA2aAgent` at its end, and after each turn of the user. The
 message is the one that ADK's own agent would send. Shares are those of its characters: of the preambles that introduce
-quoted text, and of the markers around it, which never go. It needs google-adk 2.10 or newer and a2a-sdk.
+quoted text, and of the markers around it, which never go. Beside the plugin the session holds the results as the plugin
+stores them. It needs google-adk 2.10 or newer and a2a-sdk.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from google.adk.events.event import Event
 from adk_context_pack import CastNarrative, StripForContext, a2a_context
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, QUOTE_BEGIN, QUOTE_END
 from adk_context_pack.relays.narrative import PREAMBLE
+from adk_context_pack.replay.tool_caps import ToolCaps
 from tests.benchmarks.bench_relays import adk_sessions
 from tests.support.a2a_server import remote_agent, text_sent
 from tests.support.tau_bench import conversations
 
 PREAMBLES = (FENCED_PREAMBLE, PREAMBLE)
 MARKERS = (QUOTE_BEGIN, QUOTE_END)
+CAPS = ToolCaps()
 BUILDERS: dict[str, dict[str, Any]] = {
     "without a2a_context": {},
     "a2a_context()": {"passes": None},
@@ -78,9 +81,12 @@ def main() -> None:
         "recorded ADK sessions, after each turn": [turn for events in recorded for turn in turns(events)],
     }
     for name, handoffs in sets.items():
-        print(f"\n{name}\n{'':66}{'messages':>9}{'characters':>12}{'preambles':>11}{'markers':>9}")
-        for label, settings in BUILDERS.items():
-            print(f"{label:66}{line(handoffs, settings)}")
+        beside = [[CAPS.apply(event) for event in events] for events in handoffs]
+        for place, sent in (("alone", handoffs), ("beside the plugin", beside)):
+            heading = f"{name}, {place}"
+            print(f"\n{heading}\n{'':66}{'messages':>9}{'characters':>12}{'preambles':>11}{'markers':>9}")
+            for label, settings in BUILDERS.items():
+                print(f"{label:66}{line(sent, settings)}")
 
 
 if __name__ == "__main__":
