@@ -18,15 +18,16 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack._adk.known_tools import ToolKind, kind_of
 from adk_context_pack._adk.model_names import model_names
 from adk_context_pack._adk.offered_tools import takes_tools
 from adk_context_pack._adk.releases import is_live
-from adk_context_pack.conversation.memos import RUNS
+from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.environment import Environment
 from adk_context_pack.pack_settings import PackSettings, ReadBack, checked_agents, names_in
-from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.prices import Prices
@@ -207,7 +208,9 @@ class ContextPackPlugin(BasePlugin):
     ) -> dict[str, Any] | None:
         """ADK's callback: remembers which tool answers a call, since its event gives only a name."""
         try:
-            RUNS.tools(tool_context.session)[tool_context.function_call_id or ""] = tool
+            shortened = (kind := kind_of(tool, None)) is not None and self._shortens(kind, tool_context)
+            run = ToolRun(tool, shortened_later=shortened)
+            RUNS.tools(tool_context.session)[tool_context.function_call_id or ""] = run
         except Exception:
             logger.exception("a tool is known by its name")
         return None
@@ -246,6 +249,12 @@ class ContextPackPlugin(BasePlugin):
             call.memo[OFFERED] = READ_BACK if takes_tools(request) else frozenset()
             history = leave_history(passes, request, call)
             call.memo[PACK_TOOLS] = settings.offer_read_back(request, call, history=history)
+
+    def _shortens(self, kind: ToolKind, context: ToolContext) -> bool:
+        """Returns whether a pass over an agent's requests makes the results of a kind of tools smaller there."""
+        settings = self.settings_for(context.agent_name)
+        own = settings.passes if settings is not None else None
+        return any(kind in each.shortens for each in (*own_passes(context), *(own or ())))
 
     def _reducer(self, settings: PackSettings) -> ResultReducer:
         offered = READ_BACK if settings.read_back else frozenset()

@@ -29,6 +29,18 @@ _EMPTY_BYTES = 1_000
 """Bytes of a session's key and of its place among the others."""
 
 
+class ToolRun(NamedTuple):
+    """Holds the tool that answers a call.
+
+    Attributes:
+        tool: the tool.
+        shortened_later: whether a pass over the agent's requests makes results of this tool smaller there.
+    """
+
+    tool: BaseTool
+    shortened_later: bool
+
+
 class RunMemos:
     """Keeps a memo for each run: ADK loads a session for each run, and the calls of a run share the object."""
 
@@ -47,10 +59,10 @@ class RunMemos:
         finally:
             self._kept[key] = weakref.ref(session, lambda gone: self._forget(key, gone)), memo
 
-    def tools(self, session: Session) -> dict[str, BaseTool]:
-        """Returns the tools that answer a run's calls by the calls' ids, since an event gives no more than a name."""
+    def tools(self, session: Session) -> dict[str, ToolRun]:
+        """Returns what answers a run's calls, by their ids, since an event gives no more of a tool than its name."""
         with self.lent(session) as memo:
-            tools: dict[str, BaseTool] = memo.setdefault("tools", {})
+            tools: dict[str, ToolRun] = memo.setdefault("tools", {})
             return tools
 
     def _forget(self, key: int, gone: weakref.ref[Session]) -> None:

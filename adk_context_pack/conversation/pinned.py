@@ -45,16 +45,19 @@ def pinned_results(
     }
 
 
-def catalogs(request: LlmRequest, pairing: Pairing) -> frozenset[str]:
-    """Returns the names of the tools in a request whose results say what else the model may call or load.
+def lasting_tools(request: LlmRequest, pairing: Pairing, *, shortened: Collection[ToolKind]) -> frozenset[str]:
+    """Returns the names of the tools in a request whose results are not worth clearing.
 
-    To find something again costs more than a dozen calls in which it is read from the provider's cache.
+    These are catalogs, since to find something again costs more than a dozen calls in which it is read from the
+    provider's cache, and what another pass makes small.
 
     Args:
         request: the request.
         pairing: the calls and results of the request's contents.
+        shortened: the kinds of tools whose results another pass makes small.
     """
-    return frozenset(name for name, kind in _kinds(request, pairing).items() if name and kind == "catalog")
+    lasting = {"catalog", *shortened}
+    return frozenset(name for name, kind in _kinds(request, pairing).items() if name and kind in lasting)
 
 
 def _kinds(request: LlmRequest, pairing: Pairing) -> Mapping[str | None, ToolKind | None]:

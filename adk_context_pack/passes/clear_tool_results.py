@@ -16,10 +16,10 @@ from adk_context_pack.conversation.known_contents import KnownContents, known_co
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, part_at, waiting_calls
-from adk_context_pack.conversation.pinned import catalogs, pinned_results
+from adk_context_pack.conversation.pinned import lasting_tools, pinned_results
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.errors import at_least, names
-from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class ClearToolResults(ContextPass):
         known = known_contents(call, contents)
         findable = offers(request.tools_dict, "search_history")
         editor = ClearingEditor(known, meter, findable=findable, max_ledger_tokens=self.max_ledger_tokens)
-        excluded = catalogs(request, pairing).union(self.exclude_tools)
+        excluded = self._excluded(request, call, pairing)
         with known.growing(("clearable", self, findable, excluded), list[int], items=results) as (sizes, new):
             whole = meter.sizes(contents)
             for place in new:
@@ -122,7 +122,7 @@ class ClearToolResults(ContextPass):
         _, there, before_turn = outline.next_step
         old = max(0, min(there - self.keep_results, max(before_turn, there - self._kept_in_turn)))
         pairing, turn_start = outline.pairing, outline.turns[-1] if outline.turns else 0
-        excluded = catalogs(request, pairing).union(self.exclude_tools)
+        excluded = self._excluded(request, call, pairing)
         pinned = pinned_results(request, call, pairing, turn_start=turn_start)
         # Most results need not be weighed again, since their contents are too small already.
         results = (
@@ -135,6 +135,10 @@ class ClearToolResults(ContextPass):
             for result in results
             if result is not None
         )
+
+    def _excluded(self, request: LlmRequest, call: ModelCall, pairing: Pairing) -> frozenset[str]:
+        shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
+        return lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
 
     def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor, excluded: Collection[str]) -> int:
         """Returns the tokens of a result that may be cleared, or 0 for one that stays whatever its age."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 
+from adk_context_pack._adk.instruction import agent_of
+from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import one_of, refuse_class
 from adk_context_pack.passes.unfilled_slots import warn_of_unfilled_slots
@@ -30,6 +33,9 @@ class ContextPass(ABC):
         on_error: "skip" leaves the request as it was if the pass fails, logs the traceback and lets the agent go on.
             "raise" lets the exception through, for tests.
     """
+
+    shortens: ClassVar[Collection[ToolKind]] = ()
+    """The kinds of ADK's tools whose results it makes smaller in each request, and so finds whole in the session."""
 
     on_error: Literal["skip", "raise"] = "skip"
 
@@ -111,3 +117,17 @@ def adopt(target: LlmRequest, source: LlmRequest) -> None:
         target.contents = source.contents
     if source.config is not target.config:
         target.config = source.config
+
+
+def own_passes(context: Any) -> list[ContextPass]:
+    """Returns the passes among the callbacks of the agent that `context` belongs to, those of pipelines included."""
+    pipelines = "runs_leading_passes"
+    given = callbacks_of(context)
+    found = [one for each in given for one in (each.passes if getattr(each, pipelines, False) else (each,))]
+    return [each for each in found if isinstance(each, ContextPass)]
+
+
+def callbacks_of(context: Any) -> list[Any]:
+    """Returns the callbacks that the agent behind `context` runs before a model call, in their order."""
+    present = getattr(agent_of(context), "before_model_callback", None)
+    return present if isinstance(present, list) else [] if present is None else [present]

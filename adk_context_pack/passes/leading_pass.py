@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 from weakref import WeakValueDictionary
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.context_pass import ContextPass, callbacks_of
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -59,9 +57,3 @@ def handed_over(call: ModelCall) -> list[types.Content]:
         except Exception:
             logger.exception("pass %s could not say what it hands over", entry.name)
     return found
-
-
-def callbacks_of(context: CallbackContext | None) -> list[Any]:
-    """Returns the callbacks that the agent behind `context` runs before a model call, in their order."""
-    present = getattr(agent_of(context), "before_model_callback", None)
-    return present if isinstance(present, list) else [] if present is None else [present]

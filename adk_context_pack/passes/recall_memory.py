@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.conversation.contents import changed, texts_of
 from adk_context_pack.conversation.loaded_memory import Slim, holds_preloaded, slim_by, slim_loaded, slim_preloaded
@@ -67,6 +68,8 @@ class RecallMemory(ContextPass):
     Cost to the prompt cache: none while the process runs. A block stays before its message, and new ones come behind
     what was already sent. A restarted process no longer shows the blocks of earlier turns.
     """
+
+    shortens: ClassVar[Collection[ToolKind]] = frozenset[ToolKind]({"memory"})
 
     max_tokens: int = 1000
     max_seconds: float = 2.0

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
@@ -16,8 +15,7 @@ from adk_context_pack._adk.requests import contents_for, request_of, with_node_i
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.leading_pass import callbacks_of
-from adk_context_pack.passes.pipeline import ContextPipeline, attempt
+from adk_context_pack.passes.pipeline import attempt
 from adk_context_pack.replay.figures import agents_without_history
 from adk_context_pack.replay.stored_event import RecordedSession
 
@@ -67,14 +65,6 @@ class RebuiltRequests:
         )
         context = self._app.context(event, session, call.user_content)
         return self._app.request(context), replace(call, context=context)
-
-
-def own_passes(context: CallbackContext | None) -> list[ContextPass]:
-    """Returns the passes among the callbacks of the agent that `context` belongs to, those of pipelines included."""
-    found: list[ContextPass] = []
-    for each in callbacks_of(context):
-        found += each.passes if isinstance(each, ContextPipeline) else [each] if isinstance(each, ContextPass) else []
-    return found
 
 
 def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:

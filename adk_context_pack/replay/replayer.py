@@ -17,7 +17,7 @@ from adk_context_pack._adk.requests import is_model_call
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.pack_settings import PackSettings
-from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.passes.leading_pass import LeadingPass, leading_passes
 from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.replay.figures import (
@@ -28,7 +28,7 @@ from adk_context_pack.replay.figures import (
     scale_of,
     silent_agents,
 )
-from adk_context_pack.replay.rebuilt_requests import RebuiltRequests, attempted, own_passes
+from adk_context_pack.replay.rebuilt_requests import RebuiltRequests, attempted
 from adk_context_pack.replay.replayed import CAPS, OWN_PASSES, READ_BACK_TOOLS, Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import CappedEvents, SettingsFor

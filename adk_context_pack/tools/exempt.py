@@ -29,9 +29,10 @@ _WAITING_FOR = ("requested_auth_configs", "requested_tool_confirmations")
 async def stays_whole(result: Any, call: ToolCall) -> bool:
     """Returns whether a result passes as it is.
 
-    So do results of ADK's and the pack's own tools (see `CHANGEABLE`), answers to the user (`skip_summarization`),
-    pending long-running results (None), parts and function responses that a tool built itself, what a tool returns
-    while it waits for a confirmation or for credentials, and failed results of up to about 2,000 tokens.
+    So do results of ADK's and the pack's own tools (see `CHANGEABLE`), those that a pass over requests shortens, what
+    answers the user (`skip_summarization`), pending long-running results (None), parts and function responses that a
+    tool built itself, what a tool returns while it waits for a confirmation or for credentials, and failed results of
+    up to about 2,000 tokens.
 
     Args:
         result: what the tool returned.
@@ -60,7 +61,8 @@ def is_stub(result: Any, call: ToolCall) -> bool:
 
 def _is_exempt(result: Any, call: ToolCall) -> bool:
     return (
-        call.tool_kind not in CHANGEABLE
+        call.shortened_later
+        or call.tool_kind not in CHANGEABLE
         or result is None
         or isinstance(result, types.Part | types.FunctionResponse)
         or _is_waiting(call)

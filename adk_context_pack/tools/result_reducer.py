@@ -14,7 +14,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack.conversation.memos import RUNS
+from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, reduce_result
@@ -48,7 +48,9 @@ class ResultReducer:
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """Returns what a wrapped tool gives in place of its result; the very same object where no pass changes it."""
         call = ToolCall.of_tool(tool, args, tool_context, offered=self.offered, on_report=self.on_report)
-        return await reduce_result(self.passes, result, replace(call, counter=self.counter), tools=self.tools)
+        ran = RUNS.tools(tool_context.session).get(call.call_id or "", ToolRun(tool, shortened_later=False))
+        call = replace(call, counter=self.counter, shortened_later=ran.shortened_later)
+        return await reduce_result(self.passes, result, call, tools=self.tools)
 
     def wrap_tools(self, request: LlmRequest, *, unless: Callable[[], bool]) -> None:
         """Puts copies of a request's tools in their place that reduce each result as the tool returns it.
@@ -90,7 +92,7 @@ class ResultReducer:
         return True
 
     async def reduced_content(
-        self, event: Event, context: InvocationContext | None, tools: Mapping[str, BaseTool] | None = None
+        self, event: Event, context: InvocationContext | None, tools: Mapping[str, ToolRun] | None = None
     ) -> types.Content | None:
         """Returns the content of `event` with reduced responses; None where no response changes.
 
@@ -106,13 +108,14 @@ class ResultReducer:
         return event.content.model_copy(update={"parts": reduced})
 
     async def _reduced(
-        self, part: types.Part, event: Event, context: InvocationContext | None, tools: Mapping[str, BaseTool]
+        self, part: types.Part, event: Event, context: InvocationContext | None, tools: Mapping[str, ToolRun]
     ) -> types.Part:
         response = part.function_response
         if response is None:
             return part
         call = ToolCall.of_response(response, event, context, offered=self.offered, on_report=self.on_report)
-        call = replace(call, counter=self.counter, tool=tools.get(response.id or ""))
+        ran = tools.get(response.id or "")
+        call = replace(call, counter=self.counter, **ran._asdict() if ran else {})
         result = await reduce_result(self.passes, response.response, call, tools=self.tools)
         if result is response.response:
             return part

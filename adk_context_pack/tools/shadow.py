@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
-from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
 from adk_context_pack.conversation.content_hashes import payload_hash
-from adk_context_pack.conversation.memos import RUNS
+from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.reports.cap_report import CapReport, give_report
@@ -31,7 +30,7 @@ _RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 Pair = tuple[str, dict[str, Any], dict[str, Any]]
 """A tool, the full response to a call of it, and the smaller one."""
 
-_Tools = Mapping[str, BaseTool] | None
+_Tools = Mapping[str, ToolRun] | None
 
 ReducerFor = Callable[[str, PayloadStore], ResultReducer | None]
 """From an agent's name and a store to what reduces its tools' results, or None for an agent that is left alone."""
@@ -127,7 +126,7 @@ class ShadowSession:
         return copied, ShadowCall(events if pairs else call.events, state)
 
     async def _shadow(
-        self, session_id: str, event: Event, tools: Mapping[str, BaseTool] | None = None
+        self, session_id: str, event: Event, tools: Mapping[str, ToolRun] | None = None
     ) -> _Shadow | None:
         key = session_id, event.id
         if key not in self._known:

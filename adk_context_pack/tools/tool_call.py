@@ -66,6 +66,7 @@ class ToolCall:
         on_report: called with each report about this result, beside the `on_report` of the pass.
         counter: weighs the result for reports, from text to tokens. None means that of the pass, or an estimate.
         tool: the tool itself, or None where only its name is known, as in a recording.
+        shortened_later: whether a pass over the agent's requests makes results of this tool smaller there.
     """
 
     tool_name: str
@@ -83,6 +84,7 @@ class ToolCall:
     on_report: Callable[[CapReport], None] | None = None
     counter: Counter | None = None
     tool: BaseTool | None = None
+    shortened_later: bool = False
 
     @classmethod
     def of_tool(

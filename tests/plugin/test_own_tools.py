@@ -4,13 +4,20 @@ import json
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.apps.app import App
+from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.runners import Runner
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.load_memory_tool import LoadMemoryTool
 from google.genai import types
 
-from adk_context_pack import ContextPackPlugin, defer_tools
+from adk_context_pack import ContextPackPlugin, ContextPipeline, RecallMemory, defer_tools, resolve_results
 from adk_context_pack.tools.find_and_use import FindTools
+from tests.support.references import Taker, agent_of, handle_in
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
@@ -132,3 +139,60 @@ async def test_a_tool_of_the_app_is_shortened_whatever_it_is_called(tool, shadow
     assert (report.tool, report.tokens_saved > 1000) == (tool.__name__, True)
     shown = results_in(run.requests[-1], tool.__name__)[0].response
     assert (LONG in str(shown)) is shadow
+
+
+class Knowing(BaseMemoryService):
+    """Knows much of boxes, and of each a little else."""
+
+    async def add_session_to_memory(self, session):
+        """Adds nothing."""
+
+    async def search_memory(self, *, app_name, user_id, query):
+        texts = [f"Box {n} is at gate B{n}. " + "Much was said of it. " * 9 for n in range(60)] if query else []
+        return SearchMemoryResponse(memories=[MemoryEntry(content=types.UserContent(text)) for text in texts])
+
+
+@pytest.mark.parametrize("place", ["agent", "pipeline", "plugin"])
+async def test_memory_keeps_its_figures_beside_the_plugin(place):
+    """What `RecallMemory` shows of a result of `load_memory` is the same with the plugin, turns later as well."""
+
+    async def shown(passes, plugins):
+        agent = LlmAgent(
+            name="a",
+            model=stepping(call("load_memory", query="box 47"), "There."),
+            tools=[LoadMemoryTool()],
+            before_model_callback=passes,
+        )
+        sessions = InMemorySessionService()
+        await sessions.create_session(app_name="app", user_id="user", session_id="s")
+        app = App(name="app", root_agent=agent, plugins=plugins)
+        runner = Runner(app=app, session_service=sessions, memory_service=Knowing())
+        for text in ("-", "?"):
+            message = types.UserContent(text)
+            async for _ in runner.run_async(user_id="user", session_id="s", new_message=message):
+                pass
+        return [results_in(request, "load_memory")[0].response for request in agent.model.requests[1:]]
+
+    own = RecallMemory(max_tokens=600)
+    alone = await shown([own], [])
+    passes = {"agent": [own], "pipeline": [ContextPipeline([own])], "plugin": []}[place]
+    settings = {"passes": [own]} if place == "plugin" else {}
+    assert "gate B47" in str(alone[0])
+    assert await shown(passes, [ContextPackPlugin(**settings)]) == alone
+
+
+@pytest.mark.parametrize("messages", [("Go.",), ("Fetch.", "Pass it on.")])
+async def test_a_reference_to_what_the_plugin_keeps_gives_the_whole_value(messages):
+    """A tool of `resolve_results` gets from a handle of the plugin's own what it would get if the model retyped it."""
+    rows = [{"box": n, "gate": f"B{n % 7}", "note": "Handle with care. " * 3} for n in range(300)]
+
+    def fetch() -> dict:
+        """Fetches the boxes."""
+        return {"rows": rows}
+
+    taker = Taker()
+    first = [call("fetch")] if len(messages) == 1 else [call("fetch"), "Fetched."]
+    refer = lambda request: call("take", value=f"{{{{result:{handle_in(request, 'fetch')}.rows[*].box}}}}")  # noqa: E731
+    agent = agent_of(*first, refer, taker=taker, tools=[fetch, resolve_results(taker.take)])
+    await run_agent(agent, *messages, plugins=[ContextPackPlugin()])
+    assert taker.got == [list(range(300))]
