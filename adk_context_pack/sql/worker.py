@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import struct
 from collections import OrderedDict
@@ -41,7 +42,6 @@ KEPT_BYTES = 64 * 2**20
 
 _LENGTH = struct.Struct(">I")
 _STATM = Path("/proc/self/statm")
-_PAGE_BYTES = 4096
 
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> None:
@@ -173,7 +173,7 @@ def _at_most(max_bytes: int) -> Iterator[None]:
 
 def _address_space() -> int | None:
     try:
-        return int(_STATM.read_bytes().split()[0]) * _PAGE_BYTES
+        return int(_STATM.read_bytes().split()[0]) * os.sysconf("SC_PAGESIZE")
     except (OSError, ValueError, IndexError):
         return None
 

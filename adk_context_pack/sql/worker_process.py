@@ -14,14 +14,11 @@ from typing import Any, BinaryIO, cast
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.worker import read_frame, write_frame
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-# A package without its `__init__` module: that one would import ADK, which takes seconds and a hundred megabytes.
+_PACKAGE_FOLDER = str(Path(__file__).resolve().parents[2])
+# What a query needs loads without ADK, which takes seconds and a hundred megabytes.
 _BOOT = """
-import json, sys, types
-sys.path[:], root = json.loads(sys.stdin.buffer.readline())
-package = types.ModuleType("adk_context_pack")
-package.__path__ = [root]
-sys.modules["adk_context_pack"] = package
+import json, sys
+sys.path[:] = json.loads(sys.stdin.buffer.readline())
 from adk_context_pack.sql.worker import serve
 serve(sys.stdin.buffer, sys.stdout.buffer)
 """
@@ -64,9 +61,11 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                # On Windows a service would otherwise see a console window.
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
-            paths = [path for path in sys.path if isinstance(path, str)]
-            self._stdin.write(json.dumps([paths, str(_PACKAGE)]).encode() + b"\n")
+            paths = [*(path for path in sys.path if isinstance(path, str)), _PACKAGE_FOLDER]
+            self._stdin.write(json.dumps(paths).encode() + b"\n")
             self._stdin.flush()
         except (OSError, ValueError) as error:
             raise QueryError("Queries and searches cannot run here: their process does not start.") from error
