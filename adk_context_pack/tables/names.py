@@ -8,12 +8,16 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from adk_context_pack.tables.number_text import CURRENCY_CODES
+
 QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 """The meanings of words whose numbers are added up."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_NO_WORD = re.compile(r"[^a-z0-9#%‰№]+|(?<=[#%‰№])|(?=[#%‰№])")
+_NO_WORD = re.compile(r"[^a-z0-9#%‰\u2116]+|(?<=[#%‰\u2116])|(?=[#%‰\u2116])")
+_PER = re.compile(r"/(?=\s*(?:s|sec|h|hr|min|m[²2]?|km|kg|l|unit|user|person|capita|click)(?![^\W\d_]))")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "º": "", "°": ""})
+_COUNTING = frozenset(("num", "#", "no", "number", "numero", "n"))
 _NOTHING: frozenset[str] = frozenset()
 _KEPT = QUANTITIES | {"moment", "version", "currency", "flag"}
 _MIN_SPANNED = 3
@@ -26,7 +30,8 @@ def words(name: str) -> tuple[str, ...]:
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
     last = name.rstrip(".").rpartition(".")[2] if ". " not in name else name
-    plain = unicodedata.normalize("NFKD", _CAMEL.sub("_", last).lower().translate(_LETTERS))
+    lower = _CAMEL.sub("_", _PER.sub(" per ", last)).lower().replace("n°", "\u2116 ").replace("nº", "\u2116 ")
+    plain = unicodedata.normalize("NFKD", lower.translate(_LETTERS))
     return tuple(filter(None, _NO_WORD.split("".join(c for c in plain if not unicodedata.combining(c)))))
 
 
@@ -51,17 +56,23 @@ def named(name: str) -> frozenset[str]:
     parts = words(name)
     meanings = [meanings_of(word) for word in parts]
     said = _NOTHING.union(*meanings)
-    role = _role(parts, meanings) if parts else ""
+    # The currency in `cost_usd` says nothing of what the numbers are, and `USD/EUR` is an exchange rate.
+    count = next((at for at in range(len(parts), 0, -1) if parts[at - 1].upper() not in CURRENCY_CODES), 0)
+    if len(parts) == 1:
+        count = 1
+    role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     return said & _KEPT | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
 def meanings_of(word: str) -> frozenset[str]:
     """Returns the meanings of one word, in lower case and without accents."""
-    whole, ends = _table()
+    whole, ends, starts = _table()
     if word in whole:
         return whole[word]
     if (bare := word.rstrip("0123456789")) in whole:
         return whole[bare]
+    if start := next((start for start in starts if bare.startswith(start)), ""):
+        return starts[start]
     return next((ends[bare[at:]] for at in range(1, len(bare) - 1) if bare[at:] in ends), _NOTHING)
 
 
@@ -82,11 +93,13 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     is_per = "per" in parts[1:] and not (amounts and "calendar" in last)
     if is_per or "average" in has:
         return "rate"
-    if "number" in first and len(parts) > 1:
+    if "alone" in last and len(parts) == 1:
+        return "identifier"
+    if ("number" in first or parts[0] == "n") and len(parts) > 1:
         return _numbered(parts, meanings)
     if {"moment", "time"} <= first and "duration" in last:
         return "time"
-    if last & {"identifier", "number"} or (not amounts and "noun" in last):
+    if last & {"identifier", "number"} or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
     if "coordinate" in last or ("coordinate" in first and not amounts):
         return "coordinate"
@@ -104,19 +117,20 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
 def _numbered(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
     """Returns what `number of orders` and `numéro de commande` name: a count, or an identifier."""
     rest = [place for place in range(1, len(parts)) if "of" not in meanings[place]]
-    counted = rest and meanings[rest[0]] & QUANTITIES
+    counted = rest and meanings[rest[0]] & QUANTITIES and parts[0] in _COUNTING
     # Only English counts what follows at once, as in `num_retries`.
-    counts = parts[0] in {"num", "#", "no", "number"} and rest and not meanings[rest[-1]] & {"identifier", "time"}
+    counts = parts[0] in _COUNTING and rest and not meanings[rest[-1]] & {"identifier", "time", "noun"}
     return "quantity" if counted or (counts and (parts[0] != "no" or parts[1] == "of")) else "identifier"
 
 
 @lru_cache(maxsize=1)
-def _table() -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
-    """Returns the meanings of words, and those of the ends of words."""
+def _table() -> tuple[Mapping[str, frozenset[str]], ...]:
+    """Returns the meanings of words, and those of the ends and the beginnings of words."""
     found: dict[str, frozenset[str]] = {}
     data = pkgutil.get_data(__package__, "name_words.txt") or b""
     for line in data.decode().splitlines():
         meaning, _, listed = line.partition(":")
         for word in () if line.startswith("#") else listed.split():
             found[word] = found.get(word, _NOTHING) | {meaning}
-    return found, {word[1:]: found[word] for word in found if word[0] == "*"}
+    ends = {word[1:]: found[word] for word in found if word[0] == "*"}
+    return found, ends, {word[:-1]: found[word] for word in found if word[-1] == "*"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ ADDED = frozenset(("measure", "rate", "coordinate"))
 """The roles of numbers that have extremes. Only measures are added up."""
 
 _NO_TEXTS = TextNumbers()
+_LONG_WORDS = re.compile(r"[^\W\d_]{3,}").findall
 _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
@@ -214,7 +216,7 @@ def number_schema(name: str, values: Sequence[Any]) -> ColumnSchema:
         values: its cells, or those of `sampled`.
     """
     numbers = [value for value in values if not is_missing(value)]
-    return ColumnSchema(name=name, role=_number_role(name, numbers, ""), reading="number", _plain=True)
+    return ColumnSchema(name=name, role=_number_role(name, numbers), reading="number", _plain=True)
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -269,13 +271,14 @@ def _of_numbers(column: Column, types: Collection[type]) -> ColumnSchema:
     return replace(schema, missing=missing, earliest=low, latest=high, _plain=is_plain)
 
 
-def _number_role(name: str, numbers: Sequence[Number], unit: str) -> Role:
+def _number_role(name: str, numbers: Sequence[Number], texts: TextNumbers = _NO_TEXTS) -> Role:
     tags = named(name)
+    unit = texts.unit
     if "identifier" in tags:
         return "identifier"
     if unit in _RATE_UNITS or "/" in unit or unit[:1] == "°":
         return "rate"
-    finite = [number for number in numbers if is_finite(number)]
+    finite = [number for number in numbers if not unit and not texts.units and is_finite(number)]
     is_dated = not {"dated", "moment"}.isdisjoint(tags)
     sign = sign_of(finite, is_dated=is_dated, is_amount="quantity" in tags) if finite else ""
     if sign:
@@ -302,9 +305,7 @@ def _of_found(
     if 2 * rows <= present - blanks:
         return None
     numbers = found.numbers
-    role = _number_role(
-        name, [numbers[text] for text in islice(counts, _HEAD + _SAMPLE) if text in numbers], found.unit
-    )
+    role = _number_role(name, [numbers[text] for text in islice(counts, _HEAD + _SAMPLE) if text in numbers], found)
     unread = present - blanks - rows
     stray = next((text for text in counts if text and text not in numbers and text not in found.missing), None)
     low = high = None
@@ -370,7 +371,8 @@ def _identify(name: str, counts: Counter[Any]) -> bool:
     texts = list(islice(filter(None, counts), _MAX_CATEGORIES + 1))
     if len(texts) <= _MAX_CATEGORIES and 2 * len(texts) <= counts.total() and not all(map(str.isdecimal, texts)):
         return False
-    return not _are_currencies(name, counts) and not all(map(is_date_text, texts))
+    is_code = all(any(map(str.isdigit, text)) and len(_LONG_WORDS(text)) < 2 for text in texts)  # noqa: PLR2004 - a sentence
+    return is_code and not _are_currencies(name, counts) and not all(map(is_date_text, texts))
 
 
 def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
@@ -387,7 +389,7 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
     tags = named(column.name)
     is_money = column.reading == "money" or "money" in tags
-    is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "amount"})
+    is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration"})
     if column.role not in {"measure", "rate"} or column.reading not in NUMBERS or (is_other and not is_money):
         return column
     if column.role == "rate" and not is_money:
@@ -431,7 +433,7 @@ def _of_any(column: Column, types: Collection[type]) -> ColumnSchema:
     present = len(values) - missing
     if found.names or 2 * len(numbers) <= present:
         return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-    role = _number_role(name, sampled(numbers), found.unit)
+    role = _number_role(name, sampled(numbers), found)
     stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v)), None)
     low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
     unread = present - len(numbers)
