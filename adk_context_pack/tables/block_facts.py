@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
 from itertools import chain, islice
 from operator import countOf, itemgetter
 from typing import Any
@@ -22,10 +21,9 @@ from adk_context_pack.tables.columns import Column, is_missing
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.numbers import Number, decimals_of, exact_mean, exact_sum, float_sum
 from adk_context_pack.tables.outliers import Outlier, fences, find_outliers, may_have_outliers, sample_positions
-from adk_context_pack.tables.schema import ADDED, ColumnSchema, column_schema, number_schema, sampled, text_schema
+from adk_context_pack.tables.schema import ADDED, ColumnSchema, column_schema, number_schema, sampled_rows, text_schema
 
 Rows = Sequence[Mapping[Any, Any]]
-Pick = Callable[[Sequence[Any]], Iterable[Any]]
 Found = tuple[ColumnSchema, ColumnFacts]
 
 # Blocks of 512 rows of eight columns measured best of 64 to 4,096. More rows than that in a block make more tuples than
@@ -33,7 +31,7 @@ Found = tuple[ColumnSchema, ColumnFacts]
 _CELLS_IN_BLOCK = 4096
 _ROWS_IN_BLOCK = 512
 _NONE = type(None)
-_DECIMALS_SAMPLE = 64
+_DECIMALS_SAMPLE = 24
 _UNKNOWN = "(no currency)"
 # Different texts that all counters together may hold, for each row: an entry takes about 100 bytes, a row far more.
 _ROOM_A_ROW = 1.5
@@ -115,13 +113,26 @@ def block_facts(rows: Rows, *, max_outliers: int) -> dict[Any, Found | None] | N
         return None
     block = min(_ROWS_IN_BLOCK, max(32, _CELLS_IN_BLOCK // len(keys)))
     room = [round(_ROOM_A_ROW * len(rows))]
-    samplers = _picks(len(rows), block)
     try:
         # The text of a key such as 1 may be another key. The thorough way tells them apart.
+        positions = sample_positions(len(rows))
+        if len(positions) == len(rows):
+            # Outliers of a short table are looked for in all of it.
+            positions = ()
+        one = itemgetter(keys[0])
+        cells_of = itemgetter(*keys) if len(keys) > 1 else lambda row: (one(row),)
+        seen, sample = (
+            dict(zip(keys, zip(*(cells_of(rows[row]) for row in picked), strict=True), strict=False))
+            for picked in (sampled_rows(len(rows)), positions)
+        )
         gatherers = {
-            key: _gatherer(key, _Cells(rows, key), room, samplers, block) for key in keys if isinstance(key, str)
+            key: _gatherer(_Cells(rows, key, sample.get(key, ())), key, seen[key], room, block)
+            for key in keys
+            if isinstance(key, str)
         }
-        _gather(rows, keys, gatherers, block)
+        tuples = map(cells_of, rows)
+        for _ in range(0, len(rows), block):
+            _gather(zip(*islice(tuples, block), strict=True), keys, gatherers)
     except KeyError:
         return None
     return {key: gatherer.found(max_outliers) if (gatherer := gatherers.get(key)) is not None else None for key in keys}
@@ -130,8 +141,9 @@ def block_facts(rows: Rows, *, max_outliers: int) -> dict[Any, Found | None] | N
 class _Cells(Sequence[Any]):
     """A column of the rows, read again where a few of its cells have to be found."""
 
-    def __init__(self, rows: Sequence[Any], key: Any) -> None:
+    def __init__(self, rows: Sequence[Any], key: Any, sample: Sequence[Any]) -> None:
         self._get = itemgetter(key)
+        self.sample = sample
         self._rows = rows
 
     def __len__(self) -> int:
@@ -142,22 +154,6 @@ class _Cells(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return map(self._get, self._rows)
-
-
-@lru_cache(maxsize=8)
-def _picks(rows: int, block: int) -> Sequence[Pick]:
-    """Returns for each block of a table what takes a few random cells out of the block, see `sample_positions`.
-
-    Taking them while the block is in the processor's cache costs a tenth of fetching them from all over the table.
-    """
-    offsets: list[list[int]] = [[] for _ in range(0, rows, block)]
-    for position in sample_positions(rows):
-        offsets[position // block].append(position % block)
-    return [itemgetter(*places) if len(places) > 1 else partial(_pick, places) for places in offsets]
-
-
-def _pick(places: Sequence[int], cells: Sequence[Any]) -> list[Any]:
-    return [cells[place] for place in places]
 
 
 def _range(cells: Sequence[Any]) -> tuple[Any, Any]:
@@ -180,15 +176,12 @@ class Figures:
     Args:
         cells: the column again, in which the rows of extremes and outliers are found.
         block: how many cells a block has.
-        samplers: what takes a sample out of each block, for `may_have_outliers`.
         has_distinct: whether the different numbers are counted.
     """
 
-    def __init__(self, cells: Sequence[Any], block: int, samplers: Sequence[Pick], *, has_distinct: bool) -> None:
+    def __init__(self, cells: Sequence[Any], block: int, *, has_distinct: bool) -> None:
         self._cells = cells
         self._block = block
-        self._samplers = samplers
-        self._sample: list[Any] = []
         self._type: type | None = None
         self._total: Number = 0
         self._kept: list[Number] = []
@@ -200,9 +193,8 @@ class Figures:
     @classmethod
     def of_all(cls, numbers: Sequence[Number | None], *, has_distinct: bool) -> Figures:
         """Returns the figures of a whole column, whose numbers may be of several types."""
-        figures = cls(numbers, len(numbers), (), has_distinct=has_distinct)
+        figures = cls(numbers, len(numbers), has_distinct=has_distinct)
         present: list[Number] = [number for number in numbers if number is not None] if None in numbers else numbers  # type: ignore[assignment]
-        figures._sample = list(map(present.__getitem__, sample_positions(len(present))))
         figures.missing = len(numbers) - len(present)
         figures._kept = present
         figures._type = object
@@ -212,7 +204,6 @@ class Figures:
 
     def add(self, cells: Sequence[Any]) -> bool:
         """Takes the cells of the next block, and returns False if they need the thorough way."""
-        self._sample += self._samplers[len(self._lows)](cells)
         kind = self._type
         if kind is int and self._add_integers(cells):
             return True
@@ -299,7 +290,7 @@ class Figures:
             unit=schema.unit,
             note=schema.texts.note,
             distinct=None if self._seen is None else len(self._seen - {None}),
-            decimals=decimals_of(islice((cell for cell in self._sample if cell is not None), _DECIMALS_SAMPLE)),
+            decimals=decimals_of(islice((cell for cell in self._cells if cell is not None), _DECIMALS_SAMPLE)),
             outliers=outliers,
             outlier_count=count,
             outlier_rule=rule,
@@ -317,8 +308,16 @@ class Figures:
     def _row_of(self, value: Any, extremes: list[Any]) -> int:
         return next(row for row, cell in self._of_block(extremes.index(value)) if cell == value)
 
+    def _has_no_outliers(self, limits: tuple[Number, Number]) -> bool:
+        positions = sample_positions(len(self._cells))
+        if len(positions) == len(self._cells):
+            return False
+        cells = self._cells
+        seen = cells.sample if isinstance(cells, _Cells) else map(cells.__getitem__, positions)
+        return not may_have_outliers([cell for cell in seen if cell is not None], *limits)
+
     def _outliers(self, name: str, limits: tuple[Number, Number], most: int) -> tuple[tuple[Outlier, ...], int, str]:
-        if not may_have_outliers([cell for cell in self._sample if cell is not None], *limits):
+        if self._has_no_outliers(limits):
             return (), 0, ""
         numbers = self._kept or [cell for cell in self._cells if cell is not None]
         fence = fences(numbers, limits)
@@ -474,8 +473,7 @@ class _Identifiers(_Counts):
 _Gatherer = _Numbers | _Counts
 
 
-def _gatherer(name: str, cells: _Cells, room: list[int], samplers: Sequence[Pick], block: int) -> _Gatherer | None:
-    seen = sampled(cells)
+def _gatherer(cells: _Cells, name: str, seen: Sequence[Any], room: list[int], block: int) -> _Gatherer | None:
     types = set(map(type, seen)) - {_NONE}
     if types == {str}:
         if "identifier" in named(name) and (schema := text_schema(name, Counter(seen), seen)).role == "identifier":
@@ -487,22 +485,17 @@ def _gatherer(name: str, cells: _Cells, room: list[int], samplers: Sequence[Pick
         return None
     schema = number_schema(name, seen)
     if schema.role in ADDED:
-        return _Numbers(schema, Figures(cells, block, samplers, has_distinct=schema.role != "measure"))
+        return _Numbers(schema, Figures(cells, block, has_distinct=schema.role != "measure"))
     if schema.role == "identifier" and types == {int}:
         return _Identifiers(name, cells, int, room, schema)
     return _Counts(name, cells, {*types, _NONE}, room, schema)
 
 
-def _gather(rows: Rows, keys: list[Any], gatherers: dict[Any, _Gatherer | None], block: int) -> None:
-    one = itemgetter(keys[0])
-    cells_of = itemgetter(*keys) if len(keys) > 1 else lambda row: (one(row),)
-    tuples = map(cells_of, rows)
-    for _ in range(0, len(rows), block):
-        columns = zip(*islice(tuples, block), strict=True)
-        for key, cells in zip(keys, columns, strict=True):
-            gatherer = gatherers.get(key)
-            if gatherer is not None and not gatherer.add(cells):
-                gatherers[key] = None
+def _gather(columns: Iterable[Sequence[Any]], keys: list[Any], gatherers: dict[Any, _Gatherer | None]) -> None:
+    for key, cells in zip(keys, columns, strict=True):
+        gatherer = gatherers.get(key)
+        if gatherer is not None and not gatherer.add(cells):
+            gatherers[key] = None
 
 
 def _count_values(values: Sequence[Any]) -> Counter[Any]:

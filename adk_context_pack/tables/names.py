@@ -8,14 +8,11 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from adk_context_pack.tables.number_text import CURRENCY_CODES
-
 QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 """The meanings of words whose numbers are added up."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NO_WORD = re.compile(r"[^a-z0-9#%‰\u2116]+|(?<=[#%‰\u2116])|(?=[#%‰\u2116])")
-_PER = re.compile(r"/(?=\s*(?:s|sec|h|hr|min|m[²2]?|km|kg|l|unit|user|person|capita|click)(?![^\W\d_]))")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "º": "", "°": ""})
 _COUNTING = frozenset(("num", "#", "no", "number", "numero", "n"))
 _NOTHING: frozenset[str] = frozenset()
@@ -30,7 +27,9 @@ def words(name: str) -> tuple[str, ...]:
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
     last = name.rstrip(".").rpartition(".")[2] if ". " not in name else name
-    lower = _CAMEL.sub("_", _PER.sub(" per ", last)).lower().replace("n°", "\u2116 ").replace("nº", "\u2116 ")
+    if "each" in meanings_of(last.rpartition("/")[2].strip(" )²").lower()):
+        last = last.replace("/", " per ")
+    lower = _CAMEL.sub("_", last).lower().replace("n°", "\u2116 ").replace("nº", "\u2116 ")
     plain = unicodedata.normalize("NFKD", lower.translate(_LETTERS))
     return tuple(filter(None, _NO_WORD.split("".join(c for c in plain if not unicodedata.combining(c)))))
 
@@ -57,7 +56,7 @@ def named(name: str) -> frozenset[str]:
     meanings = [meanings_of(word) for word in parts]
     said = _NOTHING.union(*meanings)
     # The currency in `cost_usd` says nothing of what the numbers are, and `USD/EUR` is an exchange rate.
-    count = next((at for at in range(len(parts), 0, -1) if parts[at - 1].upper() not in CURRENCY_CODES), 0)
+    count = next((at for at in range(len(parts), 0, -1) if "iso4217" not in meanings[at - 1]), 0)
     if len(parts) == 1:
         count = 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""

@@ -7,7 +7,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Literal
 
-from adk_context_pack.tables.numbers import Number
+from adk_context_pack.tables.numbers import Number, is_finite
 
 Sign = Literal["identifier", "time", "rate", ""]
 
@@ -29,8 +29,12 @@ def sign_of(numbers: Sequence[Number], *, is_dated: bool, is_amount: bool) -> Si
         is_dated: whether the name of the column has a word of time in it, so that a weak sign is enough.
         is_amount: whether its name is that of an amount, which only a strong sign outweighs.
     """
-    distinct = set(numbers)
+    if not numbers:
+        return ""
     low, high = min(numbers), max(numbers)
+    if not (is_finite(low) and is_finite(high)):
+        return ""
+    distinct = set(numbers)
     if len(distinct) < 2 and not is_dated:  # noqa: PLR2004 - one value alone says nothing
         return ""
     if low > 0 and _are_epochs(low, high, is_dated=is_dated, is_amount=is_amount, are_many=len(distinct) >= _FEW):

@@ -16,15 +16,6 @@ _CODES = (
     "AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MXN MYR NGN "
     "NOK NZD PEN PHP PKR PLN QAR RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR"
 )
-_OTHER_CODES = (
-    "AFN ALL AMD ANG AOA AWG AZN BAM BBD BHD BIF BMD BND BOB BSD BTN BWP BYN BZD CDF CRC CUP CVE DJF DOP DZD ERN ETB "
-    "FJD  FKP GEL GHS GIP GMD GNF GTQ GYD HNL HRK HTG IQD IRR JMD JOD KGS KHR KMF KPW KWD KYD KZT LAK LBP LKR LRD LSL "
-    "LYD MAD  MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MZN NAD NIO NPR OMR PAB PGK PYG RSD RWF SBD SCR SDG SHP SLE SOS "
-    "SRD SSP STN  SVC SYP SZL TJS TMT TND TOP TTD TZS UGX UYU UZS VES VUV WST XAF XCD XOF XPF YER ZMW ZWL"
-)
-CURRENCY_CODES = dict.fromkeys(_OTHER_CODES.split(), False) | dict.fromkeys(_CODES.split(), True)
-"""The codes of ISO 4217, and whether amounts in texts may have them, where few of them are words."""
-
 _CURRENCY = (
     r"(?:(?:[A-Z]{1,3})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
     rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei)"
@@ -44,34 +35,16 @@ _SHAPE = re.compile(
     r"(?P<body>(?>[0-9.](?:[0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9])?\.?(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?))"
     rf"\s*{_MAGNITUDE}?\s*(?P<unit>{_CURRENCY}|{_UNIT})?(?P<after>[{_MINUS})\s]*)"
 ).fullmatch
-_IS_CURRENCY = re.compile(_CURRENCY).fullmatch
+is_currency = re.compile(_CURRENCY).fullmatch
+"""Matches the signs and the codes of currencies that amounts in texts have."""
 # The codes that a sign may have beside it. `US$` and `C$` name theirs by letters.
 _DOLLARS = "USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP BRL"
 _CODES_OF = {"$": _DOLLARS, "€": "EUR", "£": "GBP EGP", "¥": "JPY CNY", "₹": "INR", "₩": "KRW", "₺": "TRY", "₽": "RUB"}
 _LETTERS = {"R": "BRL", "NT": "TWD", "": ""}
 # Times of day and ordinals look like a number with a unit.
 _NO_UNITS = frozenset({"am", "pm", "st", "nd", "rd", "th", "e"})
-_MISSING = frozenset(
-    (
-        "",
-        "-",
-        "--",
-        "---",
-        "\u2013",
-        "\u2014",
-        "n/a",
-        "n.a.",
-        "#n/a",
-        "na",
-        "<na>",
-        "nan",
-        "nat",
-        "null",
-        "none",
-        "nil",
-        "\\n",
-    )
-)
+# What people and programs write for no value, among them two dashes.
+_MISSING = frozenset(re.split(" ", " - -- --- \u2013 \u2014 n/a n.a. #n/a na <na> nan nat null none nil \\n"))
 _LONGEST_MISSING = max(map(len, _MISSING))
 
 _WHOLE = re.compile(r"0|[1-9][0-9]*").fullmatch
@@ -162,9 +135,9 @@ def read_number(text: str) -> Written | None:
     before, currency, between, body, magnitude, unit, after = found.groups()
     marks = "".join(f"{before}{between}{after}".split())
     negative = _sign(marks, after)
-    if negative is None or (currency and unit and unit not in {"%", currency} and _IS_CURRENCY(unit) is None):
+    if negative is None or (currency and unit and unit not in {"%", currency} and is_currency(unit) is None):
         return None
-    if magnitude and unit and _IS_CURRENCY(unit) is None:
+    if magnitude and unit and is_currency(unit) is None:
         return None
     if currency and unit and not _agree(currency, unit):
         return None
@@ -181,7 +154,7 @@ def read_number(text: str) -> Written | None:
         negative=negative,
         bracket="(" in marks,
         unit=unit,
-        is_currency=bool(unit) and _IS_CURRENCY(unit) is not None,
+        is_currency=bool(unit) and is_currency(unit) is not None,
         is_plain=point == body
         and whole == ("-" if negative else "") + body
         and not body.startswith(".")

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from operator import countOf
 from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
-from adk_context_pack.tables.names import is_total_label, named, words
+from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
 from adk_context_pack.tables.number_signs import sign_of
-from adk_context_pack.tables.number_text import CURRENCY_CODES, is_missing_text, read_number
-from adk_context_pack.tables.numbers import Number, exact_sum, is_finite
+from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
+from adk_context_pack.tables.numbers import Number, exact_sum
+from adk_context_pack.tables.outliers import sample_positions
 from adk_context_pack.tables.text_numbers import TextNumbers, read_texts
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "coordinate", "text", "empty"]
@@ -41,11 +42,11 @@ ADDED = frozenset(("measure", "rate", "coordinate"))
 """The roles of numbers that have extremes. Only measures are added up."""
 
 _NO_TEXTS = TextNumbers()
-_LONG_WORDS = re.compile(r"[^\W\d_]{3,}").findall
 _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
+_MAX_LISTED = 10
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
 _MAX_CURRENCY_NAME = 30
@@ -199,13 +200,13 @@ def number_in(cell: Any) -> Number | None:
     return cell
 
 
-def sampled(values: Sequence[Any]) -> list[Any]:
-    """Returns the cells that decide the role of a column: the first ones, and some others of a long column."""
-    count = len(values)
+@lru_cache(maxsize=8)
+def sampled_rows(count: int) -> Sequence[int]:
+    """Returns the rows whose cells decide the roles of columns: the first ones, and some others of a long table."""
     if count <= _HEAD + _SAMPLE:
-        return list(values)
-    picked = random.Random(count).sample(range(_HEAD, count), k=_SAMPLE)  # noqa: S311 - statistics, not secrets
-    return [*values[:_HEAD], *(values[place] for place in picked)]
+        return range(count)
+    positions = sample_positions(count)
+    return [*range(_HEAD), *positions[:: len(positions) // _SAMPLE]]
 
 
 def number_schema(name: str, values: Sequence[Any]) -> ColumnSchema:
@@ -213,9 +214,9 @@ def number_schema(name: str, values: Sequence[Any]) -> ColumnSchema:
 
     Args:
         name: the column.
-        values: its cells, or those of `sampled`.
+        values: its cells, or those of `sampled_rows`.
     """
-    numbers = [value for value in values if not is_missing(value)]
+    numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
     return ColumnSchema(name=name, role=_number_role(name, numbers), reading="number", _plain=True)
 
 
@@ -252,6 +253,15 @@ def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]
     return tuple(_with_currency(column, currencies) for column in found)
 
 
+def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
+    """Returns a sentence on the rows that take no part in figures, or an empty text."""
+    return ". ".join(
+        f"Left out of all figures, since they {why}: rows {', '.join(map(str, rows[:_MAX_LISTED]))}"
+        for rows, why in ((total_rows, "sum up the others"), (repeated_headers, "repeat the names of the columns"))
+        if rows
+    )
+
+
 def truth_of(text: str) -> bool | None:
     """Returns the truth value that a text is in a column of truth values, or None."""
     return _TRUTHS.get(text.strip().lower())
@@ -262,7 +272,7 @@ def _of_numbers(column: Column, types: Collection[type]) -> ColumnSchema:
     missing = sum(map(is_missing, values)) if float in types or _NONE in column.types else 0
     if missing == len(values):
         return ColumnSchema(name=column.name, role="empty", reading="empty", missing=missing)
-    schema = number_schema(column.name, sampled(values))
+    schema = number_schema(column.name, _sampled(values))
     low = high = None
     if schema.role == "time":
         present = [value for value in values if not is_missing(value)] if missing else values
@@ -278,10 +288,9 @@ def _number_role(name: str, numbers: Sequence[Number], texts: TextNumbers = _NO_
         return "identifier"
     if unit in _RATE_UNITS or "/" in unit or unit[:1] == "°":
         return "rate"
-    finite = [number for number in numbers if not unit and not texts.units and is_finite(number)]
     is_dated = not {"dated", "moment"}.isdisjoint(tags)
-    sign = sign_of(finite, is_dated=is_dated, is_amount="quantity" in tags) if finite else ""
-    if sign:
+    has_unit = unit or texts.units
+    if not has_unit and (sign := sign_of(numbers, is_dated=is_dated, is_amount="quantity" in tags)):
         return sign
     for role in ("rate", "coordinate", "time"):
         if role in tags:
@@ -332,22 +341,17 @@ def _reading_of(found: TextNumbers) -> Reading:
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
     texts = [text for text in counts if text]
     shown = (text for text in texts if not is_missing_text(text))
-    if not all(map(is_date_text, islice(shown, _DATE_SAMPLE))):
-        return _of_texts(name, found, counts, nothing)
-    if texts and (limits := date_range(texts)):
-        return ColumnSchema(
-            name=name, role="time", reading="date", missing=nothing, earliest=limits[0], latest=limits[1]
+    are_dates = all(map(is_date_text, islice(shown, _DATE_SAMPLE)))
+    for blanks in (frozenset[str](), frozenset(filter(is_missing_text, counts))) if are_dates else ():
+        missing = nothing + sum(counts[text] for text in blanks if text)
+        only = ColumnSchema(
+            name=name, role="empty", reading="empty", texts=TextNumbers(missing=blanks), missing=missing
         )
-    blanks = frozenset(filter(is_missing_text, counts))
-    only = TextNumbers(missing=blanks)
-    missing = nothing + sum(counts[text] for text in blanks if text)
-    dates = [text for text in texts if text not in blanks]
-    if not dates:
-        return ColumnSchema(name=name, role="empty", reading="empty", texts=only, missing=missing)
-    if limits := date_range(dates):
-        return ColumnSchema(
-            name=name, role="time", reading="date", texts=only, missing=missing, earliest=limits[0], latest=limits[1]
-        )
+        dates = [text for text in texts if text not in blanks]
+        if not dates:
+            return only
+        if limits := date_range(dates):
+            return replace(only, role="time", reading="date", earliest=limits[0], latest=limits[1])
     return _of_texts(name, found, counts, nothing)
 
 
@@ -371,7 +375,8 @@ def _identify(name: str, counts: Counter[Any]) -> bool:
     texts = list(islice(filter(None, counts), _MAX_CATEGORIES + 1))
     if len(texts) <= _MAX_CATEGORIES and 2 * len(texts) <= counts.total() and not all(map(str.isdecimal, texts)):
         return False
-    is_code = all(any(map(str.isdigit, text)) and len(_LONG_WORDS(text)) < 2 for text in texts)  # noqa: PLR2004 - a sentence
+    # Identifiers have digits, and sentences have words.
+    is_code = all(any(map(str.isdigit, text)) and sum(map(str.isalpha, text.split())) < 2 for text in texts)  # noqa: PLR2004
     return is_code and not _are_currencies(name, counts) and not all(map(is_date_text, texts))
 
 
@@ -383,16 +388,16 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
     codes = {value.strip().upper() for value in values}
     if is_named:
         return all(len(code) <= _MAX_CURRENCY_NAME and not any(map(str.isdigit, code)) for code in codes)
-    return codes <= CURRENCY_CODES.keys() and any(map(CURRENCY_CODES.get, codes))
+    # Some codes are words as well, which texts of amounts do not have: all, cup, top, try.
+    return all("iso4217" in meanings_of(code.lower()) for code in codes) and any(map(is_currency, codes))
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
     tags = named(column.name)
     is_money = column.reading == "money" or "money" in tags
     is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration"})
-    if column.role not in {"measure", "rate"} or column.reading not in NUMBERS or (is_other and not is_money):
-        return column
-    if column.role == "rate" and not is_money:
+    may_be_money = column.role == "measure" and not is_other
+    if column.role not in {"measure", "rate"} or column.reading not in NUMBERS or not (is_money or may_be_money):
         return column
     nearest = max(currencies, key=lambda other: _nearness(column.name, other.name))
     several = len(nearest.codes) + bool(nearest.missing) > 1
@@ -433,7 +438,7 @@ def _of_any(column: Column, types: Collection[type]) -> ColumnSchema:
     present = len(values) - missing
     if found.names or 2 * len(numbers) <= present:
         return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-    role = _number_role(name, sampled(numbers), found)
+    role = _number_role(name, _sampled(numbers), found)
     stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v)), None)
     low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
     unread = present - len(numbers)
@@ -494,6 +499,10 @@ def _digits_only(counts: Mapping[str, int]) -> bool:
 
 def _is_like_number(cell: Any) -> bool:
     return isinstance(cell, str) and (cell[:1] == "0" or read_number(cell) is not None)
+
+
+def _sampled(values: Sequence[Any]) -> Sequence[Any]:
+    return values if len(values) <= _HEAD + _SAMPLE else [values[row] for row in sampled_rows(len(values))]
 
 
 def _some(values: Sequence[Any]) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.measures import Measures
 from adk_context_pack.tables.results import Result
+from adk_context_pack.tables.schema import said_of_rows_apart
 from adk_context_pack.tables.stub_form import LIMITS
 
 _RANKED_BY = ("cost", "spend", "clicks", "impressions", "conversions", "revenue")
@@ -76,13 +77,15 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
 def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
     """The notes that a reader of the totals needs."""
     found: dict[str, Any] = {"left_out": table.left_out} if table.left_out else {}
+    notes = [said_of_rows_apart(table.schema.total_rows, table.schema.repeated_headers)]
     if currencies := table.currencies():
         found["by_currency"] = {
             str(currency): {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}
             for currency, rows in sorted(currencies.items(), key=lambda item: -len(item[1]))[: plan.max_groups]
         }
-        found["note"] = "Amounts in several currencies are not added up: totals of money are by_currency only."
-    return found
+        notes.append("Amounts in several currencies are not added up: totals of money are by_currency only.")
+    note = " ".join(filter(None, notes))
+    return found | ({"note": note} if note else {})
 
 
 def without_rows(summary: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,15 @@ from adk_context_pack.tables.names import is_total_label
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.outliers import MAX_DISTINCT_FOR_RARE, Outlier
 from adk_context_pack.tables.row_forms import read_rows
-from adk_context_pack.tables.schema import ADDED, MIN_ROWS_ABOVE_TOTAL, ColumnSchema, schema_of, with_currencies
+from adk_context_pack.tables.schema import (
+    ADDED,
+    MIN_ROWS_ABOVE_TOTAL,
+    ColumnSchema,
+    said_of_rows_apart,
+    schema_of,
+    with_currencies,
+)
 
-_MAX_LISTED = 10
 _MAX_LABELS = 20
 
 
@@ -96,12 +102,7 @@ class TableFacts:
     @property
     def rows_apart(self) -> str:
         """Returns a sentence on the rows that take no part in the figures, or an empty text."""
-        listed = ((self.total_rows, "sum up the others"), (self.repeated_headers, "repeat the names of the columns"))
-        return ". ".join(
-            f"Left out of all figures, since they {why}: rows {', '.join(map(str, rows[:_MAX_LISTED]))}"
-            for rows, why in listed
-            if rows
-        )
+        return said_of_rows_apart(self.total_rows, self.repeated_headers)
 
     def _rule(self) -> str:
         return "; or ".join(dict.fromkeys(column.outlier_rule for column in self.columns if column.outlier_rule))
@@ -151,9 +152,10 @@ def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFact
 def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
     last = len(records) - 1
+    measures = [column for column in facts.columns if column.kind == "number"]
     may_sum_up = last >= MIN_ROWS_ABOVE_TOTAL and (
         any(isinstance(cell, str) and is_total_label(cell) for cell in islice(records[last].values(), _MAX_LABELS))
-        or all(last in {column.min_row, column.max_row} for column in facts.columns if column.kind == "number")
+        or (measures and all(column.parts or last in {column.min_row, column.max_row} for column in measures))
     )
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns

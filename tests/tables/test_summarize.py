@@ -83,3 +83,10 @@ def test_ranked_by_a_column_in_any_spelling():
     assert [row["Clicks"] for row in found["top"]] == [9, 3]
     assert [row["Clicks"] for row in found["bottom"]] == [1, 3]
     assert [group["device"] for group in found["groups"]["device"]] == ["mobile", "desktop", "tablet"]
+
+
+def test_a_row_of_totals_is_no_row_of_a_summary():
+    """A last row that sums up the others is in no total and no group, and a note names it."""
+    found = entry([{"device": device, "clicks": n} for device, n in (("a", 1), ("b", 2), ("a", 5), ("Total", 8))])
+    assert (found["row_count"], found["totals"]["clicks"], found["top"][0]["clicks"]) == (3, 8, 5)
+    assert "rows 3" in found["note"]

@@ -154,27 +154,6 @@ def test_booleans_are_no_numbers():
 
 
 @pytest.mark.parametrize(
-    "name", ["id", "campaignId", "campaign.id", "customer_id", "zip_code", "zip", "order_number", "sku"]
-)
-def test_identifiers_are_not_summed(name):
-    """Columns that identify get counts, and no sum."""
-    facts = table_facts([{name: 12345}, {name: 12345}, {name: 99}]).column(name)
-    assert (facts.kind, facts.total, facts.distinct, facts.commonest[0]) == ("identifier", None, 2, (12345, 2))
-
-
-@pytest.mark.parametrize("name", ["paid", "bid", "grid", "clicks_per_day", "cost_micros", "holidays"])
-def test_measures_are_summed(name):
-    """Names that only look like identifiers or dates do not keep a measure from being summed."""
-    assert table_facts([{name: 1.5}, {name: 2}]).column(name).total == 3.5
-
-
-def test_leading_zeros_identify():
-    """Digits with a leading zero are codes and stay texts."""
-    facts = table_facts([{"plz": "01067"}, {"plz": "10115"}]).column("plz")
-    assert (facts.kind, facts.total) == ("identifier", None)
-
-
-@pytest.mark.parametrize(
     ("values", "low", "high"),
     [
         (["2024-03-01", "2023-12-31", ""], "2023-12-31", "2024-03-01"),
@@ -404,34 +383,6 @@ def test_commonest_values_are_whole():
     assert [key[-1] for key in said["commonest"]] == ["1", "2", "3"]
     middle = [{"url": f"{head}{number}{'x' * 80}"} for number in (1, 1, 2, 2)]
     assert len(table_facts(middle).as_dict()["columns"]["url"]["commonest"]) == 2
-
-
-@pytest.mark.parametrize(
-    "name", ["cost_last_month", "sales_month", "orders_week", "logins_last_week", "clicks_per_day"]
-)
-def test_measures_with_a_word_of_time_are_summed(name):
-    """A measure whose name ends in a word of time is a measure."""
-    assert table_facts([{name: 12}, {name: 30}]).column(name).total == 42
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("year", [2019, 2020]),
-        ("year", [2019.0, None, 2020.0]),
-        ("year_built", ["1987", "2001"]),
-        ("founded", [1998, 2004]),
-        ("created", [1_700_000_000, 1_700_000_100]),
-        ("timestamp_ms", ["1700000000000", "1700000000100"]),
-        ("last_login_at", [1_700_000_000, 1_700_000_100]),
-        ("order_month", [1, 12]),
-    ],
-)
-def test_years_and_epochs_are_not_summed(name, values):
-    """Years, months and epochs have a range and no sum."""
-    facts = table_facts([{name: value} for value in values]).column(name)
-    assert (facts.kind, facts.total) == ("date", None)
-    assert (facts.minimum, facts.maximum) == (values[0], values[-1])
 
 
 def test_dates_with_words_for_missing():
