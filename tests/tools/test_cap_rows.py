@@ -412,7 +412,7 @@ async def test_what_cannot_be_kept_is_said_to_be_lost(caplog):
         stub = await cap_rows(tool_returning(result), max_rows=2).run_async(args={}, tool_context=context)
     assert stub["rows"] == result["rows"][:2]
     assert "_handle" not in stub
-    assert "not kept (the result has no JSON form (TypeError)): call returning again for less" in stub["_note"]
+    assert "not kept (it has no JSON form (TypeError)): call returning again for less" in stub["_note"]
     assert "returning" in caplog.text
     assert "secret" not in caplog.text
     assert context.state == {}
