@@ -32,7 +32,7 @@ from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, pre
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.saved_results import PACK_TOOLS
+from adk_context_pack.reports.result_sizes import PACK_TOOLS
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload

@@ -20,8 +20,8 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack._adk.node_inputs import node_path_of
 from adk_context_pack._adk.releases import scope_of_event
+from adk_context_pack._adk.requests import node_path_of
 
 _BUILDING = frozenset(
     (

@@ -2,18 +2,138 @@
 
 It follows the history as it grew, one model call after another. At a call whose request would be over the budget, the
 oldest groups leave until much less remains than would fit. Then nothing moves until the budget is reached again. The
-same history gives the same cuts in every process, and between two cuts each request begins with the one before.
+same history gives the same cuts in every process, and between two cuts each request begins with the one before. A
+marker says what was left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from sys import getsizeof
+from typing import Self
 
+from google.genai import types
+
+from adk_context_pack._text import shorten
 from adk_context_pack.conversation.calibration import Calibration
+from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outline import Group, GroupKind, settled_groups
+from adk_context_pack.conversation.pairing import Pairing
+
+
+@dataclass(kw_only=True, slots=True)
+class GroupWeights:
+    """Holds what a budget has to know of each group.
+
+    Attributes:
+        sizes: the tokens of each group.
+        fixed: the groups whose kind is "fixed".
+        calls: the groups that one of the agent's own turns begins.
+    """
+
+    sizes: list[int] = field(default_factory=list)
+    fixed: set[int] = field(default_factory=set)
+    calls: set[int] = field(default_factory=set)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that they take, in bytes."""
+        # Most groups are one content, whose size is the number in the list of contents.
+        return 200 + getsizeof(self.sizes) + 2 * (getsizeof(self.fixed) + getsizeof(self.calls))
+
+    def grow(self, groups: Sequence[Group], sizes: Sequence[int], calls: Sequence[int]) -> Self:
+        """Takes in the groups that follow those it knows, and returns itself.
+
+        Args:
+            groups: all groups.
+            sizes: the tokens of each content.
+            calls: the indexes of the agent's own turns among the contents, in order.
+        """
+        known = len(self.sizes)
+        if known == len(groups):
+            return self
+        # The turns of groups that are known already are not looked at again.
+        started = set(calls[bisect_left(calls, groups[known].start) :])
+        for index in range(known, len(groups)):
+            start, stop, kind, _ = groups[index]
+            self.sizes.append(sizes[start] if stop - start == 1 else sum(sizes[start:stop]))
+            if kind == "fixed":
+                self.fixed.add(index)
+            if start in started:
+                self.calls.add(index)
+        return self
+
+    def copied(self) -> Self:
+        """Returns weights that say the same, and grow by themselves."""
+        return type(self)(sizes=self.sizes.copy(), fixed=self.fixed.copy(), calls=self.calls.copy())
+
+
+MAX_TOKENS = 100
+"""The most tokens of a marker. The estimate of the longest one is below."""
+
+_NAMES = 4
+_NAME_LENGTH = 30
+_AGAIN = "[Something else was left out here.]"
+
+
+def without(
+    contents: Sequence[types.Content], groups: Sequence[Group], dropped: Collection[int], marker: str
+) -> list[types.Content]:
+    """Returns `contents` without the dropped groups.
+
+    `marker` takes the place of the first gap. A short one fills each gap that would leave a turn of the model first, or
+    right after another one, since Gemini accepts a call only after a turn of the user's role.
+    """
+    left: list[types.Content] = []
+    first = gap = False
+    for index, one in enumerate(groups):
+        if index in dropped:
+            gap = True
+            continue
+        if gap:
+            needed = contents[one.start].role == "model" and (not left or left[-1].role == "model")
+            if needed or not first:
+                left.append(user_content([text_part(_AGAIN if first else marker)]))
+            first, gap = True, False
+        left.extend(contents[one.start : one.stop])
+    return left
+
+
+def marker_text(
+    groups: Sequence[Group], dropped: Collection[int], pairing: Pairing, *, findable: bool, ledger: str = ""
+) -> str:
+    """Returns a few words that say what was left out, how to find it, and which identifiers were in it.
+
+    It depends only on what was left out, so that it stays the same until the next cut.
+    """
+    stays = {index for number, one in enumerate(groups) if number not in dropped for index in range(one[0], one[1])}
+    turns = sum([groups[number].kind == "user" for number in dropped])
+    called = Counter([call.name for (content, _), call in pairing.calls.items() if content not in stays])
+    calls: Counter[str] = Counter()
+    for name, count in called.items():
+        calls[_short(name)] += count
+    what = ", ".join(_parts(turns, calls)) or f"{groups[-1].stop - len(stays)} messages"
+    found = " Use search_history to find what was said, called or returned there." if findable else ""
+    names = f" Named there: {ledger}." if ledger else ""
+    return f"[Earlier conversation left out to save space: {what}.{found}{names}]"
+
+
+def _parts(turns: int, calls: Counter[str]) -> Iterator[str]:
+    if turns:
+        yield f"{turns} user {'turn' if turns == 1 else 'turns'}"
+    if calls:
+        names = ", ".join(sorted(calls)[:_NAMES]) + (", …" if len(calls) > _NAMES else "")
+        yield f"{calls.total()} tool {'call' if calls.total() == 1 else 'calls'} ({names})"
+
+
+def _short(name: str | None) -> str:
+    return shorten((name or "?").replace("\n", " "), _NAME_LENGTH)
+
 
 _WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay"}), frozenset({"model"}))
 """The kinds of content that leave the remaining turns, in this order. The user's words never do."""

@@ -4,21 +4,129 @@ Runs of one session may overlap: in the threads of ADK's synchronous `Runner.run
 the user sends a second message early. Each of them sees a history of its own, so a memo that two of them changed at
 once would hold a mixture of both. A call therefore takes its memos out and puts them back when it is done. A call that
 finds them taken out starts with empty ones, which costs time and changes no result.
+
+Most of what is kept was made of a sequence that only grows: a session's events, or the contents of a request. ADK
+rebuilds a request for each model call and loads the session again for each run, but both usually begin with what they
+held before. A value made of the items (token counts, the pairing of calls and results, a running total) therefore only
+has to take in the new ones. This saves most of the time before a model call: `bench_defaults` of the benchmarks shows
+it, in the columns "unknown session" (without what is kept) and "later call".
 """
 
 from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from sys import getsizeof
 from threading import Lock
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from google.adk.sessions.session import Session
 from google.adk.tools.base_tool import BaseTool
 
-from adk_context_pack.conversation.growing_cache import bytes_of
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+_LIST_ITEM = 32
+"""Bytes of an integer above 256, which the lists of counts and hashes hold."""
+_DICT_ITEM = 64
+
+
+class GrowingCache(Generic[Item]):
+    """Values made of one growing sequence, by name.
+
+    The owner of the sequence compares it with `keys` before it asks for a value, and calls `forget` when the sequence
+    does not begin with what was read before.
+
+    Attributes:
+        keys: what the owner recognises the sequence by.
+    """
+
+    __slots__ = ("_values", "keys")
+
+    def __init__(self) -> None:
+        self.keys: Sequence[Any] = ()
+        self._values: dict[Hashable, tuple[Any, int]] = {}
+
+    def growing(self, name: Hashable, make: Callable[[], Value], items: Sequence[Item]) -> _Growing[Value, Item]:
+        """Returns a context that holds the value under `name` and the items that it has yet to take in.
+
+            with cache.growing("lengths", list, texts) as (lengths, new):
+                lengths.extend(map(len, new))
+
+        If the body raises, the cache forgets the value, since it may have taken in a part of the new items.
+
+        Args:
+            name: the same name always goes with the same `make` and the same body.
+            make: makes the value for an empty sequence.
+            items: the sequence, or one derived from it that only grows when it does.
+        """
+        return _Growing(self._values, name, make, items)
+
+    def peek(self, name: Hashable) -> Any:
+        """Returns the value under `name` as it is, or None."""
+        found = self._values.get(name)
+        return None if found is None else found[0]
+
+    def keep(self, name: Hashable, value: object) -> None:
+        """Keeps a value that grows by other means than `growing`."""
+        self._values[name] = value, 0
+
+    def forget(self) -> None:
+        """Forgets all values."""
+        self._values.clear()
+
+    @property
+    def bytes(self) -> int:
+        """The memory that the cache takes, in bytes, within a quarter."""
+        values = sum([bytes_of(value) + _DICT_ITEM + 2 * _LIST_ITEM for value, _ in self._values.values()])
+        return bytes_of(self.keys) + getsizeof(self._values) + values
+
+
+class _Growing(Generic[Value, Item]):
+    """The context of `GrowingCache.growing`; a class, since a generator takes four times as long to enter."""
+
+    __slots__ = ("_items", "_make", "_name", "_value", "_values")
+
+    def __init__(
+        self,
+        values: dict[Hashable, tuple[Any, int]],
+        name: Hashable,
+        make: Callable[[], Value],
+        items: Sequence[Item],
+    ) -> None:
+        self._values = values
+        self._name = name
+        self._make = make
+        self._items = items
+
+    def __enter__(self) -> tuple[Value, Sequence[Item]]:
+        # Taken out until the body is done: a value that took in a part of the items would take it in again.
+        value, count = self._values.pop(self._name, None) or (self._make(), 0)
+        self._value = value
+        items = self._items
+        return value, items if not count else items[count:] if count < len(items) else ()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._values[self._name] = self._value, len(self._items)
+
+
+def bytes_of(value: Any) -> int:
+    """Returns about how many bytes of memory a value of plain numbers takes; it may say so itself in `bytes`."""
+    own = getattr(value, "bytes", None)
+    if own is not None:
+        return int(own)
+    if isinstance(value, dict):
+        return getsizeof(value) + len(value) * _DICT_ITEM
+    if isinstance(value, list | set | tuple):
+        return getsizeof(value) + len(value) * _LIST_ITEM
+    return getsizeof(value)
+
 
 Memo = dict[Hashable, Any]
 
@@ -85,8 +193,7 @@ _Key = tuple[str, str, str]
 class SessionMemos:
     """Keeps a memo for each session that called lately, in bounded memory.
 
-    Most runs are a call or two. With memos of runs alone, each turn would read the whole history again
-    (`python -m tests.benchmarks.bench_defaults`, column "unknown session").
+    Most runs are a call or two. With memos of runs alone, each turn would read the whole history again.
 
     A memo is weighed when it is put back. If all of them together weigh too much, sessions that called once go
     first, then those that called longest ago.

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 from google.genai import types
 
-from adk_context_pack.conversation.growing_cache import bytes_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
+from adk_context_pack.conversation.memos import bytes_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing
 from adk_context_pack.conversation.voices import Voice, Voices

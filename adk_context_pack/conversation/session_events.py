@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from google.adk.events.event import Event
 
-from adk_context_pack.conversation.growing_cache import GrowingCache
+from adk_context_pack.conversation.memos import GrowingCache
 from adk_context_pack.conversation.model_call import ModelCall
 
 Value = TypeVar("Value")

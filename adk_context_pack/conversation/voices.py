@@ -14,7 +14,7 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import QUOTE_BEGIN
 from adk_context_pack.conversation.contents import Texts, spoken, texts_of
-from adk_context_pack.conversation.growing_cache import bytes_of
+from adk_context_pack.conversation.memos import bytes_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.session_events import reading_events
 

@@ -14,9 +14,8 @@ from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.errors import at_least, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.relays.narrative import Narrative
+from adk_context_pack.relays.narrative import Limits, Narrative, ResultSizes, ResultTexts
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, Relays, find_relayed, relays_of
-from adk_context_pack.relays.result_text import Limits, ResultSizes, ResultTexts
 
 _Cast = tuple[list[RelayedBlock], Narrative]
 

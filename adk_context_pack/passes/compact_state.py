@@ -16,7 +16,7 @@ from adk_context_pack.errors import warn_once
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.views.fill import Declared, declare_system, fill_system, with_dynamic
-from adk_context_pack.views.key_check import KeyCheck
+from adk_context_pack.views.mistakes import KeyCheck
 from adk_context_pack.views.select import Select
 from adk_context_pack.views.state_view import StateView, View
 from adk_context_pack.views.template import PREFIX, placeholders
@@ -52,7 +52,7 @@ class CompactState(ContextPass):
     `instruction` behind the history, and only the end of the prompt changes.
 
     A key that the state does not have, and a field that no item has, are warned of once in a process, where
-    `views.key_check` and `views.field_check` can tell that they are mistakes.
+    `views.mistakes` can tell that they are mistakes.
 
     Args:
         key: the state key, `app:`, `user:` or `temp:` included.

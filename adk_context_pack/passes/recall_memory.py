@@ -14,9 +14,18 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.conversation.contents import changed, texts_of
-from adk_context_pack.conversation.loaded_memory import Slim, holds_preloaded, slim_by, slim_loaded, slim_preloaded
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.recalled import block_of, memories_of, new_memories, ranked_lines
+from adk_context_pack.conversation.recalled import (
+    Slim,
+    block_of,
+    holds_preloaded,
+    memories_of,
+    new_memories,
+    ranked_lines,
+    slim_by,
+    slim_loaded,
+    slim_preloaded,
+)
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_counter
 from adk_context_pack.errors import positive
 from adk_context_pack.passes.context_pass import ContextPass, logger

@@ -15,8 +15,15 @@ from typing import Literal, NamedTuple
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack._adk.relay_renderer import relay_renderer, render_relay
-from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, QUOTE_BEGIN, QUOTE_ELIDED, QUOTE_END
+from adk_context_pack._adk.releases import (
+    FENCED_PREAMBLE,
+    PLAIN_PREAMBLE,
+    QUOTE_BEGIN,
+    QUOTE_ELIDED,
+    QUOTE_END,
+    relay_renderer,
+    render_relay,
+)
 from adk_context_pack.errors import UnknownRelayFormatWarning
 
 PartKind = Literal["said", "thought", "call", "result", "native"]

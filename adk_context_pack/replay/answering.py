@@ -12,7 +12,7 @@ from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import SettingsFor, ToolCaps
-from adk_context_pack.reports.text_table import table
+from adk_context_pack.reports.call_report import table
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.testing.answers import Answerability, Packed, answerability

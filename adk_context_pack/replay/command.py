@@ -20,8 +20,7 @@ from adk_context_pack.replay.recordings import Recording, files_in, open_recordi
 from adk_context_pack.replay.replayed import CAPS
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import ReplaySums
-from adk_context_pack.replay.tables import Screen, replay_text
+from adk_context_pack.replay.sums import ReplaySums, Screen, replay_text
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog

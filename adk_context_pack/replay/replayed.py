@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adk_context_pack.replay.figures import Counted
-from adk_context_pack.reports.breakdown import spread
-from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.pass_report import PassReport, PrefixReport
+from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread
 
 CAPS = "tool_caps"
 """The name of capped tool results among the passes."""

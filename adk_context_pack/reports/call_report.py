@@ -1,19 +1,138 @@
-"""The record of one model call that went through a pipeline."""
+"""The record of one model call that went through a pipeline, and how it prints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from adk_context_pack.reports.breakdown import Breakdown
-from adk_context_pack.reports.pass_report import PassReport, PrefixReport
 from adk_context_pack.reports.request_view import RequestView
-from adk_context_pack.reports.text_table import report_table
+
+CALLS_AND_RESULTS = "tool_calls_and_results"
+"""The category to which the tokens of the tools add up."""
+
+
+class Breakdown(NamedTuple):
+    """Holds the tokens of one request by category, and those of this agent's calls and results by tool.
+
+    Attributes:
+        categories: tokens by category.
+        tools: tokens by tool.
+    """
+
+    categories: Mapping[str, int]
+    tools: Mapping[str, int]
+
+    def scaled(self, total: int) -> Breakdown:
+        """Returns it scaled so that the categories add up to exactly `total`, and the tools to their category."""
+        categories = spread(self.categories, total)
+        return Breakdown(categories, spread(self.tools, categories.get(CALLS_AND_RESULTS, 0)) if self.tools else {})
+
+
+def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
+    """Returns `found` scaled so that its sum is exactly `total`. The largest entry takes what rounding leaves."""
+    whole = sum(found.values())
+    if whole == total:
+        return dict(found)
+    if not whole:
+        return {**found, "other": total}
+    scaled = {name: tokens * total // whole for name, tokens in found.items()}
+    largest = max(scaled, key=scaled.__getitem__)
+    scaled[largest] += total - sum(scaled.values())
+    return scaled
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PassReport:
+    """The record of one pass over one request.
+
+    Attributes:
+        name: the pass, in snake case (`strip_for_context`).
+        tokens_before: tokens of the whole request as the pass received it.
+        tokens_after: tokens of the whole request as the pass left it.
+        note: what the pass did and what it left alone, in one line without payload.
+        seconds: the time that the pass took.
+        error: the exception of a pass that failed and was skipped, as `type: message`, or None.
+    """
+
+    name: str
+    tokens_before: int
+    tokens_after: int
+    note: str = ""
+    seconds: float = 0.0
+    error: str | None = None
+
+    @property
+    def tokens_saved(self) -> int:
+        """`tokens_before` less `tokens_after`. Negative if a state view was filled in."""
+        return self.tokens_before - self.tokens_after
+
+    @property
+    def error_type(self) -> str | None:
+        """The type of `error` alone, since a message may quote what the pass was reading."""
+        return self.error.partition(":")[0] if self.error else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the record as plain JSON values, without payload."""
+        record: dict[str, Any] = {
+            "name": self.name,
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "seconds": round(self.seconds, 6),
+        }
+        if self.note:
+            record["note"] = self.note
+        if self.error:
+            record["error"] = self.error_type
+        return record
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrefixReport:
+    """The most that a provider can read from its prompt cache.
+
+    Attributes:
+        tokens: the tokens at the beginning of this request that the previous request begins with as well.
+        previous_tokens: the tokens of the previous request of the same agent in the same session, or 0.
+    """
+
+    tokens: int = 0
+    previous_tokens: int = 0
+
+    @property
+    def share(self) -> float:
+        """`tokens` as a share of the previous request, from 0 to 1. An agent's first request has 0."""
+        return min(1.0, self.tokens / self.previous_tokens) if self.previous_tokens else 0.0
+
+    def scaled(self, factor: float) -> PrefixReport:
+        """Returns it with all tokens multiplied."""
+        tokens, previous = round(factor * self.tokens), round(factor * self.previous_tokens)
+        return replace(self, tokens=tokens, previous_tokens=previous)
+
+
+class Saving:
+    """What one report and the sum of several say of what was saved."""
+
+    __slots__ = ()
+    tokens_before: int
+    tokens_after: int
+    results: Mapping[str, int]
+    unknown_results: int
+    pack_tools: int
+
+    @property
+    def tokens_saved(self) -> int:
+        """`tokens_without_pack` less `tokens_after`. Negative if more was added than taken away."""
+        return self.tokens_without_pack - self.tokens_after
+
+    @property
+    def tokens_without_pack(self) -> int:
+        """Tokens that ADK alone would have sent, as `CallReport` describes it."""
+        return self.tokens_before + sum(self.results.values()) - self.pack_tools
 
 
 @dataclass(kw_only=True, slots=True)
-class CallReport:
+class CallReport(Saving):
     """The record of one model call's request on its way through a pipeline. `print(report)` shows it as a table.
 
     The tokens add up: `categories_before` to `tokens_before`, `categories` to `tokens_after`. Each pass starts with the
@@ -76,16 +195,6 @@ class CallReport:
     # Payloads: kept out of repr, and so out of every log that prints a report.
     request_before: RequestView | None = field(default=None, repr=False, compare=False)
     request_after: RequestView | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def tokens_saved(self) -> int:
-        """`tokens_without_pack` less `tokens_after`. Negative if more was added than taken away."""
-        return self.tokens_without_pack - self.tokens_after
-
-    @property
-    def tokens_without_pack(self) -> int:
-        """Tokens of the request that ADK alone would have sent, as the class describes it."""
-        return self.tokens_before + sum(self.results.values()) - self.pack_tools
 
     @property
     def breakdown(self) -> Breakdown:
@@ -165,4 +274,65 @@ class CallReport:
         }
 
     def __str__(self) -> str:
-        return report_table(self)
+        names = (self.agent, self.model, f"run {self.invocation_id}", f"session {self.session_id}")
+        head = " · ".join(filter(None, (*names, "shadow: ADK's own request was sent" if self.shadow else "")))
+        rows: list[tuple[str, ...]] = [("pass", "before", "after", "saved", "ms", "what it did"), *self._first_rows()]
+        for each in self.passes:
+            did = f"failed, skipped: {each.error}" if each.error else each.note
+            rows.append((each.name, *numbers(each.tokens_before, each.tokens_after), f"{each.seconds * 1e3:.1f}", did))
+        whole = numbers(self.tokens_without_pack, self.tokens_after)
+        rows.append(("whole request", *whole, f"{self.seconds * 1e3:.1f}", ""))
+        categories = category_rows(self.categories_before, self.categories, self.tokens_after)
+        return "\n".join((head, *table(rows), "", *table(categories), "", *self._last_lines()))
+
+    def _first_rows(self) -> Iterator[tuple[str, ...]]:
+        """Yields one row for each step from the request of ADK alone to the one that the first pass received."""
+        tokens = self.tokens_without_pack
+        for tool, saved in self.results.items():
+            yield f"results of {tool}", *numbers(tokens, tokens - saved), "", "made smaller where they were made"
+            tokens -= saved
+        if self.pack_tools:
+            yield "read-back tools", *numbers(tokens, tokens + self.pack_tools), "", "declared by the plugin"
+
+    def _last_lines(self) -> Iterator[str]:
+        if self.unknown_results:
+            yield f"savings not known: {self.unknown_results:,} smaller results, which an earlier process made"
+        prefix = self.prefix
+        if prefix.previous_tokens:
+            of_it = f"{prefix.tokens:,} of {prefix.previous_tokens:,} tokens ({prefix.share:.0%})"
+            yield f"prefix kept: {of_it} of this agent's previous request"
+        else:
+            yield "prefix kept: none, this is the agent's first request"
+        if self.prompt_tokens is not None:
+            cached = self.cached_tokens or 0
+            yield f"the provider counted: {self.prompt_tokens:,} prompt tokens, {cached:,} of them from its cache"
+
+
+def numbers(before: int, after: int) -> tuple[str, str, str]:
+    """Returns tokens before and after, and what was saved, as a table shows them."""
+    return f"{before:,}", f"{after:,}", f"{before - after:,}"
+
+
+def category_rows(before: Mapping[str, int], after: Mapping[str, int], whole: int) -> list[tuple[str, ...]]:
+    """Returns the head and the rows of a table of categories, without empty ones."""
+    rows: list[tuple[str, ...]] = [("category", "before", "after", "saved", "share")]
+    for name, tokens in after.items():
+        if tokens or before.get(name, 0):
+            rows.append((name, *numbers(before.get(name, 0), tokens), share(tokens, whole)))
+    return rows
+
+
+def share(part: float, whole: float) -> str:
+    """Returns `part` of `whole` in percent. Nothing of nothing is 0."""
+    return f"{100 * part / whole:.0f} %" if whole else "0 %"
+
+
+def table(rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    """Yields rows in columns: numbers to the right, the first and the sixth column to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.ljust(width) if place in (0, 5) else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()

@@ -12,7 +12,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voice, Voices
-from adk_context_pack.reports.breakdown import CALLS_AND_RESULTS, Breakdown
+from adk_context_pack.reports.call_report import CALLS_AND_RESULTS, Breakdown
 
 CATEGORIES = (
     "system_instruction",  # the system instruction, and the dynamic one that ADK puts among the contents

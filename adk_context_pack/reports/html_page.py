@@ -8,24 +8,194 @@ import hashlib
 import html
 import json
 import logging
+import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from difflib import SequenceMatcher
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from adk_context_pack.errors import at_least
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.categories import CATEGORIES
-from adk_context_pack.reports.offenders import offenders
-from adk_context_pack.reports.page_calls import PageCalls
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.token_use import TokenUse
+from adk_context_pack.reports.request_view import RequestView, ViewPart
+from adk_context_pack.reports.token_use import TokenUse, categories_without, offenders
 
 logger = logging.getLogger("adk_context_pack")
+
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_MAX_WORDS = 1_500
+"""The longest texts to compare. Comparing is quadratic at worst, so longer ones are compared by lines or not at all."""
+
+_ALIKE = 0.5
+"""Below this share of the shorter text in common a text was replaced, not edited, and single marks say nothing."""
+
+Segments = list[tuple[str, bool]]
+"""A text in pieces, and for each whether it is marked as different."""
+
+
+class DiffRow(NamedTuple):
+    """One row of the comparison.
+
+    Attributes:
+        status: what became of the part.
+        before: the part as ADK had built it, or None.
+        after: the part as the model received it, or None.
+    """
+
+    status: Literal["same", "removed", "added", "changed"]
+    before: ViewPart | None
+    after: ViewPart | None
+
+
+def compare(before: RequestView, after: RequestView) -> Iterator[DiffRow]:
+    """Returns the rows of two views, in order. A rewritten part is beside the original."""
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for tag, left, left_end, right, right_end in matcher.get_opcodes():
+        if tag == "equal":
+            yield from (DiffRow("same", part, part) for part in before[left:left_end])
+        else:
+            yield from _rewritten(before[left:left_end], after[right:right_end])
+
+
+def marked(before: str, after: str) -> tuple[Segments, Segments]:
+    """Both texts in pieces, with those marked that the other one does not have."""
+    for split in (_WORDS.findall, _lines):
+        one, other = split(before), split(after)
+        if max(len(one), len(other)) <= _MAX_WORDS:
+            return _segments(one, other)
+    return _replaced(before, after)
+
+
+def _rewritten(before: Sequence[ViewPart], after: Sequence[ViewPart]) -> Iterator[DiffRow]:
+    left = list(before)
+    for part in after:
+        place = next((index for index, old in enumerate(left) if old.label == part.label), None)
+        if place is None:
+            yield DiffRow("added", None, part)
+            continue
+        yield from (DiffRow("removed", old, None) for old in left[:place])
+        yield DiffRow("changed", left[place], part)
+        del left[: place + 1]
+    yield from (DiffRow("removed", old, None) for old in left)
+
+
+def _said(pieces: list[str]) -> int:
+    return sum(not piece.isspace() for piece in pieces)
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+def _replaced(before: str, after: str) -> tuple[Segments, Segments]:
+    return [(before, True)], [(after, True)]
+
+
+def _segments(one: list[str], other: list[str]) -> tuple[Segments, Segments]:
+    left: Segments = []
+    right: Segments = []
+    # Blanks and commas are everywhere. Without this heuristic, each one is compared with every other.
+    matcher = SequenceMatcher(None, one, other, autojunk=True)
+    kept = sum(_said(one[block.a : block.a + block.size]) for block in matcher.get_matching_blocks())
+    if kept < _ALIKE * min(_said(one), _said(other)):
+        return _replaced("".join(one), "".join(other))
+    for tag, start, end, begin, stop in matcher.get_opcodes():
+        if start < end:
+            left.append(("".join(one[start:end]), tag != "equal"))
+        if begin < stop:
+            right.append(("".join(other[begin:stop]), tag != "equal"))
+    return left, right
+
+
+SAME, REMOVED, ADDED, CHANGED = range(4)
+"""The first entry of a row, which says what became of its parts."""
+
+
+class PageCalls:
+    """Collects calls for the page.
+
+    Most parts of a request are in the next one too, and in the same order. So the page holds each part once, and a run
+    of unchanged parts is its first number and its length.
+
+    Attributes:
+        calls: the calls as JSON values.
+        changes: both sides of each pair of parts of which one was rewritten into the other, in pieces.
+    """
+
+    def __init__(self, reports: Iterable[CallReport]) -> None:
+        self._texts: dict[str, int] = {}
+        self._parts: dict[ViewPart, int] = {}
+        self._changes: dict[tuple[int, int], int] = {}
+        self.changes: list[list[Any]] = []
+        self.calls = [self._call(report) for report in reports]
+
+    @property
+    def parts(self) -> list[list[Any]]:
+        """Returns the label of each part and the number of its text."""
+        return [[part.label, self._text(part.text)] for part in self._parts]
+
+    @property
+    def texts(self) -> list[str]:
+        """Returns all texts. Read it after `parts`."""
+        return list(self._texts)
+
+    def _call(self, report: CallReport) -> dict[str, Any]:
+        call = report.to_dict()
+        call["without"] = {name: tokens for name, tokens in categories_without(report).items() if tokens}
+        call["prefix"] = {**call["prefix"], "previous": report.prefix.previous_tokens}
+        if report.request_before is not None and report.request_after is not None:
+            call["rows"] = list(self._rows(compare(report.request_before, report.request_after)))
+        return call
+
+    def _rows(self, rows: Iterable[DiffRow]) -> Iterator[list[Any]]:
+        run: list[Any] = []
+        for row in rows:
+            if row.status == "same" and row.before is not None:
+                run = _longer(run or [SAME], self._part(row.before))
+                continue
+            if run:
+                yield run
+                run = []
+            yield self._row(row)
+        if run:
+            yield run
+
+    def _row(self, row: DiffRow) -> list[Any]:
+        if row.before is not None and row.after is not None:
+            before, after = self._part(row.before), self._part(row.after)
+            change = self._changes.get((before, after))
+            if change is None:
+                change = self._changes[before, after] = len(self.changes)
+                self.changes.append(list(map(self._side, marked(row.before.text, row.after.text))))
+            return [CHANGED, before, after, change]
+        if row.before is not None:
+            return [REMOVED, self._part(row.before)]
+        return [ADDED, self._part(row.after) if row.after is not None else 0]
+
+    def _side(self, side: Segments) -> list[list[int]]:
+        return [[self._text(text), int(different)] for text, different in side]
+
+    def _part(self, part: ViewPart) -> int:
+        return self._parts.setdefault(part, len(self._parts))
+
+    def _text(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts))
+
+
+def _longer(run: list[Any], part: int) -> list[Any]:
+    """Adds a part to a run: `[SAME, first, length, first, length, …]`."""
+    if len(run) > 1 and run[-2] + run[-1] == part:
+        run[-1] += 1
+    else:
+        run += [part, 1]
+    return run
+
 
 _WRITING = Lock()
 _PAGE = Path(__file__).with_name("page")

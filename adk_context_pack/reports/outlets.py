@@ -9,8 +9,7 @@ from typing import Any
 from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
 
-from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.pass_report import PassReport
+from adk_context_pack.reports.call_report import CallReport, PassReport
 
 NAME = "adk_context_pack"
 logger = logging.getLogger(NAME)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.content_hashes import payload_hash
+from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports.pass_report import PrefixReport
+from adk_context_pack.reports.call_report import PrefixReport
 
 BLOCK = 1024
 """Characters of a text behind one hash, so that the unchanged beginning of a text counts where its end changed."""

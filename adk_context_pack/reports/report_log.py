@@ -13,13 +13,12 @@ from google.adk.agents.callback_context import CallbackContext
 
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.errors import at_least, positive
-from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, numbers, share, table
 from adk_context_pack.reports.categories import CATEGORIES
-from adk_context_pack.reports.text_table import result_lines, share, table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReportTotals:
+class ReportTotals(Saving):
     """The totals of some model calls. `print(totals)` shows it as a table.
 
     Attributes:
@@ -84,37 +83,25 @@ class ReportTotals:
             errors=sum(each.error is not None for report in found for each in report.passes),
         )
 
-    @property
-    def tokens_saved(self) -> int:
-        """`tokens_without_pack` less `tokens_after`."""
-        return self.tokens_without_pack - self.tokens_after
-
-    @property
-    def tokens_without_pack(self) -> int:
-        """Tokens of all requests as ADK alone would have sent them; see `CallReport`."""
-        return self.tokens_before + sum(self.results.values()) - self.pack_tools
-
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values."""
         sums = {name: getattr(self, name) for name in type(self).__dataclass_fields__}
         return {**sums, "tokens_without_pack": self.tokens_without_pack}
 
     def __str__(self) -> str:
-        rows: list[tuple[str, ...]] = [("category", "before", "after", "saved", "share")]
-        for name in CATEGORIES:
-            before, after = self.categories_before[name], self.categories[name]
-            if before or after:
-                rows.append(_row(name, before, after, self.tokens_after))
+        rows = category_rows(self.categories_before, self.categories, self.tokens_after)
         if sum(self.results.values()) or self.pack_tools:
-            rows.append((*_row("results and tools", self.tokens_without_pack, self.tokens_before, 0)[:4], ""))
-        rows.append(_row(f"{self.calls:,} calls", self.tokens_without_pack, self.tokens_after, self.tokens_after))
+            rows.append(("results and tools", *numbers(self.tokens_without_pack, self.tokens_before), ""))
+        whole = numbers(self.tokens_without_pack, self.tokens_after)
+        rows.append((f"{self.calls:,} calls", *whole, share(self.tokens_after, self.tokens_after)))
         lines = [f"{name}: {saved:,} tokens taken away" for name, saved in self.passes.items()]
-        lines += result_lines(self)
+        lines += [f"results of {tool}: {tokens:,} tokens kept out" for tool, tokens in self.results.items()]
+        if self.unknown_results:
+            unknown = f"{self.unknown_results:,} times the saving of a result is not known"
+            lines.append(f"{unknown}, since an earlier process made it")
+        if self.pack_tools:
+            lines.append(f"tools that the plugin declared: {self.pack_tools:,} tokens added")
         return "\n".join((*table(rows), *lines))
-
-
-def _row(name: str, before: int, after: int, whole: int) -> tuple[str, ...]:
-    return name, f"{before:,}", f"{after:,}", f"{before - after:,}", share(after, whole)
 
 
 _MAX_WAITING = 1024
@@ -227,15 +214,12 @@ class ReportLog(Sequence[CallReport]):
     def __getitem__(self, index: slice) -> list[CallReport]: ...
     def __getitem__(self, index: int | slice) -> CallReport | list[CallReport]:
         if isinstance(index, slice):
-            return list(islice(self._reports, *index.indices(len(self)))) if _forward(index) else list(self)[index]
+            forward = index.step is None or index.step > 0
+            return list(islice(self._reports, *index.indices(len(self)))) if forward else list(self)[index]
         return self._reports[index]
 
     def __str__(self) -> str:
         return str(self.totals())
-
-
-def _forward(index: slice) -> bool:
-    return index.step is None or index.step > 0
 
 
 def _key(context: CallbackContext) -> tuple[object, ...]:

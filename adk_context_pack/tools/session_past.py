@@ -8,9 +8,8 @@ from typing import NamedTuple
 from google.adk.events.event import Event
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack._adk.live_events import live_events
+from adk_context_pack._adk.live_events import live_events, session_events
 from adk_context_pack._adk.releases import isolation_scope_of, scope_of_event
-from adk_context_pack._adk.whole_session import session_events
 from adk_context_pack.conversation.history_index import HistoryIndex
 from adk_context_pack.stores.byte_cache import ByteCache
 

@@ -14,7 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack.conversation.content_hashes import payload_hash
+from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.voices import Voices

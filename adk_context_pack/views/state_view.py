@@ -33,7 +33,7 @@ from typing import Any
 from adk_context_pack._adk.instruction import elide
 from adk_context_pack._json import view_json
 from adk_context_pack.errors import SettingError
-from adk_context_pack.views.field_check import FieldCheck
+from adk_context_pack.views.mistakes import FieldCheck
 from adk_context_pack.views.select import Select, view_of
 from adk_context_pack.views.template import Slot
 

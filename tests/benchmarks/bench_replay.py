@@ -20,7 +20,7 @@ from google.adk.events.event import Event
 
 from adk_context_pack import ContextPackPlugin
 from adk_context_pack._adk.requests import contents_for, is_model_call
-from adk_context_pack.replay.json_recording import JsonRecording
+from adk_context_pack.replay.recordings import JsonRecording
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from tests.benchmarks import tau_replay

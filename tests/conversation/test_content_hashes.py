@@ -10,8 +10,8 @@ import pytest
 from google.genai import types
 from hypothesis import given
 
-from adk_context_pack.conversation import content_hashes
-from adk_context_pack.conversation.content_hashes import ContentHashes
+from adk_context_pack.conversation import known_contents
+from adk_context_pack.conversation.known_contents import ContentHashes
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 
@@ -53,7 +53,7 @@ def test_payloads_of_calls_long_past_are_not_held() -> None:
 def test_a_payload_is_hashed_once(monkeypatch) -> None:
     """The same object in the next call's copy of a content is known by its identity."""
     hashed = []
-    monkeypatch.setattr(content_hashes, "payload_hash", lambda value: hashed.append(value) or 1)
+    monkeypatch.setattr(known_contents, "payload_hash", lambda value: hashed.append(value) or 1)
     hashes, content = ContentHashes(), result({"rows": [1]})
     for _ in range(3):
         hashes.next_call()

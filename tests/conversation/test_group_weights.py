@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.conversation.group_weights import GroupWeights
+from adk_context_pack.conversation.budget_cut import GroupWeights
 from adk_context_pack.conversation.outline import Group
 
 KINDS = ("user", "model", "exchange", "relay", "fixed")

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from adk_context_pack.conversation.growing_cache import GrowingCache, bytes_of
+from adk_context_pack.conversation.memos import GrowingCache, bytes_of
 
 
 def add(cache: GrowingCache, numbers: list[int], fail_at: int | None = None) -> list[int]:

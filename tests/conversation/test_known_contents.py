@@ -23,9 +23,8 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
-from adk_context_pack.conversation.content_hashes import ContentHashes
-from adk_context_pack.conversation.growing_cache import GrowingCache
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents
+from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents
+from adk_context_pack.conversation.memos import GrowingCache
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations

@@ -3,7 +3,7 @@
 import pytest
 from google.genai import types
 
-from adk_context_pack.conversation.left_out import marker_text, without
+from adk_context_pack.conversation.budget_cut import marker_text, without
 from adk_context_pack.conversation.outline import Group
 from adk_context_pack.conversation.pairing import pair
 from tests.support.events import call_part, result_part

@@ -4,7 +4,7 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.loaded_memory import holds_preloaded, slim_loaded, slim_preloaded
+from adk_context_pack.conversation.recalled import holds_preloaded, slim_loaded, slim_preloaded
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.events import call_part, result_part
 

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.relays.result_text import Limits, ResultSizes, ResultTexts, handle_in, shape_text, whole_text
+from adk_context_pack.relays.narrative import Limits, ResultSizes, ResultTexts, handle_in, shape_text, whole_text
 
 LIMITS = Limits(said=100, args=100, result=100, error=100, whole=10, allowance=100)
 HANDLE = "2abcdefghjk"

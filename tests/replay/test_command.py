@@ -329,7 +329,7 @@ async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatc
 
 async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
     """The table shows the largest sessions and says how many there are beside them."""
-    monkeypatch.setattr("adk_context_pack.replay.tables._MAX_SESSIONS", 1)
+    monkeypatch.setattr("adk_context_pack.replay.sums._MAX_SESSIONS", 1)
     path = await recorded(tmp_path, "sqlite", name="large", turns=3)
     await recorded(tmp_path, "sqlite", name="small", turns=1)
     _, out, _ = run(capsys, path)

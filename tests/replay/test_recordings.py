@@ -13,8 +13,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.runners import Runner
 
 from adk_context_pack.errors import RecordingError
-from adk_context_pack.replay.database_recording import DatabaseRecording
-from adk_context_pack.replay.recordings import open_recording, sessions_in
+from adk_context_pack.replay.recordings import DatabaseRecording, open_recording, sessions_in
 from adk_context_pack.replay.stored_event import event_of_row
 from tests.replay.recordings import KINDS, as_json, recording
 from tests.support.reported import SECRET, reported_run

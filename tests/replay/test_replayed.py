@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adk_context_pack.replay.replayed import Replayed
-from adk_context_pack.reports.pass_report import PrefixReport
+from adk_context_pack.reports.call_report import PrefixReport
 from tests.reports.test_calibrated import adds_up, report
 
 

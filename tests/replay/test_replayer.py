@@ -12,6 +12,7 @@ from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack.replay import replayer as replayer_module
 from adk_context_pack.replay.replayed import CAPS
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
@@ -198,16 +199,14 @@ def test_prefixes_are_told_where_a_pass_works_now_and_then():
 
 def test_a_request_that_adk_refuses_is_given_as_its_error(monkeypatch):
     """Where ADK cannot rebuild one request, the others are replayed."""
-    from adk_context_pack.replay import rebuilt_requests  # noqa: PLC0415
-
-    real = rebuilt_requests.contents_for
+    real = replayer_module.contents_for
 
     def sometimes(event, before, **more):
         if len(before) == 5:
             raise ValueError("no call for this result")
         return real(event, before, **more)
 
-    monkeypatch.setattr(rebuilt_requests, "contents_for", sometimes)
+    monkeypatch.setattr(replayer_module, "contents_for", sometimes)
     found = list(replayer().replay(long_session()))
     assert [isinstance(each, ValueError) for each in found] == [False, False, True, False, False]
 

@@ -5,8 +5,7 @@ import io
 import pytest
 
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import ReplaySums, Sum
-from adk_context_pack.replay.tables import Screen, percent, replay_text
+from adk_context_pack.replay.sums import ReplaySums, Screen, Sum, percent, replay_text
 
 
 def some(sessions=3, name="session", calls=4):

@@ -1,6 +1,6 @@
 """AgentUse: the largest request, and where and how often the prefix broke."""
 
-from adk_context_pack.reports.pass_report import PrefixReport
+from adk_context_pack.reports.call_report import PrefixReport
 from adk_context_pack.reports.token_use import AgentUse, broke_in_fixed
 from tests.reports.test_report_log import report
 

@@ -1,6 +1,6 @@
 """The tokens of a request by category and by tool add up, whatever they are scaled to."""
 
-from adk_context_pack.reports.breakdown import Breakdown, spread
+from adk_context_pack.reports.call_report import Breakdown, spread
 
 
 def test_a_request_without_tools_has_none():

@@ -7,9 +7,8 @@ from google.adk.agents import LlmAgent
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin
-from adk_context_pack.reports.calibrated import hear, rescale
-from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.pass_report import PassReport, PrefixReport
+from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport
+from adk_context_pack.reports.call_reporter import hear, rescale
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, text_of
 

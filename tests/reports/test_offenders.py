@@ -3,10 +3,9 @@
 import pytest
 
 from adk_context_pack import __all__ as public
-from adk_context_pack.reports import offenders as module
-from adk_context_pack.reports.offenders import offenders
-from adk_context_pack.reports.pass_report import PassReport, PrefixReport
-from adk_context_pack.reports.token_use import TokenUse
+from adk_context_pack.reports import token_use as module
+from adk_context_pack.reports.call_report import PassReport, PrefixReport
+from adk_context_pack.reports.token_use import TokenUse, offenders
 from tests.reports.test_report_log import report
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.reports.request_diff import compare, marked
+from adk_context_pack.reports.html_page import compare, marked
 from adk_context_pack.reports.request_view import ViewPart
 
 views = st.lists(st.builds(ViewPart, st.sampled_from(["user", "model"]), st.text("abc ", max_size=8)), max_size=8)

@@ -10,7 +10,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from adk_context_pack import CapRows, ContextPackPlugin, ContextPipeline, OffloadPayload, cap_rows, offload_payload
 from adk_context_pack.conversation.memos import SESSIONS
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports import saved_results
+from adk_context_pack.reports import result_sizes
 from adk_context_pack.reports.html_page import html_page
 from adk_context_pack.reports.result_sizes import ResultSizes, SmallerResult
 from tests.support.plugin_apps import list_sales, read_log
@@ -149,7 +149,7 @@ async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):
     """After a restart, results of earlier runs count as unknown, and the sum as a lower bound."""
     sessions = InMemorySessionService()
     await run_agent(team(), QUESTIONS[0], plugins=[ContextPackPlugin()], session_service=sessions, session_id="again")
-    monkeypatch.setattr(saved_results, "SIZES", ResultSizes())
+    monkeypatch.setattr(result_sizes, "SIZES", ResultSizes())
     SESSIONS.clear()
     plugin = ContextPackPlugin()
     await run_agent(team(), "Thanks!", plugins=[plugin], session_service=sessions, session_id="again")

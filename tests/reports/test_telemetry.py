@@ -9,7 +9,7 @@ from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.reports import telemetry
-from adk_context_pack.reports.pass_report import PassReport
+from adk_context_pack.reports.call_report import PassReport
 from adk_context_pack.reports.telemetry import Telemetry
 from tests.reports.test_call_report import FailOnPurpose
 from tests.reports.test_report_log import report as plain_report
