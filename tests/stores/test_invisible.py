@@ -70,7 +70,7 @@ def gcs(_, monkeypatch):
     errors = SimpleNamespace(PreconditionFailed=KeyError)
     # ADK imports it as it saves, and newer releases do not install it.
     monkeypatch.setitem(sys.modules, "google.cloud.exceptions", errors)
-    monkeypatch.setattr("google.cloud.exceptions", errors, raising=False)
+    monkeypatch.setitem(sys.modules, "google.cloud", SimpleNamespace(exceptions=errors))
     service = GcsArtifactService.__new__(GcsArtifactService)
     service.bucket = service.storage_client = Bucket()
     return service
