@@ -161,10 +161,9 @@ CLOSE = 0.75
 """The similarity, as `difflib` measures it, from which an unknown name is taken for a misspelling of a known one."""
 
 _ALMOST = 0.9
-_MAX_WARNINGS = 1024
 
 
-@lru_cache(maxsize=_MAX_WARNINGS)
+@lru_cache(maxsize=1024)
 def warn_once(text: str) -> None:
     """Warns of a mistake in how the app is built, once in a process for each text.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from threading import Thread
 from typing import Any
 
@@ -96,13 +96,11 @@ class AppRequests:
         """
         request = LlmRequest()
         try:
-            self._run(_build(context._invocation_context, request))  # noqa: SLF001 - ADK's flow asks for it
+            building = _build(context._invocation_context, request)  # noqa: SLF001 - ADK's flow asks for it
+            asyncio.run_coroutine_threadsafe(building, self._loop).result()
         except Exception as error:
             raise ValueError(f"{type(error).__name__}: {error}") from error
         return request
-
-    def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
 
 def is_app(found: Any) -> bool:
@@ -119,13 +117,11 @@ def _as_node(agent: Any) -> Any:
 
 async def _build(context: InvocationContext, request: LlmRequest) -> None:
     flow = context.agent._llm_flow  # type: ignore[union-attr]  # noqa: SLF001 - ADK has no public name for it
-    flow.request_processors = [each for each in flow.request_processors if _word(each) in _BUILDING]
+    flow.request_processors = [
+        each for each in flow.request_processors if type(each).__module__.rpartition(".")[2].lstrip("_") in _BUILDING
+    ]
     async for _ in flow._preprocess_async(context, request):  # noqa: SLF001
         pass
-
-
-def _word(processor: Any) -> str:
-    return type(processor).__module__.rpartition(".")[2].lstrip("_")
 
 
 def _agents_in(found: Any, seen: set[int]) -> Iterator[Any]:

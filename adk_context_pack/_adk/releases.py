@@ -106,11 +106,8 @@ def render_relay(event: Event, source: types.Part) -> types.Content | None:
     renderer = relay_renderer()
     if renderer is None:
         return None
-    more: dict[str, Any] = {"include_thoughts": True} if _takes_thoughts(renderer) else {}
+    takes_thoughts = "include_thoughts" in inspect.signature(renderer).parameters
+    more: dict[str, Any] = {"include_thoughts": True} if takes_thoughts else {}
     content = types.Content(role="model", parts=[]).model_copy(update={"parts": [source]})
     shown = renderer(event.model_copy(update={"content": content}), **more)
     return getattr(shown, "content", None)
-
-
-def _takes_thoughts(renderer: Callable[..., Any]) -> bool:
-    return "include_thoughts" in inspect.signature(renderer).parameters

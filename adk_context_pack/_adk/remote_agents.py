@@ -140,7 +140,12 @@ def _sent(part: Any, taken: Sequence[types.Part], mark: str) -> _Sent:
 
 def _grouped(sent: Sequence[_Sent], events: Sequence[Event], agent_name: str) -> Iterator[types.Content]:
     own = ("user", agent_name)
-    owners = {id(part): event for event in events if event.author in own for part in _parts_of(event)}
+    owners = {
+        id(part): event
+        for event in events
+        if event.author in own and event.content
+        for part in event.content.parts or ()
+    }
     for _, group in groupby(zip(_keys(sent, owners), sent, strict=True), key=itemgetter(0)):
         found = [each for _, each in group]
         yield types.Content(role="user" if found[0].is_user else "model", parts=[each.part for each in found])
@@ -160,10 +165,6 @@ def _keys(sent: Iterable[_Sent], owners: Mapping[int, Event]) -> Iterator[object
             if each.part.text == preamble:
                 relay = object()
             yield relay
-
-
-def _parts_of(event: Event) -> list[types.Part]:
-    return (event.content.parts if event.content else None) or []
 
 
 def _preamble() -> str | None:

@@ -54,14 +54,11 @@ def workflow_input(event: Event, before: Sequence[Event]) -> types.Content | Non
     for each in reversed(before[: node_run(event, before)]):
         outputs = getattr(getattr(each, "node_info", None), "output_for", None) or ()
         is_sibling = any(path.rpartition("/")[0] == workflow for path in outputs)
-        if each.invocation_id == event.invocation_id and is_sibling and _leads_to(each.branch, event.branch):
+        # Nodes beside each other have branches of their own, and see nothing of one another.
+        is_above = not each.branch or f"{event.branch or ''}.".startswith(f"{each.branch}.")
+        if each.invocation_id == event.invocation_id and is_sibling and is_above:
             return _as_user(each)
     return None
-
-
-def _leads_to(branch: str | None, later: str | None) -> bool:
-    # Nodes beside each other have branches of their own, and see nothing of one another.
-    return not branch or f"{later or ''}.".startswith(f"{branch}.")
 
 
 def _as_user(event: Event) -> types.Content | None:

@@ -36,7 +36,6 @@ logger = logging.getLogger("adk_context_pack")
 
 _OWNER = "a2a_context"
 _BUDGET = DEFAULT_WINDOW * 4 // 5
-_PREAMBLES = (FENCED_PREAMBLE, PREAMBLE)
 
 
 class A2aContext:
@@ -149,7 +148,7 @@ def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -
     said: set[str] = set()
     for content in contents:
         first, *others = content.parts or [types.Part()]
-        preamble = next((each for each in _PREAMBLES if (first.text or "").startswith(each)), None)
+        preamble = next((each for each in (FENCED_PREAMBLE, PREAMBLE) if (first.text or "").startswith(each)), None)
         if preamble is not None and id(first) not in typed and preamble in said:
             rest = (first.text or "").removeprefix(preamble).lstrip("\n")
             shown = [text_part(rest), *others] if rest else others

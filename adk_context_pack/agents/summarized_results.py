@@ -10,8 +10,6 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack.errors import SettingError
 from adk_context_pack.tables.summarize import without_rows
 
-_DEFAULT_KEY = "summarized_results"
-
 
 def get_summarized_results(tool_context: ToolContext) -> dict[str, Any]:
     """Returns the computed results of all queries: exact totals, key figures, top and bottom rows, groups.
@@ -19,7 +17,7 @@ def get_summarized_results(tool_context: ToolContext) -> dict[str, Any]:
     Figures are exact and cover all rows. Money is in units of the account's currency; shares such as CTR are
     fractions, so 0.05 is 5 %.
     """
-    return _compact(tool_context, _DEFAULT_KEY)
+    return _compact(tool_context, "summarized_results")
 
 
 def summarized_results_tool(*, output_key: str) -> Callable[[ToolContext], dict[str, Any]]:

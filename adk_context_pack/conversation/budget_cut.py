@@ -77,8 +77,6 @@ MAX_TOKENS = 100
 """The most tokens of a marker. The estimate of the longest one is below."""
 
 _NAMES = 4
-_NAME_LENGTH = 30
-_AGAIN = "[Something else was left out here.]"
 
 
 def without(
@@ -98,7 +96,7 @@ def without(
         if gap:
             needed = contents[one.start].role == "model" and (not left or left[-1].role == "model")
             if needed or not first:
-                left.append(user_content([text_part(_AGAIN if first else marker)]))
+                left.append(user_content([text_part("[Something else was left out here.]" if first else marker)]))
             first, gap = True, False
         left.extend(contents[one.start : one.stop])
     return left
@@ -116,7 +114,7 @@ def marker_text(
     called = Counter([call.name for (content, _), call in pairing.calls.items() if content not in stays])
     calls: Counter[str] = Counter()
     for name, count in called.items():
-        calls[_short(name)] += count
+        calls[shorten((name or "?").replace("\n", " "), 30)] += count
     what = ", ".join(_parts(turns, calls)) or f"{groups[-1].stop - len(stays)} messages"
     found = " Use search_history to find what was said, called or returned there." if findable else ""
     names = f" Named there: {ledger}." if ledger else ""
@@ -129,10 +127,6 @@ def _parts(turns: int, calls: Counter[str]) -> Iterator[str]:
     if calls:
         names = ", ".join(sorted(calls)[:_NAMES]) + (", …" if len(calls) > _NAMES else "")
         yield f"{calls.total()} tool {'call' if calls.total() == 1 else 'calls'} ({names})"
-
-
-def _short(name: str | None) -> str:
-    return shorten((name or "?").replace("\n", " "), _NAME_LENGTH)
 
 
 _WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay"}), frozenset({"model"}))

@@ -86,7 +86,6 @@ def _handle(response: Any) -> str:
 _LARGEST_NOTE = 800
 _LARGEST_NAME = 6
 """So many tokens of a dense body may have fewer characters than one token of a note's names."""
-_PART_OF_BODY = 3
 _NAMES_BYTES = 250
 _CHARACTERS_A_TOKEN = 0.7
 """The densest text for the estimate has four bytes a character and three bytes a token."""
@@ -205,7 +204,7 @@ class ClearingEditor:
         words = result_note(result.name, response, size, findable=self.findable)
         if (written := self._written.get(place)) is None:
             # Never so many names that the result would have to stay because of them.
-            room, tokens = min(self.max_ledger_tokens, size // _PART_OF_BODY), None
+            room, tokens = min(self.max_ledger_tokens, size // 3), None
             if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(words):
                 tokens = self.meter.payload(words)
                 room = min(room, (size - tokens) // 2)

@@ -12,8 +12,6 @@ from adk_context_pack._adk.releases import scope_of_event
 from adk_context_pack.conversation.account import EntryKind, entries
 from adk_context_pack.search.ranked_index import RankedIndex
 
-_ENTRY_BYTES = 200
-
 
 class IndexedEntry(NamedTuple):
     """One part of an event, by the number under which the index holds its text.
@@ -62,7 +60,7 @@ class HistoryIndex:
     @property
     def bytes(self) -> int:
         """About what it holds in memory."""
-        return self.ranked.bytes + len(self.entries) * _ENTRY_BYTES
+        return self.ranked.bytes + len(self.entries) * 200
 
     def begins(self, events: Sequence[Event]) -> bool:
         """Returns whether `events` are the events read so far, or those and newer ones."""

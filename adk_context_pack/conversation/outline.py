@@ -19,7 +19,6 @@ from adk_context_pack.conversation.voices import Voice, Voices
 _STRONGEST: tuple[Voice, ...] = ("fixed", "user")
 """A group with one of these in it is of that kind, wherever in the group it is."""
 
-_TUPLE_BYTES = 100
 
 GroupKind = Literal["user", "relay", "model", "fixed", "exchange"]
 
@@ -123,7 +122,7 @@ class Outline:
     def bytes(self) -> int:
         """The memory that it takes, in bytes."""
         simple = (self.calls, self.turns, self._users, self._others)
-        tuples = (len(self.steps) + len(self._groups)) * _TUPLE_BYTES + len(self.voices) * 8
+        tuples = (len(self.steps) + len(self._groups)) * 100 + len(self.voices) * 8
         return sum(map(bytes_of, simple)) + self.pairing.bytes + tuples
 
     def fits(self, voices: Voices) -> bool:

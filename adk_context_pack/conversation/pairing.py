@@ -130,7 +130,8 @@ class Pairing:
         if not waiting:
             self.orphans.append(place)
             return
-        call = waiting.pop(_newest(waiting) if len(waiting) > 1 else 0)
+        newest = waiting[-1].content
+        call = waiting.pop(next(number for number, each in enumerate(waiting) if each.content == newest))
         if not waiting:
             del self._open[key]
         self.call_of[place] = call
@@ -145,11 +146,6 @@ def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:
 def pair(contents: Sequence[types.Content]) -> Pairing:
     """Ties every result among `contents` to its call."""
     return Pairing().grow(contents)
-
-
-def _newest(waiting: Sequence[Place]) -> int:
-    newest = waiting[-1].content
-    return next(number for number, call in enumerate(waiting) if call.content == newest)
 
 
 def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:

@@ -11,8 +11,6 @@ from adk_context_pack._adk.known_tools import ToolKind, active_skills, kind_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing, Place, part_at
 
-_OF_SKILLS = ("instructions", "resource")
-
 
 def pinned_results(
     request: LlmRequest, call: ModelCall, pairing: Pairing, *, turn_start: int, keep_tools: Collection[str] = ()
@@ -39,7 +37,7 @@ def pinned_results(
         for place, name in pairing.results.items()
         if name in keep_tools
         or (
-            kinds.get(name) in _OF_SKILLS
+            kinds.get(name) in ("instructions", "resource")
             and _holds(part_at(contents, place), kinds[name], active, place.content >= turn_start)
         )
     }

@@ -22,7 +22,6 @@ HEAD = (
 )
 BEGIN, END, ELIDED = "<<<BEGIN_RECALLED_MEMORY>>>", "<<<END_RECALLED_MEMORY>>>", "<<<ELIDED_MARKER>>>"
 _HEAD = HEAD.format(begin=BEGIN, end=END)
-_ENOUGH_HITS = 200
 _PART = 320
 """Characters of a long memory that are shown where none of its passages fits the query."""
 
@@ -88,14 +87,15 @@ def ranked_lines(query: str, memories: Sequence[Memory], *, max_tokens: int, met
     for memory in memories:
         index.add(memory.text)
     best: dict[int, str] = {}
-    for hit in index.search(query, limit=_ENOUGH_HITS):
+    for hit in index.search(query, limit=200):
         _, start, end = index.span(hit.passage)
         best.setdefault(hit.text, memories[hit.text].text[start:end])
     lines: list[str] = []
     for number in (*best, *(number for number in range(len(memories)) if number not in best)):
         memory = memories[number]
         for text in (memory.text, best.get(number, memory.text[:_PART])):
-            line = _line(memory, text)
+            label = ", ".join(part for part in (memory.author, memory.time) if part) or "memory"
+            line = f"[{label}] " + "\n  ".join(text.strip().splitlines())
             if (price := meter.text(line) + 1) <= max_tokens:
                 lines.append(line)
                 max_tokens -= price
@@ -106,11 +106,6 @@ def ranked_lines(query: str, memories: Sequence[Memory], *, max_tokens: int, met
 def block_of(lines: Sequence[str]) -> str:
     """Returns the lines between fences that no line can end."""
     return "\n".join([_HEAD, BEGIN, *(line.replace(BEGIN, ELIDED).replace(END, ELIDED) for line in lines), END])
-
-
-def _line(memory: Memory, text: str) -> str:
-    label = ", ".join(part for part in (memory.author, memory.time) if part) or "memory"
-    return f"[{label}] " + "\n  ".join(text.strip().splitlines())
 
 
 def _plain(text: str) -> str:

@@ -44,7 +44,8 @@ def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
     cache: GrowingCache[Event] | None = memo.get(_NAME)
     if cache is None:
         memo[_NAME] = cache = GrowingCache()
-    identify = _Same if holds_events else _key
+    # Some services count ids from one in each session, and a session may be deleted and created again.
+    identify = _Same if holds_events else lambda event: (event.id, event.timestamp) if event.id else object()
     # ADK only appends to a session's events, but a service may load no more than the newest of them. Comparing both
     # ends tells this without going through all of them.
     if cache.keys:
@@ -67,8 +68,3 @@ class _Same:
         return isinstance(other, _Same) and self._event is other._event
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _key(event: Event) -> object:
-    # Some services count ids from one in each session, and a session may be deleted and created again.
-    return (event.id, event.timestamp) if event.id else object()

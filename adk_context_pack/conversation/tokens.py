@@ -20,7 +20,6 @@ Value = TypeVar("Value")
 Counter = Callable[[str], int]
 """A tokenizer that the user provides: from text to its number of tokens."""
 
-_CONTENT_OVERHEAD = 4
 _IMAGE_TOKENS = 258
 """The tokens that Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
 
@@ -80,7 +79,7 @@ class TokenMeter:
         self.name = ("counter", id(counter))
         # A weak reference, since the call's memo holds its meters. A cycle would keep the session and each request of
         # the run until Python's garbage collector finds it.
-        self._call: Callable[[], ModelCall | None] = _nothing if call is None else ref(call)
+        self._call: Callable[[], ModelCall | None] = (lambda: None) if call is None else ref(call)
         self._counter = counter
         self.estimates = counter is None
         self._texts: dict[str, int] = {} if call is None else call.run_memo.setdefault(("texts", self.name), {})
@@ -131,7 +130,7 @@ class TokenMeter:
 
     def _count(self, content: types.Content) -> int:
         texts = self._texts
-        count = _CONTENT_OVERHEAD
+        count = 4
         for part in content.parts or ():
             # The common kinds of `part` are written out, and their fields are read from the dicts of the models, since
             # this runs for each content of a session.
@@ -220,7 +219,3 @@ class TokenMeter:
         if isinstance(instruction, list):
             return sum(map(self._instruction, instruction))
         return self.text(str(instruction))
-
-
-def _nothing() -> None:
-    return None

@@ -13,7 +13,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk.releases import QUOTE_BEGIN
-from adk_context_pack.conversation.contents import Texts, spoken, texts_of
+from adk_context_pack.conversation.contents import spoken, texts_of
 from adk_context_pack.conversation.memos import bytes_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.session_events import reading_events
@@ -81,8 +81,11 @@ class Voices:
         return known[1:]
 
     def _voice(self, content: types.Content, said: int) -> Voice:
-        if self.summaries and self._is_summary(texts_of(content)):
-            return "fixed"
+        if self.summaries:
+            # Up to 2.6.3 the summary follows "[model] said: ". Later releases give it a content of its own.
+            texts = texts_of(content)
+            if texts and (texts[-1] or "").endswith(self.summaries):
+                return "fixed"
         if content.role == "model":
             return "model"
         if content.role != "user":
@@ -94,11 +97,6 @@ class Voices:
             return "relay"
         unknown = self.user is not None or first.startswith(_INSTRUCTION)
         return "fixed" if unknown else "user"
-
-    def _is_summary(self, texts: Texts) -> bool:
-        # Up to 2.6.3 the summary follows "[model] said: ". Later releases give it a content of its own.
-        last = (texts[-1] if texts else None) or ""
-        return any(last.endswith(summary) for summary in self.summaries)
 
 
 class _Said:
@@ -121,11 +119,5 @@ class _Said:
             fields = event.__dict__
             if fields["author"] == "user" and (content := fields["content"]) is not None:
                 self.user[spoken(content)] = None
-            if fields["actions"].compaction is not None:
-                self.summaries += _summary_texts(event)
-
-
-def _summary_texts(event: Event) -> list[str]:
-    compaction = event.actions.compaction
-    content = compaction.compacted_content if compaction else None
-    return [part.text for part in (content.parts if content else None) or () if part.text]
+            if (compaction := fields["actions"].compaction) is not None and (summary := compaction.compacted_content):
+                self.summaries += [part.text for part in summary.parts or () if part.text]

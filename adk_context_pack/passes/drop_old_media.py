@@ -16,11 +16,10 @@ from adk_context_pack._json import json_text
 from adk_context_pack._text import shorten
 from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of, text_part
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.outline import Outline, outline_of
+from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.errors import at_least, names, positive
 from adk_context_pack.passes.context_pass import ContextPass
 
-_MAX_NAME = 100
 _ARTIFACT_URI = re.compile(r"artifact://.+/artifacts/(.+)/versions/\d+")
 _MIME_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 _NOTE_KEY = "_media"
@@ -74,7 +73,8 @@ class DropOldMedia(ContextPass):
         message = next(copies_of(contents, call.user_content), None) if call.user_content is not None else None
         for index in holding:
             is_old = index < outline.turns[-self.keep_turns] and index != message
-            if is_old and _may_change(contents[index], index, outline):
+            is_fixed = outline.voices[index] == "fixed" and index not in outline.pairing.answering
+            if is_old and contents[index].role != "model" and not is_fixed:
                 known = saved.by_the_end(sum(start > index for start in outline.turns))
                 rebuilt[index] = self._without_media(
                     contents[index], known, offers(request.tools_dict, "load_artifacts")
@@ -141,10 +141,6 @@ class _Saved:
         return {name for name, position in self._first.items() if position < end}
 
 
-def _may_change(content: types.Content, index: int, outline: Outline) -> bool:
-    return content.role != "model" and (index in outline.pairing.answering or outline.voices[index] != "fixed")
-
-
 def _media(part: Any) -> Any:
     return part.inline_data if part.inline_data is not None else part.file_data
 
@@ -163,5 +159,5 @@ def _reference(media: Any, saved: Collection[str], can_load: bool) -> str:  # no
         told.append(f"artifact {json_text(name)}")
         again = " load_artifacts shows its newest version." if can_load else ""
     elif name:
-        told.append(json_text(shorten(name, _MAX_NAME)))
+        told.append(json_text(shorten(name, 100)))
     return f"{MEDIA_REMOVED}{', '.join(told)}.{again}]"

@@ -28,7 +28,6 @@ from adk_context_pack.passes.context_pass import ContextPass, logger
 # The provider's figures correct estimates later than `leaves_history` is asked, and rarely by more than this. Being
 # early costs one declaration. Being late would cost the cached prefix a second time.
 _EARLY = 0.5
-_LEDGER_PART = 5
 _CROWDED = 0.5
 """The share of the budget above which the report mentions what active instructions take."""
 _LITTLE = 2 * MAX_TOKENS
@@ -100,14 +99,18 @@ class FitTokenBudget(ContextPass):
         cut = self._cut(request, call, meter, outline, known.peek(("cut", self)))
         walk = cut.find()
         known.keep(("cut", self), cut.walk)
-        result = self._without(request, outline, walk, known)
+        result = contents
+        if dropped := walk.dropped:
+            result = without(contents, outline.groups, dropped, self._marker(request, outline, walk, known))
         gone = sum(sizes) - sum(meter.sizes(result))
         if gone < _LITTLE + 2 * self._ledger_tokens and characters(result) > characters(contents):
             gone = 0
         if gone > 0:
             call.note(f"left out {len(walk.dropped)} groups, {gone} tokens")
         if walk.total > self.max_tokens:
-            self._warn(call, walk)
+            over = f"about {round(walk.total)} tokens are left where {self.max_tokens} are allowed"
+            call.note(f"over budget: {over}")
+            logger.warning("the request of agent %s cannot be made smaller: %s", call.agent_name, over)
         if orphans := outline.pairing.orphans:
             call.note(f"{len(orphans)} results without a call were left as they came")
         # A marker may weigh more than what was left out.
@@ -132,12 +135,14 @@ class FitTokenBudget(ContextPass):
         # Providers read the turn after a call without a result as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
         pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
+        step = max(self.max_tokens // 64, 1)
         return BudgetCut(
             groups=groups,
             sizes=[0 if index in fixed else size for index, size in enumerate(sizes)] if fixed else sizes,
             calls=weights.calls,
             pinned=pinned,
-            fixed=_in_steps(standing + sum(sizes[index] for index in fixed), self.max_tokens),
+            # Up to a 64th of the budget, so that a dynamic instruction of changing length moves no cut.
+            fixed=-(-(standing + sum(sizes[index] for index in fixed)) // step) * step,
             budget=self.max_tokens,
             target=self.cut_to,
             keep_turns=self.keep_turns,
@@ -174,18 +179,11 @@ class FitTokenBudget(ContextPass):
     @property
     def _ledger_tokens(self) -> int:
         # A small budget has better uses than the names of what is gone.
-        return min(self.max_ledger_tokens, self.max_tokens // _LEDGER_PART)
+        return min(self.max_ledger_tokens, self.max_tokens // 5)
 
     def _is_calibrated(self, call: ModelCall) -> bool:
         # The figures of a counter that the app provides are taken as they are.
         return self.counter is None and has_figures(call)
-
-    def _without(
-        self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents
-    ) -> list[types.Content]:
-        if not walk.dropped:
-            return request.contents
-        return without(request.contents, outline.groups, walk.dropped, self._marker(request, outline, walk, known))
 
     def _marker(self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents) -> str:
         groups, findable = outline.groups, offers(request.tools_dict, "search_history")
@@ -214,11 +212,6 @@ class FitTokenBudget(ContextPass):
             known.keep(("ledger", self), kept)
         return kept.text
 
-    def _warn(self, call: ModelCall, walk: CutWalk) -> None:
-        over = f"about {round(walk.total)} tokens are left where {self.max_tokens} are allowed"
-        call.note(f"over budget: {over}")
-        logger.warning("the request of agent %s cannot be made smaller: %s", call.agent_name, over)
-
 
 def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:
     """Returns the group of the user's current message, which ADK may have moved out of the newest turns."""
@@ -233,9 +226,3 @@ def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: M
 def _group_at(groups: Sequence[Group], content: int) -> int:
     """Returns the group that holds the content at an index. Groups cover all contents."""
     return bisect(groups, content, key=attrgetter("start")) - 1
-
-
-def _in_steps(tokens: int, budget: int) -> int:
-    """Rounds `tokens` up to a 64th of the budget, so that a dynamic instruction of changing length moves no cut."""
-    step = max(budget // 64, 1)
-    return -(-tokens // step) * step

@@ -65,7 +65,12 @@ class KeepNewestResult(ContextPass):
         alike: dict[tuple[str | None, int], list[Place]] = defaultdict(list)
         for place, call in reversed(pairing.call_of.items()):
             result = editor.result(place)
-            if call in waiting or result.name in self.exclude_tools or is_note(result.response) or _has_media(result):
+            if (
+                call in waiting
+                or result.name in self.exclude_tools
+                or is_note(result.response)
+                or getattr(result, "parts", None)
+            ):
                 continue
             size = editor.meter.payload(result.response)
             if size < self.min_tokens:
@@ -76,10 +81,6 @@ class KeepNewestResult(ContextPass):
                 yield place, size
             else:
                 newer.append(place)
-
-
-def _has_media(result: object) -> bool:
-    return bool(getattr(result, "parts", None))
 
 
 def _same(contents: Sequence[types.Content], pairing: Pairing, one: Place, other: Place) -> bool:

@@ -29,8 +29,6 @@ from adk_context_pack.reports.report_log import ReportLog
 if TYPE_CHECKING:
     from adk_context_pack.reports.telemetry import Telemetry
 
-_KEPT_REQUESTS = 50
-
 
 class ContextPipeline:
     """Runs passes in order as one `before_model_callback`, and reports on each of them.
@@ -74,7 +72,7 @@ class ContextPipeline:
         telemetry: Telemetry | None = None,
     ) -> None:
         self.passes: tuple[ContextPass, ...] = instances(self, "passes", passes, ContextPass, "StripForContext()")
-        kept = int(keep_requests) * _KEPT_REQUESTS if isinstance(keep_requests, bool) else keep_requests
+        kept = int(keep_requests) * 50 if isinstance(keep_requests, bool) else keep_requests
         self._reports = ReportLog(max_reports=max_reports, max_requests=at_least(self, "keep_requests", kept, 0))
         self._keep_requests = kept > 0
         self._unheard: str | None = None
@@ -248,12 +246,8 @@ def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[L
         if entry.on_error == "raise":
             raise
         logger.exception("pass %s failed and was skipped", entry.name)
-        error = _message(exception)
+        try:
+            error = f"{type(exception).__name__}: {exception}"
+        except Exception:
+            error = f"{type(exception).__name__}: (its message cannot be made)"
     return result, perf_counter() - start, error
-
-
-def _message(exception: Exception) -> str:
-    try:
-        return f"{type(exception).__name__}: {exception}"
-    except Exception:
-        return f"{type(exception).__name__}: (its message cannot be made)"

@@ -196,7 +196,10 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
     contents = list(request.contents or ())
     at, put = len(contents), 0
     for one in reversed(recalled):
-        at = next((n for n in range(at - 1, -1, -1) if _is_message(contents[n], one)), -1)
+        at = next(
+            (n for n in range(at - 1, -1, -1) if contents[n].role == "user" and texts_of(contents[n]) == one.message),
+            -1,
+        )
         if at < 0:
             break
         if at > 0 and texts_of(contents[at - 1]) == (one.block,):
@@ -207,10 +210,6 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
         return request
     call.note(f"showed what memory knows before {put} messages")
     return request.model_copy(update={"contents": contents})
-
-
-def _is_message(content: types.Content, one: Recalled) -> bool:
-    return content.role == "user" and texts_of(content) == one.message
 
 
 def _key(context: CallbackContext) -> tuple[str, str, str]:

@@ -102,7 +102,7 @@ def _rebuild(
             message = None
         elif not rebuilt or rebuilt[-1].role == "model":
             # Only the contents before it decide, so that the next event changes nothing.
-            rebuilt.append(content if text_length(content) <= len(NOTE) else _note())
+            rebuilt.append(content if text_length(content) <= len(NOTE) else user_content([text_part(NOTE)]))
     return rebuilt
 
 
@@ -148,7 +148,3 @@ def _typed_before(event: Event, events: Sequence[Event]) -> list[types.Content]:
         if earlier.author == "user" and earlier.content and parts and not any(part.function_response for part in parts):
             typed.append(earlier.content)
     return typed
-
-
-def _note() -> types.Content:
-    return user_content([text_part(NOTE)])

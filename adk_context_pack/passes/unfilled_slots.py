@@ -47,7 +47,8 @@ def warn_of_unfilled_slots(context: Any, passes: Iterable[Any]) -> None:
 
 
 def _warn(template: str, agent: Any, context: Any, passes: Iterable[Any]) -> None:
-    entries = [*passes, *_callbacks(agent), *_plugin_entries(context, agent)]
+    own = getattr(agent, "before_model_callback", None) or ()
+    entries = [*passes, *(own if isinstance(own, list | tuple) else [own]), *_plugin_entries(context, agent)]
     found = [_keys_of(entry) for entry in entries]
     filled = frozenset().union(*(keys for keys in found if keys is not None))
     for key in slot_keys(template) - filled:
@@ -55,11 +56,6 @@ def _warn(template: str, agent: Any, context: Any, passes: Iterable[Any]) -> Non
             continue
         hint = did_you_mean(key, filled) or f". Add CompactState(key={key!r})"
         warn_once(f"{agent.name}: no pass fills in {{{PREFIX}{key}}} in the instruction{hint}")
-
-
-def _callbacks(agent: Any) -> list[Any]:
-    own = getattr(agent, "before_model_callback", None) or ()
-    return list(own) if isinstance(own, list | tuple) else [own]
 
 
 def _plugin_entries(context: Any, agent: Any) -> Iterator[Any]:

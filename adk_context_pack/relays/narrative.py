@@ -23,7 +23,6 @@ from adk_context_pack.relays.proof import RelayedPart, elide
 from adk_context_pack.relays.relayed_blocks import RelayedBlock
 from adk_context_pack.tables.stub_form import HANDLE, told_to
 
-_WRAPPERS = ("result", "output")
 _SHORT = 60
 # No estimate gives a text of this many characters a single token.
 _CHARACTERS_A_TOKEN = 12
@@ -124,7 +123,7 @@ def whole_text(response: Any) -> str:
     """Returns a tool's response as the text that is quoted: compact JSON, or the bare text of a tool that gave one."""
     if isinstance(response, Mapping) and len(response) == 1:
         ((key, value),) = response.items()
-        if key in _WRAPPERS:
+        if key in ("result", "output"):
             # ADK wraps what is not a dict as {"result": …}, and the key says nothing.
             return value if isinstance(value, str) and len(value) > _SHORT else json_text(value)
         if key == "error" and isinstance(value, str):

@@ -17,11 +17,8 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.testing.answers import Answerability, Packed, answerability
 from adk_context_pack.testing.conversation import Conversation
-from adk_context_pack.tools.result_pass import ResultPass
 
 WITHOUT, WITH = "without the pack", "with the pack"
-_MAX_LOST = 20
-_VALUE_LENGTH = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +43,9 @@ def packed(passes: Sequence[ContextPass], caps: ToolCaps | None) -> Packed:
     if caps is None:
         return Packed(passes=passes)
     store = _ReadableStore()
-    reducing = ToolCaps(passes=tuple(_storing(entry, store) for entry in caps.passes))
+    # Only passes that have a store are given this one.
+    settings: list[dict[str, Any]] = [{"store": store} if hasattr(entry, "store") else {} for entry in caps.passes]
+    reducing = ToolCaps(passes=tuple(map(lambda entry, more: replace(entry, **more), caps.passes, settings)))
     known: dict[int, tuple[Event, Event]] = {}
 
     def reduced(event: Event) -> Event:
@@ -56,11 +55,6 @@ def packed(passes: Sequence[ContextPass], caps: ToolCaps | None) -> Packed:
         return known[id(event)][1]
 
     return Packed(passes=passes, reduced=reduced, stored=store.texts)
-
-
-def _storing(entry: ResultPass, store: PayloadStore) -> ResultPass:
-    settings: dict[str, Any] = {"store": store} if hasattr(entry, "store") else {}
-    return replace(entry, **settings)
 
 
 class AnswerabilitySums:
@@ -89,9 +83,9 @@ class AnswerabilitySums:
             measured = answerability([conversation], {WITHOUT: [], WITH: self._packed(agent)})
             for total, each in zip(self.results, measured, strict=True):
                 total.add(each)
-            room = _MAX_LOST - len(self.lost)
+            room = 20 - len(self.lost)
             self.lost += [
-                f"session {session.id}: {agent} called {lost.tool} with {lost.value[:_VALUE_LENGTH]!r}"
+                f"session {session.id}: {agent} called {lost.tool} with {lost.value[:60]!r}"
                 for lost in measured[1].lost[:room]
             ]
 

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, unquote
 
 from google.adk.events.event import Event
@@ -51,8 +51,8 @@ def read_session(select: Select, key: Mapping[str, str], source: str) -> Found:
 
 def _merged(select: Select, key: Mapping[str, str]) -> dict[str, Any]:
     # As ADK merges them: what belongs to the app and to the user is stored apart, without its prefix.
-    app = {name: key[name] for name in ("app_name",)}
-    user = {name: key[name] for name in ("app_name", "user_id")}
+    app = {"app_name": key["app_name"]}
+    user = {**app, "user_id": key["user_id"]}
     merged = _state(select(_STATE, key))
     merged |= {f"app:{name}": value for name, value in _state(select(_APP_STATE, app)).items()}
     merged |= {f"user:{name}": value for name, value in _state(select(_USER_STATE, user)).items()}
@@ -86,8 +86,9 @@ class DatabaseRecording:
         try:
             import sqlalchemy  # noqa: PLC0415 - an optional dependency, of ADK as well
 
-            name = sqlalchemy.make_url(self._url).render_as_string(hide_password=True)
-            reader = _reader(sqlalchemy.make_url(self._url))
+            url: Any = sqlalchemy.make_url(self._url)
+            name = url.render_as_string(hide_password=True)
+            reader: Any = (_AsyncReader if url.get_dialect().is_async else _Reader)(url)
             try:
                 for key in session_keys(reader):
                     yield read_session(reader, key, name)
@@ -102,10 +103,6 @@ class DatabaseRecording:
     def count(self) -> int | None:
         """Not known beforehand."""
         return None
-
-
-def _reader(url: Any) -> Any:
-    return _AsyncReader(url) if url.get_dialect().is_async else _Reader(url)
 
 
 class _Reader:
@@ -166,8 +163,14 @@ class SqliteRecording:
         """
         try:
             with closing(self._open()) as connection:
-                select = _Select(connection)
-                _check(select)
+
+                def select(sql: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+                    return map(dict, connection.execute(sql, values))
+
+                tables = {row["name"] for row in select("SELECT name FROM sqlite_master WHERE type = 'table'", {})}
+                if missing := {"sessions", "events", "app_states", "user_states"} - tables:
+                    error = f"not the database of an ADK session service: the table {min(missing)} is missing"
+                    raise sqlite3.DatabaseError(error)
                 for key in session_keys(select):
                     yield read_session(select, key, str(self._path))
         except sqlite3.Error as error:
@@ -189,22 +192,6 @@ class SqliteRecording:
         connection = sqlite3.connect(f"file:{quote(str(self._path.resolve()))}?{mode}", uri=True)
         connection.row_factory = sqlite3.Row
         return connection
-
-
-class _Select:
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __call__(self, sql: str, values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        for row in self._connection.execute(sql, values):
-            yield dict(row)
-
-
-def _check(select: _Select) -> None:
-    tables = {row["name"] for row in select("SELECT name FROM sqlite_master WHERE type = 'table'", {})}
-    missing = {"sessions", "events", "app_states", "user_states"} - tables
-    if missing:
-        raise sqlite3.DatabaseError(f"not the database of an ADK session service: the table {min(missing)} is missing")
 
 
 def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
@@ -332,14 +319,7 @@ _SUFFIXES = (".json", ".db", ".sqlite", ".sqlite3")
 """The endings of files that `adk web` and ADK's session services write."""
 
 
-class Recording(Protocol):
-    """Something that holds sessions."""
-
-    def __iter__(self) -> Iterator[Found]:
-        """Yields each session, or the error that keeps one from being read."""
-
-    def count(self) -> int | None:
-        """Returns the number of sessions, or None if counting would mean reading them."""
+Recording = DatabaseRecording | SqliteRecording | JsonRecording
 
 
 def files_in(name: str) -> list[str]:

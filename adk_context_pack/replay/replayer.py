@@ -21,8 +21,12 @@ from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.passes.leading_pass import LeadingPass, leading_passes
 from adk_context_pack.passes.pipeline import attempt, leave_history
-from adk_context_pack.replay.figures import (
+from adk_context_pack.replay.replayed import (
+    CAPS,
+    OWN_PASSES,
+    READ_BACK_TOOLS,
     Counted,
+    Replayed,
     agents_without_history,
     recorded_as_capped,
     recorded_scale,
@@ -30,7 +34,6 @@ from adk_context_pack.replay.figures import (
     scale_of,
     silent_agents,
 )
-from adk_context_pack.replay.replayed import CAPS, OWN_PASSES, READ_BACK_TOOLS, Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import CappedEvents, SettingsFor
 from adk_context_pack.reports.call_report import CallReport, PrefixReport

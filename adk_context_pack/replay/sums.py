@@ -164,7 +164,6 @@ class ReplaySums:
 
 _MAX_SESSIONS = 10
 _WIDE = 120
-_MIN_NAME = 12
 _BOLD, _GREEN, _PLAIN = "\x1b[1m", "\x1b[32m", "\x1b[0m"
 _NUMBERS = ("calls", "without", "with", "change", "largest with", "cost without", "cost with")
 _OPTIONAL = ("largest with", "calls", "cost without", "cost with")
@@ -204,7 +203,9 @@ def replay_text(sums: ReplaySums, screen: Screen | None = None) -> str:
     total = sums.total
     if not total.calls:
         return "no model calls found"
-    lines = [*_sessions(sums, screen), "", *_passes(sums), "", *_table("agent", sums.agents, screen), ""]
+    passes = [(name, f"{saved:,}", share(saved, total.tokens_without)) for name, saved in sums.passes.items()]
+    by_pass = table([("pass", "tokens saved", "of all"), *passes])
+    lines = [*_sessions(sums, screen), "", *by_pass, "", *_table("agent", sums.agents, screen), ""]
     lines += [
         f"Cost: {sums.prices.input:g} for a million input tokens, {sums.prices.cached:g} for a million cached ones.",
         "The estimate assumes that the provider caches everything that an agent's previous request began with.",
@@ -246,13 +247,6 @@ def _money(amount: float) -> str:
     return f"{amount:,.2f}" if abs(amount) >= 1 else f"{amount:.6f}"
 
 
-def _passes(sums: ReplaySums) -> Iterable[str]:
-    rows: list[tuple[str, ...]] = [("pass", "tokens saved", "of all")]
-    whole = sums.total.tokens_without
-    rows += [(name, f"{saved:,}", share(saved, whole)) for name, saved in sums.passes.items()]
-    return table(rows)
-
-
 def _sessions(sums: ReplaySums, screen: Screen) -> Iterator[str]:
     largest = sorted(sums.sessions, key=lambda entry: -entry[1].tokens_without)
     names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
@@ -264,7 +258,7 @@ def _sessions(sums: ReplaySums, screen: Screen) -> Iterator[str]:
 def _table(kind: str, entries: Mapping[str, Sum], screen: Screen) -> Iterable[str]:
     columns = list(_NUMBERS)
     rows = {name: _cells(entry) for name, entry in entries.items()}
-    spare = [name for name in _OPTIONAL if name in columns]
+    spare = list(_OPTIONAL)
     name_width = max(len(kind), *map(len, rows), 0)
     while spare and name_width + _width(rows, columns) > screen.width:
         columns.remove(spare.pop(0))
@@ -292,4 +286,4 @@ def _width(rows: Mapping[str, Mapping[str, str]], columns: Sequence[str]) -> int
 
 
 def _cut(name: str, room: int) -> str:
-    return shorten(name, max(room, _MIN_NAME))
+    return shorten(name, max(room, 12))

@@ -26,8 +26,6 @@ from adk_context_pack.reports.result_sizes import declared_tokens, saved_by_resu
 
 logger = logging.getLogger("adk_context_pack")
 
-_SEARCHED = 200
-
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:
     """Scales a report by what the provider's figure for the agent's last call was worth, and returns it.
@@ -82,7 +80,7 @@ def rescale(report: CallReport, factor: float) -> None:
 
 def _known_scale(call: ModelCall) -> float:
     """Returns the factor on the newest of the agent's events that has a report, or 1.0."""
-    for event in islice(reversed(call.events), _SEARCHED):
+    for event in islice(reversed(call.events), 200):
         if event.author == call.agent_name and (totals := totals_on(event)):
             scale = totals.get("scale", 1.0)
             return scale if isinstance(scale, float) and is_plausible(scale) else 1.0

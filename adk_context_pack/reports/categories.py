@@ -110,7 +110,9 @@ class Categories:
 
     def _apart(self, content: types.Content, total: int, voices: Voices) -> Iterator[tuple[str, int]]:
         kinds = [_kind(part) for part in content.parts or ()]
-        main = kinds[0] if kinds and kinds[0] and len(set(kinds)) == 1 else self._speaker(content, voices)
+        main = (
+            kinds[0] if kinds and kinds[0] and len(set(kinds)) == 1 else self._category(content, voices.voice(content))
+        )
         for kind, part in zip(kinds, content.parts or (), strict=True):
             # A part of another kind among texts counts apart. The rest, envelope included, is the speaker's.
             if kind and kind != main:
@@ -118,9 +120,6 @@ class Categories:
                 total -= tokens
                 yield kind, tokens
         yield main, total
-
-    def _speaker(self, content: types.Content, voices: Voices) -> str:
-        return self._category(content, voices.voice(content))
 
     def _category(self, content: types.Content, voice: Voice) -> str:
         if voice == "fixed" and _is_instruction(content, dynamic=self._dynamic):

@@ -65,7 +65,7 @@ def compare(before: RequestView, after: RequestView) -> Iterator[DiffRow]:
 
 def marked(before: str, after: str) -> tuple[Segments, Segments]:
     """Both texts in pieces, with those marked that the other one does not have."""
-    for split in (_WORDS.findall, _lines):
+    for split in (_WORDS.findall, lambda text: text.splitlines(keepends=True)):
         one, other = split(before), split(after)
         if max(len(one), len(other)) <= _MAX_WORDS:
             return _segments(one, other)
@@ -87,10 +87,6 @@ def _rewritten(before: Sequence[ViewPart], after: Sequence[ViewPart]) -> Iterato
 
 def _said(pieces: list[str]) -> int:
     return sum(not piece.isspace() for piece in pieces)
-
-
-def _lines(text: str) -> list[str]:
-    return text.splitlines(keepends=True)
 
 
 def _replaced(before: str, after: str) -> tuple[Segments, Segments]:
@@ -172,14 +168,14 @@ class PageCalls:
             change = self._changes.get((before, after))
             if change is None:
                 change = self._changes[before, after] = len(self.changes)
-                self.changes.append(list(map(self._side, marked(row.before.text, row.after.text))))
+                sides = marked(row.before.text, row.after.text)
+                self.changes.append(
+                    [[[self._text(text), int(different)] for text, different in side] for side in sides]
+                )
             return [CHANGED, before, after, change]
         if row.before is not None:
             return [REMOVED, self._part(row.before)]
         return [ADDED, self._part(row.after) if row.after is not None else 0]
-
-    def _side(self, side: Segments) -> list[list[int]]:
-        return [[self._text(text), int(different)] for text, different in side]
 
     def _part(self, part: ViewPart) -> int:
         return self._parts.setdefault(part, len(self._parts))

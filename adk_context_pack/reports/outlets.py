@@ -9,7 +9,7 @@ from typing import Any
 from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
 
-from adk_context_pack.reports.call_report import CallReport, PassReport
+from adk_context_pack.reports.call_report import CallReport
 
 NAME = "adk_context_pack"
 logger = logging.getLogger(NAME)
@@ -38,7 +38,10 @@ def log_line(report: CallReport) -> None:
         return
     steps = [f"results of {tool} {-saved:+,}" for tool, saved in report.results.items()]
     steps += [f"read-back tools {report.pack_tools:+,}"] if report.pack_tools else []
-    steps += [f"{each.name} {_did(each)}" for each in report.passes]
+    steps += [
+        f"{each.name} failed: {each.error_type}" if each.error_type else f"{each.name} {-each.tokens_saved:+,}"
+        for each in report.passes
+    ]
     logger.info(
         "%s%s: %s -> %s tokens, prefix kept %.0f %%, %.1f ms (%s) run=%s session=%s",
         "shadow of " if report.shadow else "",
@@ -51,10 +54,6 @@ def log_line(report: CallReport) -> None:
         report.invocation_id,
         report.session_id,
     )
-
-
-def _did(each: PassReport) -> str:
-    return f"failed: {each.error_type}" if each.error_type else f"{-each.tokens_saved:+,}"
 
 
 def annotate(response: LlmResponse, report: CallReport) -> None:

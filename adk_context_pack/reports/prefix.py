@@ -6,7 +6,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -71,7 +71,10 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
         meter: counts the tokens.
     """
     config = request.config
-    declared = tuple(_tool(tool) for tool in (config.tools if config else None) or ())
+    declared = tuple(
+        tuple((each.name, each.description) for each in getattr(tool, "function_declarations", None) or ())
+        for tool in (config.tools if config else None) or ()
+    )
     count = meter.tools(request)
     chain = Chain()
     chain.add((request.model, count, declared), count)
@@ -111,11 +114,6 @@ def _native(part: types.Part) -> object:
     if (file := part.file_data) is not None:
         return "file", file.file_uri
     return "other", repr(part.executable_code or part.code_execution_result)
-
-
-def _tool(tool: Any) -> object:
-    functions = getattr(tool, "function_declarations", None) or ()
-    return tuple((each.name, each.description) for each in functions)
 
 
 _MAX_AGENTS = 1024

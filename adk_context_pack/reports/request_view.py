@@ -48,7 +48,9 @@ def _parts(request: LlmRequest) -> Iterator[ViewPart]:
         yield ViewPart("system instruction", _cut(_instruction(config.system_instruction)))
     for tool in (config.tools if config else None) or ():
         for function in getattr(tool, "function_declarations", None) or (tool,):
-            yield ViewPart("tool declaration", _cut(_declaration(function)))
+            dump = getattr(function, "model_dump", None)
+            text = _pretty(dump(mode="json", exclude_none=True)) if dump else str(function)
+            yield ViewPart("tool declaration", _cut(text))
     for content in request.contents or ():
         for part in content.parts or ():
             yield _part(content.role or "no role", part)
@@ -76,11 +78,6 @@ def _instruction(instruction: Any) -> str:
         instruction if isinstance(instruction, Sequence) else (instruction,)
     )
     return "\n\n".join(part if isinstance(part, str) else str(getattr(part, "text", None) or part) for part in parts)
-
-
-def _declaration(function: Any) -> str:
-    dump = getattr(function, "model_dump", None)
-    return _pretty(dump(mode="json", exclude_none=True)) if dump else str(function)
 
 
 def _pretty(value: Any) -> str:

@@ -27,7 +27,6 @@ from adk_context_pack.tables.frames import without_frames
 
 logger = logging.getLogger("adk_context_pack")
 
-_MAX_RESULTS = 20_000
 _MAX_READ = 200_000
 """The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""
 _SAMPLED_TEXT, _SAMPLED_ITEMS = 10_000, 200
@@ -60,7 +59,7 @@ class ResultSizes:
         max_results: how many results are remembered. The oldest is forgotten first.
     """
 
-    def __init__(self, max_results: int = _MAX_RESULTS) -> None:
+    def __init__(self, max_results: int = 20_000) -> None:
         self._max_results = max_results
         self._known: OrderedDict[tuple[str, object], SmallerResult] = OrderedDict()
         self._sessions: Counter[str] = Counter()

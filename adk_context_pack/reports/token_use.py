@@ -10,7 +10,6 @@ from adk_context_pack.conversation.model_window import DEFAULT_WINDOW, window_of
 from adk_context_pack.reports.call_report import CallReport, PrefixReport
 from adk_context_pack.reports.prices import Prices
 
-_FIXED = ("system_instruction", "tool_declarations", "state_views")
 _KEPT = 0.995
 """A smaller share of the previous request is a broken prefix. The rest is for rounding."""
 
@@ -61,7 +60,7 @@ class AgentUse:
 
 def broke_in_fixed(report: CallReport) -> bool:
     """Tells whether the prefix of a request ends within the instruction or the tool declarations."""
-    fixed = sum(report.categories.get(name, 0) for name in _FIXED)
+    fixed = sum(report.categories.get(name, 0) for name in ("system_instruction", "tool_declarations", "state_views"))
     return bool(report.prefix.previous_tokens) and report.prefix.tokens < fixed
 
 
@@ -69,7 +68,6 @@ RESULTS = "smaller tool results"
 PACK_TOOLS = "read-back tools"
 """The names, beside those of the passes, of what a request saves or costs before the first pass."""
 
-_DECLARED = "tool_declarations"
 _USED = "tool_calls_and_results"
 
 
@@ -236,7 +234,7 @@ class TokenUse:
 def categories_without(report: CallReport) -> dict[str, int]:
     """Returns the tokens by category of the request that ADK alone would have sent."""
     found = dict(report.categories_before)
-    for name, more in ((_USED, sum(report.results.values())), (_DECLARED, -report.pack_tools)):
+    for name, more in ((_USED, sum(report.results.values())), ("tool_declarations", -report.pack_tools)):
         if more:
             found[name] = found.get(name, 0) + more
     return found
@@ -258,11 +256,9 @@ def _row(name: str, part: Part) -> dict[str, Any]:
     }
 
 
-_MOST = 5
 _MIN_SHARE = 0.03
 """Below this share of the tokens sent, nothing is worth a change."""
 
-_MANY_DECLARED = 0.15
 _LONG_INSTRUCTION = 2_000
 _REPEATED = 0.15
 _REPEATED_BREAKS = 2
@@ -273,6 +269,7 @@ _CAPPED = 0.05
 """A tool whose results became smaller by less than this share counts as not capped."""
 
 _ADVICE = {
+    "tool_declarations": ("tool declarations", "Let models find tools when they need them: defer_tools."),
     "relayed": (
         "what other agents did",
         "Retell it with CastNarrative, drop it with StripForContext, or give agents less of it with scoped.",
@@ -313,10 +310,10 @@ def offenders(use: TokenUse) -> list[Offender]:
     whole = use.total.sent
     if not whole:
         return []
-    found = [*_tools(use), *_declarations(use), *_instructions(use), *_others(use), *_prefixes(use), *_failures(use)]
+    found = [*_tools(use), *_others(use), *_instructions(use), *_prefixes(use), *_failures(use)]
     named = (Offender(what=what, tokens=tokens, share=tokens / whole, advice=advice) for what, tokens, advice in found)
     worst = sorted((each for each in named if each.share >= _MIN_SHARE), key=lambda each: -each.tokens)
-    return worst[:_MOST]
+    return worst[:5]
 
 
 _Found = Iterator[tuple[str, int, str]]
@@ -330,13 +327,7 @@ def _tools(use: TokenUse) -> _Found:
             advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."
         else:
             advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
-        yield f"tool {name}, in {_requests(part.calls)}", part.sent, advice
-
-
-def _declarations(use: TokenUse) -> _Found:
-    part = use.categories.get("tool_declarations")
-    if part is not None and part.sent >= _MANY_DECLARED * use.total.sent:
-        yield "tool declarations", part.sent, "Let models find tools when they need them: defer_tools."
+        yield f"tool {name}, in {f'{part.calls:,} requests' if part.calls != 1 else 'one request'}", part.sent, advice
 
 
 def _instructions(use: TokenUse) -> _Found:
@@ -370,7 +361,3 @@ def _failures(use: TokenUse) -> _Found:
     for name, each in use.passes.items():
         if each.failed:
             yield f"pass {name} failed {each.failed:,} times", use.total.sent, "The log has the traceback."
-
-
-def _requests(calls: int) -> str:
-    return f"{calls:,} requests" if calls != 1 else "one request"

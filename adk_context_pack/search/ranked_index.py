@@ -178,11 +178,11 @@ class RankedIndex:
             scores = {place: score for place, score in scores.items() if kept[text_of[place]]}
         best = _best(scores, scores, 4 * limit)
         around = {near for place in best for near in (place - 1, place, place + 1) if near in scores}
-        smooth = {place: self._with_neighbours(place, scores) for place in around}
+        smooth = {
+            place: scores[place] + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
+            for place in around
+        }
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, smooth, limit)]
-
-    def _with_neighbours(self, place: int, scores: Mapping[int, float]) -> float:
-        return scores[place] + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
 
     def _exact(self, phrases: Collection[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""

@@ -292,7 +292,11 @@ def _loose(request: LlmRequest, entry: Declared, view: View, call: ModelCall) ->
     for index in _standing(request):
         text = _lone_text(request.contents[index])
         # If the user wrote the same text, the first copy is still ADK's. A single copy may be the user's.
-        if text and is_labelled(text) and (not _is_users(text, call) or _is_repeated(text, request)):
+        if (
+            text
+            and is_labelled(text)
+            and (not _is_users(text, call) or sum(text == _lone_text(each) for each in request.contents) > 1)
+        ):
             return index, fill_dynamic_loosely(text, entry, view, call)
     return None
 
@@ -329,10 +333,6 @@ def _is_users(text: str, call: ModelCall) -> bool:
     if call.user_content and text == _lone_text(call.user_content):
         return True
     return any(event.author == "user" and event.content and text == _lone_text(event.content) for event in call.events)
-
-
-def _is_repeated(text: str, request: LlmRequest) -> bool:
-    return sum(text == _lone_text(content) for content in request.contents) > 1
 
 
 def _replaced(contents: list[types.Content], index: int, text: str) -> list[types.Content]:

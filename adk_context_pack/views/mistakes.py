@@ -13,9 +13,6 @@ from adk_context_pack.errors import did_you_mean, is_extended, misspelled, warn_
 from adk_context_pack.views.select import Select, deciding_value, has_field, items_in
 from adk_context_pack.views.template import PREFIX
 
-_MAX_LOOKS = 20
-_MAX_ITEMS = 200
-
 
 class FieldCheck:
     """Looks for each field of a `select` in the items, until it was found or warned of.
@@ -41,7 +38,7 @@ class FieldCheck:
         self._field, self._cases = _cases(select)
         self._roots = [self._field] if self._field else [name for names in self._cases.values() for name in names]
         self._seen: set[tuple[Any, str]] = set()
-        self._looks = _MAX_LOOKS if self._cases else 0
+        self._looks = 20 if self._cases else 0
 
     @property
     def is_open(self) -> bool:
@@ -50,7 +47,7 @@ class FieldCheck:
 
     def look(self, value: Any) -> None:
         """Looks at the items of one state value, and warns of the fields that are mistakes."""
-        found = items_in(value, [root.partition(".")[0] for root in self._roots])[:_MAX_ITEMS]
+        found = items_in(value, [root.partition(".")[0] for root in self._roots])[:200]
         items = [item for item in found if next(_own_names(item), None) is not None]
         if not items:
             return
@@ -149,9 +146,6 @@ def _own_names(item: Any) -> Iterator[str]:
         yield from (field.name for field in dataclasses.fields(item))
 
 
-_MAX_KEY_LOOKS = 50
-
-
 class KeyCheck:
     """Looks for a state key at each model call, until it was found or warned of.
 
@@ -171,7 +165,7 @@ class KeyCheck:
 
     def __init__(self, key: str) -> None:
         self._key = key
-        self._looks = _MAX_KEY_LOOKS
+        self._looks = 50
 
     def look(self, call: ModelCall, instruction: Any) -> None:
         """Looks for the key in the state of a model call.
@@ -200,12 +194,9 @@ class KeyCheck:
         if near is not None and (":" in near or not is_extended(self._key, near)):
             return True
         is_expected = isinstance(instruction, str) and f"{PREFIX}{self._key}}}" in instruction.replace(" ", "")
-        return is_expected and _had_a_turn(call)
+        earlier = (each for each in call.events if each.invocation_id != call.invocation_id)
+        return is_expected and any(each.author == call.agent_name for each in earlier)
 
 
 def _scoped(key: str, state: Mapping[str, Any]) -> str | None:
     return next((name for scope in ("user", "app", "temp") if (name := f"{scope}:{key}") in state), None)
-
-
-def _had_a_turn(call: ModelCall) -> bool:
-    return any(event.author == call.agent_name and event.invocation_id != call.invocation_id for event in call.events)

@@ -39,7 +39,7 @@ def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
         SettingError: `select` is neither a function nor one of the forms above.
     """
     if select is None:
-        return _whole
+        return lambda value: value
     if inspect.iscoroutinefunction(select):
         raise SettingError.of(owner, "select", select, "a function that is not async")
     if callable(select):
@@ -48,10 +48,6 @@ def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
         return _by_value(owner, select)
     getters = _getters(owner, select)
     return lambda value: _each(value, lambda item: _pick(item, getters), frozenset(_roots(select)))
-
-
-def _whole(value: Any) -> Any:
-    return value
 
 
 def _by_value(owner: object, select: Mapping[str, Any]) -> Callable[[Any], Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adk_context_pack.replay.figures import Counted, scale_of
+from adk_context_pack.replay.replayed import Counted, scale_of
 
 
 def calls(factor, fixed, *sizes):
