@@ -64,13 +64,7 @@ class AppRequests:
         return isinstance(self._agents.get(agent), LlmAgent)
 
     def context(self, event: Event, session: Session, user_content: types.Content | None) -> CallbackContext:
-        """Returns the callback context of the model call that `event` answers.
-
-        Args:
-            event: the answer.
-            session: the session as it was before the answer.
-            user_content: the message that started the run.
-        """
+        """Returns the callback context of the model call that `event` answers."""
         given = {"isolation_scope": scope_of_event(event), "node_path": node_path_of(event)}
         more: dict[str, Any] = {name: value for name, value in given.items() if name in InvocationContext.model_fields}
         return CallbackContext(

@@ -40,12 +40,7 @@ def rewound_to(event: Event) -> str | None:
 
 
 class SessionEvents(NamedTuple):
-    """The events of a session, as far as they could be read.
-
-    Attributes:
-        events: the events, oldest first.
-        whole: whether these are all events of the session.
-    """
+    """The events of a session, as far as they could be read. `whole` is False if ADK loaded a part of them."""
 
     events: Sequence[Event]
     whole: bool

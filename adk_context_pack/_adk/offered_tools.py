@@ -44,9 +44,6 @@ def takes_tools(request: LlmRequest) -> bool:
 
     An agent that has function tools can be offered another. Without any, providers refuse function tools beside
     their built-in tools, beside a response schema, and beside a cached content, which has its tools in it.
-
-    Args:
-        request: the request as ADK built it.
     """
     if request.tools_dict:
         return True

@@ -97,12 +97,7 @@ def relay_renderer() -> Callable[..., Any] | None:
 
 
 def render_relay(event: Event, source: types.Part) -> types.Content | None:
-    """Returns the block that ADK would make of one part of an event, or None where it would show nothing.
-
-    Args:
-        event: another agent's event.
-        source: the part.
-    """
+    """Returns the block that ADK would make of one part of an event, or None where it would show nothing."""
     renderer = relay_renderer()
     if renderer is None:
         return None

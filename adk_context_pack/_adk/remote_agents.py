@@ -83,12 +83,7 @@ def message_to(context: InvocationContext) -> RemoteMessage:
 
 
 def a2a_parts(contents: Iterable[types.Content], convert: Converter) -> list[Any]:
-    """Returns contents as A2A parts. Those of the user's role are marked as ADK marks them.
-
-    Args:
-        contents: the contents to send.
-        convert: the converter that ADK gives a context builder.
-    """
+    """Returns contents as A2A parts. Those of the user's role are marked as ADK marks them."""
     parts = []
     for content in contents:
         for part in content.parts or ():

@@ -19,12 +19,7 @@ def node_path_of(event: Event) -> str | None:
 
 
 def is_workflow_node(event: Event, before: Sequence[Event]) -> bool:
-    """Tells whether the agent behind `event` ran as a node of a workflow. ADK shows such an agent its input alone.
-
-    Args:
-        event: the answer of the agent's model.
-        before: the events before it.
-    """
+    """Tells whether the agent behind `event` ran as a node of a workflow. ADK shows such an agent its input alone."""
     above = (node_path_of(event) or "").rpartition("/")[0]
     if not above or getattr(event, "isolation_scope", None):
         return False
@@ -44,12 +39,7 @@ def node_run(event: Event, before: Sequence[Event]) -> int:
 
 
 def workflow_input(event: Event, before: Sequence[Event]) -> types.Content | None:
-    """Returns the output of the node before, or None for the first node, whose input is the user's message.
-
-    Args:
-        event: the answer of the model of a workflow's node.
-        before: the events before it.
-    """
+    """Returns the output of the node before, or None for the first node, whose input is the user's message."""
     workflow = (node_path_of(event) or "").rpartition("/")[0]
     for each in reversed(before[: node_run(event, before)]):
         outputs = getattr(getattr(each, "node_info", None), "output_for", None) or ()
@@ -117,13 +107,7 @@ def _call_answered_by(event: Event, before: Sequence[Event]) -> types.FunctionCa
 
 
 def call_on_branch(branch: str | None, agent_name: str, events: Sequence[Event]) -> types.FunctionCall | None:
-    """Returns the call that a single-turn agent (2.x) answers, which its branch ends with, or None.
-
-    Args:
-        branch: the branch on which the agent runs.
-        agent_name: its name.
-        events: the session's events.
-    """
+    """Returns the call that a single-turn agent (2.x) answers, which its branch ends with, or None."""
     name, _, call_id = (branch or "").rpartition(".")[2].partition("@")
     if not call_id or name != agent_name:
         return None
@@ -133,12 +117,7 @@ def call_on_branch(branch: str | None, agent_name: str, events: Sequence[Event])
 
 
 def with_node_input(event: Event, before: Sequence[Event]) -> list[Event]:
-    """Returns the events before an answer, with the input of a single-turn agent or node, which ADK never stores.
-
-    Args:
-        event: the answer of any agent's model.
-        before: the events before it.
-    """
+    """Returns the events before an answer, with the input of a single-turn agent or node, which ADK never stores."""
     return _with_input(event, before, _call_answered_by(event, before))
 
 

@@ -139,10 +139,6 @@ def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -
     """Returns `contents` with each preamble before the first quoted block only.
 
     All contents become one message, and a preamble speaks of all that is quoted between the markers. These stay.
-
-    Args:
-        contents: what will be sent.
-        typed: the identities of the parts that users sent.
     """
     rebuilt = []
     said: set[str] = set()

@@ -18,14 +18,7 @@ EntryKind = Literal["said", "called", "returned"]
 
 
 class Entry(NamedTuple):
-    """One part of an event.
-
-    Attributes:
-        event: the event.
-        kind: what it is.
-        tool: the tool's name, for what was called or returned.
-        part: the part.
-    """
+    """One part of an event."""
 
     event: Event
     kind: EntryKind

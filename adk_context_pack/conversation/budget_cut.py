@@ -28,13 +28,7 @@ from adk_context_pack.conversation.pairing import Pairing
 
 @dataclass(kw_only=True, slots=True)
 class GroupWeights:
-    """Holds what a budget has to know of each group.
-
-    Attributes:
-        sizes: the tokens of each group.
-        fixed: the groups whose kind is "fixed".
-        calls: the groups that one of the agent's own turns begins.
-    """
+    """Holds what a budget has to know of each group."""
 
     sizes: list[int] = field(default_factory=list)
     fixed: set[int] = field(default_factory=set)

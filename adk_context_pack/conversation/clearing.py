@@ -34,14 +34,7 @@ def is_note(payload: Any) -> bool:
 
 
 def result_note(name: str | None, response: Any, tokens: int, *, findable: bool) -> dict[str, str]:
-    """Returns the note for one tool result: tool, size, outcome, and the handle if it has one.
-
-    Args:
-        name: the tool.
-        response: the tool's response.
-        tokens: its size.
-        findable: whether the agent has `search_history`.
-    """
+    """Returns the note for one tool result: tool, size, outcome, and the handle if it has one."""
     note = {
         KEY: f"an older result of {name}, about {tokens} tokens; it was seen in full before"
         + (", search_history finds it" if findable else ""),

@@ -234,12 +234,7 @@ class KnownContents:
 
 
 def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownContents:
-    """Returns what is known about `contents`, which are one of the lists that the passes of `call` work on.
-
-    Args:
-        call: the model call, whose `session_memo` and `run_memo` keep the values.
-        contents: a request's contents.
-    """
+    """Returns what is known about `contents`, which are one of the lists that the passes of `call` work on."""
     lists: list[KnownContents] = call.memo.setdefault("contents", [])
     for one in lists:
         if one.is_of(contents):

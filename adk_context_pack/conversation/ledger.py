@@ -41,12 +41,7 @@ _ASKED = 800
 
 
 class Ledger(NamedTuple):
-    """The text about what left a request, and what it was made of.
-
-    Attributes:
-        left: the indexes of what left the request, in order.
-        text: the text.
-    """
+    """The text about what left a request, and what it was made of."""
 
     left: array[int]
     text: str
@@ -118,12 +113,7 @@ def result_names(response: Any, *, max_tokens: int, said: str) -> str:
 
 
 def names_within(text: str, *, most: int) -> list[str] | None:
-    """Returns the different identifiers in a text in their order, or None if there are more than `most`.
-
-    Args:
-        text: any text.
-        most: how many are wanted at most. The search ends at the next one.
-    """
+    """Returns the different identifiers in a text in their order, or None if there are more than `most`."""
     found: dict[str, None] = {}
     for match in _NAMES.finditer(text):
         found[match[0]] = None

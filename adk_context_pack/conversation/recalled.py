@@ -41,11 +41,7 @@ class Memory(NamedTuple):
 
 
 def memories_of(response: Any) -> list[Memory]:
-    """Returns the memories with text in the answer of a memory service, in its order.
-
-    Args:
-        response: ADK's `SearchMemoryResponse`.
-    """
+    """Returns the memories with text in the answer of a memory service, in its order."""
     found = []
     for entry in getattr(response, "memories", None) or ():
         parts = (entry.content.parts if entry.content else None) or ()
@@ -55,13 +51,7 @@ def memories_of(response: Any) -> list[Memory]:
 
 
 def new_memories(memories: Iterable[Memory], said: Iterable[str], shown: Collection[str]) -> list[Memory]:
-    """Returns the memories that neither the session says nor an earlier block shows, each once.
-
-    Args:
-        memories: the memories.
-        said: the texts of the session.
-        shown: the texts of earlier blocks.
-    """
+    """Returns the memories that neither the session says nor an earlier block shows, each once."""
     known = "\n".join(_plain(text) for text in (*said, *shown))
     found: dict[str, Memory] = {}
     for memory in memories:

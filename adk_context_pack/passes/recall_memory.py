@@ -141,14 +141,7 @@ class RecallMemory(ContextPass):
 
 
 def slimmed_memory(request: LlmRequest, slim: Slim, meter: TokenMeter, call: ModelCall) -> LlmRequest:
-    """Returns `request` with what ADK's own memory tools put in made smaller, or `request` itself.
-
-    Args:
-        request: the request.
-        slim: chooses the best memories.
-        meter: counts tokens.
-        call: the call, whose message is the query for what was preloaded.
-    """
+    """Returns `request` with what ADK's own memory tools put in made smaller, or `request` itself."""
     contents = list(request.contents or ())
     found = slim_loaded(request, slim, meter)
     if _preloaded(request):
@@ -188,10 +181,7 @@ def _words(message: types.Content | None) -> str:
 def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: ModelCall) -> LlmRequest:
     """Returns `request` with each block before the message that it was recalled for, or `request` itself.
 
-    Args:
-        request: the request. A block whose message left it is left out.
-        recalled: what was recalled, oldest first.
-        call: the call, for the report.
+    A block whose message left the request is left out.
     """
     contents = list(request.contents or ())
     at, put = len(contents), 0

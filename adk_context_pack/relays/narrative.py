@@ -97,12 +97,7 @@ class ResultTexts:
     _written: dict[int, WrittenResult] = field(default_factory=dict)
 
     def of(self, response: Any, shown: str = "") -> WrittenResult:
-        """Returns `response` as text.
-
-        Args:
-            response: the tool's response as the session holds it.
-            shown: the text that ADK shows in its place, if any.
-        """
+        """Returns `response` as text."""
         known = self._written.get(id(response))
         if known is None or known.response is not response:
             size = self.sizes.get(hash(shown)) if len(shown) >= _LONG else None

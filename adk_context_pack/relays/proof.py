@@ -211,9 +211,6 @@ def warn_of_unknown_format(preamble: str) -> None:
     """Says once for each process and preamble that contents look like relays in an unknown format.
 
     Both ways: the log is what production reads, the warning is what a test suite turns into an error.
-
-    Args:
-        preamble: the first part of such a content.
     """
     key = preamble[:80]
     if key in _warned or len(_warned) >= _MAX_WARNED:

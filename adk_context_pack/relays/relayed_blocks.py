@@ -32,14 +32,7 @@ _SUMMARIZER = "model"
 
 
 class RelayedBlock(NamedTuple):
-    """One content of a request that ADK made from another agent's event.
-
-    Attributes:
-        position: its place in the request's contents.
-        content: the content, whose part 0 is ADK's preamble.
-        event: the session's event behind it.
-        parts: every later part, in order.
-    """
+    """One content of a request that ADK made from another agent's event."""
 
     position: int
     content: types.Content
@@ -104,12 +97,7 @@ class Relays(NamedTuple):
 
 
 def relays_of(contents: Sequence[types.Content], call: ModelCall) -> Relays | None:
-    """Returns where `contents` may hold relays, or None if there are none.
-
-    Args:
-        contents: a request's contents.
-        call: the model call.
-    """
+    """Returns where `contents` may hold relays, or None if there are none."""
     candidates = _candidates_of(contents, call)
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:

@@ -34,12 +34,7 @@ class _ReadableStore(PayloadStore):
 
 
 def packed(passes: Sequence[ContextPass], caps: ToolCaps | None) -> Packed:
-    """Returns what the pack does to a recorded session, for `answerability`.
-
-    Args:
-        passes: the passes over requests.
-        caps: the passes over tool results, or None for none.
-    """
+    """Returns what the pack does to a recorded session, for `answerability`."""
     if caps is None:
         return Packed(passes=passes)
     store = _ReadableStore()

@@ -84,11 +84,6 @@ _MAX_HTML_CALLS = 500
 def run_replay(options: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
     """Runs the command.
 
-    Args:
-        options: as `add_replay` declares them.
-        out: the stream for the result. The default is the standard output.
-        err: the stream for trouble and progress. The default is the standard error.
-
     Returns:
         The exit code.
     """

@@ -125,12 +125,7 @@ _OPTIONS = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
 
 @dataclass(frozen=True, kw_only=True)
 class Pack:
-    """Tells what the plugin would do.
-
-    Attributes:
-        settings_for: gives the settings for an agent, or None for an agent that the plugin leaves alone.
-        counter: the plugin's own tokenizer, or None.
-    """
+    """Tells what the plugin would do."""
 
     settings_for: SettingsFor
     counter: Counter | None = None

@@ -146,11 +146,7 @@ MAGIC = b"SQLite format 3\0"
 
 
 class SqliteRecording:
-    """A SQLite file with ADK sessions, opened for reading only.
-
-    Args:
-        path: the file.
-    """
+    """A SQLite file with ADK sessions, opened for reading only."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -258,11 +254,7 @@ def _event(author: str, content: types.Content, run: str, role: str | None = Non
 
 
 class JsonRecording:
-    """A JSON file with one session, a list of sessions, or an eval set, in snake case or camel case.
-
-    Args:
-        path: the file.
-    """
+    """A JSON file with one session, a list of sessions, or an eval set, in snake case or camel case."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

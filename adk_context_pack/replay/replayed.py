@@ -59,12 +59,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(calls: Sequence[Counted], *, whole: bool) -> Scale:
-    """Returns the scale of one agent's calls in one session.
-
-    Args:
-        calls: the calls, in their order.
-        whole: whether the replay sees instructions and tool declarations.
-    """
+    """Returns the scale of one agent's calls in one session."""
     known = [call for call in calls if call.figure and call.without]
     if not known:
         return Scale()
@@ -124,12 +119,7 @@ def silent_agents(events: Sequence[Event]) -> frozenset[str]:
 
 
 def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozenset[str]:
-    """Returns the agents that are shown the current turn alone, as far as the provider's figures tell.
-
-    Args:
-        events: the session's events.
-        meter: counts tokens.
-    """
+    """Returns the agents that are shown the current turn alone, as far as the provider's figures tell."""
     last = {event.author: (place, event) for place, event in enumerate(events) if _figure(event)}
     found = set()
     for agent, (place, event) in last.items():

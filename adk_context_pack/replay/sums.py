@@ -172,12 +172,7 @@ _OPTIONAL = ("largest with", "calls", "cost without", "cost with")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Screen:
-    """The place where the text is shown.
-
-    Attributes:
-        width: the number of columns.
-        colors: whether it shows colors.
-    """
+    """The place where the text is shown."""
 
     width: int = _WIDE
     colors: bool = False

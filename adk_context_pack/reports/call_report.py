@@ -13,12 +13,7 @@ CALLS_AND_RESULTS = "tool_calls_and_results"
 
 
 class Breakdown(NamedTuple):
-    """Holds the tokens of one request by category, and those of this agent's calls and results by tool.
-
-    Attributes:
-        categories: tokens by category.
-        tools: tokens by tool.
-    """
+    """Holds the tokens of one request by category, and those of this agent's calls and results by tool."""
 
     categories: Mapping[str, int]
     tools: Mapping[str, int]

@@ -28,12 +28,7 @@ logger = logging.getLogger("adk_context_pack")
 
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:
-    """Scales a report by what the provider's figure for the agent's last call was worth, and returns it.
-
-    Args:
-        report: the report of a request that is not sent yet, changed in place.
-        call: its model call.
-    """
+    """Scales a report by what the provider's figure for the agent's last call was worth, in place, and returns it."""
     rescale(report, _known_scale(call))
     return report
 
@@ -54,12 +49,7 @@ def hear(report: CallReport, usage: Any, *, is_estimate: bool) -> None:
 
 
 def rescale(report: CallReport, factor: float) -> None:
-    """Multiplies all tokens of a report, so that they still add up. A factor that nothing explains changes nothing.
-
-    Args:
-        report: the report, changed in place.
-        factor: what one token of it is worth.
-    """
+    """Multiplies all tokens of a report, so that they still add up. A factor that nothing explains changes nothing."""
     if factor == 1.0 or not is_plausible(report.scale * factor):
         return
     report.scale *= factor

@@ -37,12 +37,7 @@ _VOICES = {"user": "user", "model": "own_words", "relay": "relayed"}
 
 
 class Categories:
-    """Sorts the tokens of one model call's requests into categories.
-
-    Args:
-        call: whose requests they are.
-        meter: counts the tokens.
-    """
+    """Sorts the tokens of one model call's requests into categories."""
 
     def __init__(self, call: ModelCall, meter: TokenMeter) -> None:
         self._call = call

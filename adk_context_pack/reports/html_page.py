@@ -40,13 +40,7 @@ Segments = list[tuple[str, bool]]
 
 
 class DiffRow(NamedTuple):
-    """One row of the comparison.
-
-    Attributes:
-        status: what became of the part.
-        before: the part as ADK had built it, or None.
-        after: the part as the model received it, or None.
-    """
+    """One row of the comparison."""
 
     status: Literal["same", "removed", "added", "changed"]
     before: ViewPart | None

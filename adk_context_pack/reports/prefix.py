@@ -139,14 +139,7 @@ class PrefixMemory:
         self._lock = Lock()
 
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
-        """Returns what `request` shares with the one before it under `key`, and remembers `request`.
-
-        Args:
-            key: session and agent.
-            request: the request as it is sent.
-            meter: counts the tokens.
-            total: the tokens of the whole request.
-        """
+        """Returns what `request` shares with the one before it under `key`, and remembers `request`."""
         chain = fingerprint(request, meter)
         last = self._remember(key, _Last(chain.hashes, total))
         if last is None:

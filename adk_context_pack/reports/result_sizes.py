@@ -257,13 +257,7 @@ class SavedByResults:
 
 
 def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> SavedByResults:
-    """Returns what smaller results keep out of a request. Contents that an earlier call had are not read again.
-
-    Args:
-        call: whose request it is.
-        contents: the request's contents before any pass.
-        meter: counts the request.
-    """
+    """Returns what smaller results keep out of a request. Contents that an earlier call had are not read again."""
     with meter.growing(contents, "smaller results", SavedByResults) as (saved, new):
         stored = {result.handle: result.tool_name for result in stored_results(call.state)} if new else {}
         is_known = SIZES.knows(call.session_id)

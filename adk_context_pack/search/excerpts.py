@@ -14,13 +14,7 @@ Cost = Callable[[str], int]
 
 
 class Excerpt(NamedTuple):
-    """A part of one text that is shown.
-
-    Attributes:
-        text: the number of the text.
-        start: the character at which it starts.
-        end: the character after its last one.
-    """
+    """A part of one text that is shown."""
 
     text: int
     start: int

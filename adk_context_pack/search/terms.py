@@ -20,9 +20,7 @@ def stem(word: str) -> str:
     It takes off plurals (the S-stemmer of D. Harman, "How Effective Is Suffixing?", Journal of the American Society
     for Information Science 42(1), 1991), then `-ing`, `-ed` and `-ation`, a final `e` and a doubled consonant at the
     end. A final `y` becomes `i`. A stem is a key for comparison. It need not be a word.
-
-    Args:
-        word: one word in lower case. Anything that holds a digit comes back unchanged.
+    A word that holds a digit comes back unchanged.
     """
     if len(word) < _SHORTEST or not (word.isascii() and word.isalpha()):
         return word
@@ -100,11 +98,7 @@ def terms(text: str) -> list[str]:
 
 
 def content_terms(query: str) -> list[str]:
-    """Returns the distinct terms of `query` that say what it is about, or all of them where none does.
-
-    Args:
-        query: what is searched for.
-    """
+    """Returns the distinct terms of `query` that say what it is about, or all of them where none does."""
     distinct = list(dict.fromkeys(terms(query)))
     return [term for term in distinct if term not in STOP_WORDS] or distinct
 
@@ -121,11 +115,7 @@ def split_query(query: str) -> tuple[str, tuple[str, ...]]:
 
 
 class Phrase:
-    """One exact phrase; case and the amount of white space make no difference.
-
-    Args:
-        text: the phrase.
-    """
+    """One exact phrase; case and the amount of white space make no difference."""
 
     def __init__(self, text: str) -> None:
         words = text.casefold().split()

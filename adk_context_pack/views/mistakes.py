@@ -168,12 +168,7 @@ class KeyCheck:
         self._looks = 50
 
     def look(self, call: ModelCall, instruction: Any) -> None:
-        """Looks for the key in the state of a model call.
-
-        Args:
-            call: the model call.
-            instruction: the agent's instruction as the app declared it.
-        """
+        """Looks for the key in the state of a model call. `instruction` is the one that the app declared."""
         if not self._looks:
             return
         self._looks -= 1
