@@ -17,9 +17,8 @@ from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.errors import at_least, instances, refuse_class, warn_once
-from adk_context_pack.passes.context_pass import ContextPass, adopt, logger
+from adk_context_pack.passes.context_pass import ContextPass, adopt, logger, warn_of_unfilled_slots
 from adk_context_pack.passes.leading_pass import leading_passes, note_led
-from adk_context_pack.passes.unfilled_slots import warn_of_unfilled_slots
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter, calibrated, hear
 from adk_context_pack.reports.outlets import annotate, log_line
@@ -103,20 +102,14 @@ class ContextPipeline:
             self._unheard = None
         return self._reports
 
-    def _note_wiring(self, context: CallbackContext) -> None:
-        if (
-            not self._is_heard
-            and self._unheard is None
-            and not getattr(agent_of(context), "after_model_callback", True)
-        ):
-            self._unheard = context.agent_name
-
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Changes `llm_request` at its top level only. This is ADK's `before_model_callback`.
 
         It returns an awaitable where a pass has to wait for something first. ADK awaits it.
         """
-        self._note_wiring(callback_context)
+        is_wired = self._is_heard or getattr(agent_of(callback_context), "after_model_callback", True)
+        if not is_wired and self._unheard is None:
+            self._unheard = callback_context.agent_name
         if any(entry.prepares for entry in self.passes):
             return self._prepared(callback_context, llm_request)
         with _call_behind(callback_context) as call:

@@ -145,11 +145,13 @@ class _AsyncReader:
 MAGIC = b"SQLite format 3\0"
 
 
-class SqliteRecording:
-    """A SQLite file with ADK sessions, opened for reading only."""
-
+class _File:
     def __init__(self, path: Path) -> None:
         self._path = path
+
+
+class SqliteRecording(_File):
+    """A SQLite file with ADK sessions, opened for reading only."""
 
     def __iter__(self) -> Iterator[Found]:
         """Yields each session in turn.
@@ -253,11 +255,8 @@ def _event(author: str, content: types.Content, run: str, role: str | None = Non
     return Event(author=author, content=content, invocation_id=run)
 
 
-class JsonRecording:
+class JsonRecording(_File):
     """A JSON file with one session, a list of sessions, or an eval set, in snake case or camel case."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
 
     def __iter__(self) -> Iterator[Found]:
         """Yields each session in turn.

@@ -246,13 +246,8 @@ class CallReport(Saving):
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain JSON values without payload."""
         return {
-            "agent": self.agent,
-            "model": self.model,
-            "invocation_id": self.invocation_id,
-            "session_id": self.session_id,
-            "tokens_without_pack": self.tokens_without_pack,
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
+            **{name: getattr(self, name) for name in ("agent", "model", "invocation_id", "session_id")},
+            **{name: getattr(self, name) for name in ("tokens_without_pack", "tokens_before", "tokens_after")},
             "results": dict(self.results),
             "unknown_results": self.unknown_results,
             "pack_tools": self.pack_tools,

@@ -64,22 +64,19 @@ class ReportTotals(Saving):
             results.update(report.results)
             for each in report.passes:
                 passes[each.name] += each.tokens_saved
+        plain = ("tokens_before", "tokens_after", "unknown_results", "pack_tools", "seconds")
         return cls(
             calls=len(found),
-            tokens_before=sum(report.tokens_before for report in found),
-            tokens_after=sum(report.tokens_after for report in found),
+            **{name: sum(getattr(report, name) for report in found) for name in plain},
             categories={name: sum(report.categories.get(name, 0) for report in found) for name in CATEGORIES},
             categories_before={
                 name: sum(report.categories_before.get(name, 0) for report in found) for name in CATEGORIES
             },
             passes=dict(passes),
             results=dict(results),
-            unknown_results=sum(report.unknown_results for report in found),
-            pack_tools=sum(report.pack_tools for report in found),
             prefix_tokens=sum(report.prefix.tokens for report in found),
             prompt_tokens=sum(report.prompt_tokens or 0 for report in found),
             cached_tokens=sum(report.cached_tokens or 0 for report in found),
-            seconds=sum(report.seconds for report in found),
             errors=sum(each.error is not None for report in found for each in report.passes),
         )
 

@@ -79,7 +79,15 @@ class Telemetry:
             MODEL_SPANS.attach({**common, **_attributes(report), **_effects(report)})
             span.add_event(f"{NAME}.request", {**common, **_attributes(report)})
             for each in report.passes:
-                span.add_event(f"{NAME}.pass", {**common, **_pass_attributes(each)})
+                attributes: dict[str, Any] = {
+                    f"{NAME}.pass": each.name,
+                    f"{NAME}.tokens_before": each.tokens_before,
+                    f"{NAME}.tokens_after": each.tokens_after,
+                    f"{NAME}.duration": each.seconds,
+                    **({f"{NAME}.note": each.note} if each.note else {}),
+                    **({"error.type": each.error_type} if each.error_type else {}),
+                }
+                span.add_event(f"{NAME}.pass", {**common, **attributes})
         self._measure(report, common)
 
     def heard(self, report: CallReport) -> None:
@@ -140,17 +148,3 @@ def _effects(report: CallReport) -> dict[str, Any]:
         **{f"{NAME}.pass.{each.name}": each.tokens_saved for each in report.passes},
         **({f"{NAME}.failed": failed} if failed else {}),
     }
-
-
-def _pass_attributes(each: Any) -> dict[str, Any]:
-    attributes = {
-        f"{NAME}.pass": each.name,
-        f"{NAME}.tokens_before": each.tokens_before,
-        f"{NAME}.tokens_after": each.tokens_after,
-        f"{NAME}.duration": each.seconds,
-    }
-    if each.note:
-        attributes[f"{NAME}.note"] = each.note
-    if each.error_type:
-        attributes["error.type"] = each.error_type
-    return attributes

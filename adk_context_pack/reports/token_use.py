@@ -246,14 +246,7 @@ def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
 
 
 def _row(name: str, part: Part) -> dict[str, Any]:
-    return {
-        "name": name,
-        "calls": part.calls,
-        "without": part.without,
-        "sent": part.sent,
-        "cost_without": round(part.cost_without, 3),
-        "cost_sent": round(part.cost_sent, 3),
-    }
+    return {"name": name, **{figure: round(getattr(part, figure), 3) for figure in Part.__slots__}}
 
 
 _MIN_SHARE = 0.03

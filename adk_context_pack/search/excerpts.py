@@ -66,7 +66,9 @@ class _Chosen:
         if place in self._ranks:
             return True
         text, start, end = self._index.span(place)
-        price = self._cost(self._index.texts[text][start:end]) + (0 if self._touches(place, text) else self._overhead)
+        near = (each for each in (place - 1, place + 1) if each in self._ranks)
+        touches = any(self._index.span(each)[0] == text for each in near)
+        price = self._cost(self._index.texts[text][start:end]) + (0 if touches else self._overhead)
         if price > self._left and self._ranks:
             return False
         self._ranks[place] = rank
@@ -78,9 +80,6 @@ class _Chosen:
         for place in (hit.passage + distance, hit.passage - distance):
             if 0 <= place < len(self._index) and (keep is None or keep(self._index.span(place)[0])):
                 self.take(place, rank)
-
-    def _touches(self, place: int, text: int) -> bool:
-        return any(near in self._ranks and self._index.span(near)[0] == text for near in (place - 1, place + 1))
 
     def parts(self) -> list[Excerpt]:
         """Returns what was chosen, best first, with touching passages of one text as one part."""

@@ -154,7 +154,7 @@ def _of_runs(word: str) -> Iterator[str]:
 
 
 def _whole_and_parts(word: str) -> Iterator[str]:
-    word = _without_apostrophe(word)
+    word = word.replace("\u2019", "'").removesuffix("'s").removesuffix("'S").replace("'", "")
     folded = _fold(word)
     pieces = _PIECE.findall(word)
     if len(pieces) == 1 and folded.isalpha():
@@ -166,11 +166,6 @@ def _whole_and_parts(word: str) -> Iterator[str]:
         yield from (stem(_fold(part)) for part in parts)
         if len(pieces) > 1 and len(parts) > 1:
             yield stem(_fold(piece))
-
-
-def _without_apostrophe(word: str) -> str:
-    plain = word.replace("\u2019", "'")
-    return plain.removesuffix("'s").removesuffix("'S").replace("'", "")
 
 
 def _fold(word: str) -> str:

@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from adk_context_pack import PackSettings
-from adk_context_pack.replay.load import load_pack
+from adk_context_pack.replay.command import load_pack
 from adk_context_pack.tools.presets import default_result_passes
 
 
