@@ -34,9 +34,9 @@ from tests.support.tables import transactions
 WAYS: dict[str, dict[str, Any]] = {
     "max_rows=100": {},
     "csv": {"encoding": "csv"},
-    "max_tokens=600": {"max_tokens": 600},
-    "5 rows, 600": {"max_rows": 5, "max_tokens": 600},
-    "max_tokens=2000": {"max_tokens": 2000},
+    "stub_tokens=600": {"max_tokens": 600, "stub_tokens": 600},
+    "5 rows, 600": {"max_rows": 5, "max_tokens": 600, "stub_tokens": 600},
+    "stub_tokens=2000": {"max_tokens": 2000, "stub_tokens": 2000},
 }
 """Column of the table, and the settings behind it."""
 

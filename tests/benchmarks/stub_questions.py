@@ -24,7 +24,7 @@ def questions(rows: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
         "What is the total amount?": [_number(sum(amounts))],
         "What is the largest amount?": [_number(max(amounts))],
         "What is the smallest amount?": [_number(min(amounts))],
-        "What is the mean amount?": [re.escape(f"{sum(amounts) / len(amounts):.4f}"[:8])],
+        "What is the mean amount?": [_number(round(sum(amounts) / len(amounts), 2))],
         "How many items were bought?": [_number(sum(row["quantity"] for row in rows))],
         "What did the fees add up to?": [_number(sum(Decimal(str(row["fee"])) for row in rows))],
         "From when to when?": [min(row["date"] for row in rows), max(row["date"] for row in rows)],
@@ -48,4 +48,4 @@ def _number(value: Any) -> str:
 
 
 def _counted(value: str, count: Any) -> str:
-    return rf"\b{re.escape(value)}\W{{1,4}}{re.escape(str(count))}(?![\d.])"
+    return rf"\b{re.escape(value)}(?: x|\W{{1,4}}){re.escape(str(count))}(?![\d.])"

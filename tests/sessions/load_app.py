@@ -129,9 +129,9 @@ class Load:
         """Deletes sessions, as an app does in the end."""
         for session_id in ids:
             await self.runner.session_service.delete_session(app_name=APP, user_id="user", session_id=session_id)
-        # ADK's artifact service in memory keeps the file names of what was deleted.
+        # ADK's artifact service in memory keeps what was deleted, and the pack's results under an id that ends like theirs.
         artifacts = self.runner.artifact_service.artifacts
-        for path in [path for path in artifacts if any(f"/{session_id}/" in path for session_id in ids)]:
+        for path in [path for path in artifacts if any(f"{session_id}/" in path for session_id in ids)]:
             del artifacts[path]
 
     async def _session(self, session_id: str, turns: Sequence[int]) -> list[str]:
