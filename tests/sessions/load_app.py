@@ -129,7 +129,7 @@ class Load:
         """Deletes sessions, as an app does in the end."""
         for session_id in ids:
             await self.runner.session_service.delete_session(app_name=APP, user_id="user", session_id=session_id)
-        # ADK's artifact service in memory keeps what was deleted. The pack's results are under an id that ends like theirs.
+        # ADK's service in memory keeps what was deleted. The pack's results are under an id that ends like theirs.
         artifacts = self.runner.artifact_service.artifacts
         for path in [path for path in artifacts if any(f"{session_id}/" in path for session_id in ids)]:
             del artifacts[path]
