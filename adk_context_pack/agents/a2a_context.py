@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
@@ -63,7 +62,8 @@ class A2aContext:
         try:
             found = message_to(context)
             if found.contents:
-                typed = _typed_parts(context.session.events)
+                said = [event.content for event in context.session.events if event.author == "user" and event.content]
+                typed = {id(part) for content in said for part in content.parts or ()}
                 contents = _once_introduced(self._rewritten(found.contents, context), typed)
                 return a2a_parts(contents, part_converter), found.context_id
         except Exception:
@@ -153,11 +153,6 @@ def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -
             rebuilt.append(content)
             said |= {preamble} if preamble is not None and id(first) not in typed else set()
     return rebuilt
-
-
-def _typed_parts(events: Iterable[Event]) -> set[int]:
-    contents = [event.content for event in events if event.author == "user" and event.content]
-    return {id(part) for content in contents for part in content.parts or ()}
 
 
 def _with_lost(

@@ -65,10 +65,6 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
 
     Tools are first, since OpenAI and Anthropic cache them so (platform.claude.com/docs, prompt caching: tools, system,
     messages). Another model is another chain. A part has one link, and a long text one for each of its blocks.
-
-    Args:
-        request: the request.
-        meter: counts the tokens.
     """
     config = request.config
     declared = tuple(

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import did_you_mean, is_extended, misspelled, warn_once
-from adk_context_pack.views.select import Select, deciding_value, has_field, items_in
+from adk_context_pack.views.select import Select, deciding_value, has_field, items_in, sources_of
 from adk_context_pack.views.template import PREFIX
 
 
@@ -96,18 +96,13 @@ def _cases(select: Any) -> tuple[str | None, dict[Any, list[str]]]:
     if select is None or callable(select):
         return None, {}
     if not isinstance(select, Mapping) or not any(isinstance(fields, Mapping) for fields in select.values()):
-        return None, {None: _sources(select)}
+        return None, {None: sources_of(select)}
     ((field, cases),) = select.items()
     found: dict[Any, list[str]] = {}
     for values, fields in cases.items():
         for value in values if isinstance(values, tuple) else (values,):
-            found[value] = _sources(fields)
+            found[value] = sources_of(fields)
     return field, found
-
-
-def _sources(fields: Any) -> list[str]:
-    sources = fields.values() if isinstance(fields, Mapping) else fields
-    return [source for source in sources if isinstance(source, str)]
 
 
 def _is_mistake(name: str, items: Sequence[Any], requested: Iterable[str]) -> bool:

@@ -47,7 +47,8 @@ def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
     if isinstance(select, Mapping) and any(isinstance(fields, Mapping) for fields in select.values()):
         return _by_value(owner, select)
     getters = _getters(owner, select)
-    return lambda value: _each(value, lambda item: _pick(item, getters), frozenset(_roots(select)))
+    roots = frozenset(source.partition(".")[0] for source in sources_of(select))
+    return lambda value: _each(value, lambda item: _pick(item, getters), roots)
 
 
 def _by_value(owner: object, select: Mapping[str, Any]) -> Callable[[Any], Any]:
@@ -119,11 +120,6 @@ def _field(item: Any, name: str) -> Any:
     return _MISSING
 
 
-def _roots(fields: Any) -> list[str]:
-    sources = fields.values() if isinstance(fields, Mapping) else fields
-    return [source.partition(".")[0] for source in sources if isinstance(source, str)]
-
-
 def _is_item(value: Any) -> bool:
     return isinstance(value, Mapping | BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
 
@@ -142,6 +138,12 @@ def _each(value: Any, pick: _Pick, roots: frozenset[str]) -> Any:
         return {key: found for key, found in found_by_id if found is not _MISSING}
     found = pick(value) if _is_item(value) else value
     return None if found is _MISSING else found
+
+
+def sources_of(fields: Any) -> list[str]:
+    """Returns the names of the fields that a view is made of, without functions."""
+    sources = fields.values() if isinstance(fields, Mapping) else fields
+    return [source for source in sources if isinstance(source, str)]
 
 
 def items_in(value: Any, roots: Collection[str]) -> list[Any]:
