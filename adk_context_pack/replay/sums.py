@@ -17,17 +17,9 @@ from adk_context_pack.reports.prices import Prices
 
 @dataclass(kw_only=True, slots=True)
 class Sum:
-    """Some calls added up.
+    """Some calls added up: requests as ADK had built them, and with the pack.
 
-    Attributes:
-        calls: the number of model calls.
-        tokens_without: the tokens of their requests as ADK had built them.
-        tokens_with: the tokens of their requests with the pack.
-        cost_without: the cost of the requests as ADK had built them, cached prefixes considered.
-        cost_with: the cost of the requests with the pack.
-        largest_without: the tokens of the largest request as ADK had built it.
-        largest_with: the tokens of the largest request with the pack.
-        prompt_tokens: the provider's own count when the sessions were recorded.
+    Costs take cached prefixes into account. `prompt_tokens` is the provider's own count when the sessions were recorded.
     """
 
     calls: int = 0

@@ -73,15 +73,7 @@ _USED = "tool_calls_and_results"
 
 @dataclass(kw_only=True, slots=True)
 class Part:
-    """The tokens and the cost of one agent, tool or category.
-
-    Attributes:
-        calls: the model calls whose requests it is part of.
-        without: its tokens without the pack.
-        sent: its tokens with the pack.
-        cost_without: its cost without the pack, in millionths of the currency.
-        cost_sent: its cost with the pack.
-    """
+    """The model calls, tokens and cost of one agent, tool or category. Costs are in millionths of the currency."""
 
     calls: int = 0
     without: int = 0
