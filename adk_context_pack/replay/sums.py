@@ -19,7 +19,7 @@ from adk_context_pack.reports.prices import Prices
 class Sum:
     """Some calls added up: requests as ADK had built them, and with the pack.
 
-    Costs take cached prefixes into account. `prompt_tokens` is the provider's own count when the sessions were recorded.
+    Costs take cached prefixes into account. `prompt_tokens` is the provider's own count, as it was recorded.
     """
 
     calls: int = 0
