@@ -10,11 +10,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import StoreError
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.failure import error_of
+from adk_context_pack.tables.stub_form import told_to
 from adk_context_pack.testing.mixed_results import mixed_results
 from adk_context_pack.testing.picture import picture
 from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, reduce_result
@@ -80,8 +83,11 @@ async def _check(passes: tuple[ResultPass, ...], result: Any, tool_name: str, of
         same = all(shown.get(key) == result[key] for key in kept if key in result and len(error) < len(_LOG))
         _must(same, "failures", "status or message is gone", result)
     text = json_text(shown)
-    for name in _TOOLS - offered:
-        _must(name not in text, "named", f"{name} is named, which the agent does not have", result)
+    relayed = json_text(told_to((), shown))
+    for name in _TOOLS:
+        has_it = name in offered or name in json_text(result)
+        _must(has_it or name not in text, "named", f"{name} is named, which the agent does not have", result)
+        _must(name in json_text(result) or name not in relayed, "named", f"{name} is named to another agent", result)
     _must(not any(_emptied(result, shown)), "true", "something is shown as empty that is not", result)
     opened = [shown]
     for entry in call.kept:
@@ -128,7 +134,9 @@ def _emptied(whole: Any, shown: Any) -> Iterator[bool]:
 def _call(tool_name: str, offered: frozenset[str], *, broken: bool = False) -> ToolCall:
     delta: dict[str, Any] = {}
     session = SimpleNamespace(id="session", app_name="app", user_id="user", state=delta, events=[])
-    context = SimpleNamespace(session=session, artifact_service=None, session_service=None, state=session.state)
+    # Half of the apps have an artifact service.
+    artifacts = InMemoryArtifactService() if offered else None
+    context = SimpleNamespace(session=session, artifact_service=artifacts, session_service=None, state=session.state)
     return (_Broken if broken else ToolCall)(
         tool_name=tool_name, session_id="session", state_delta=delta, context=context, offered=offered
     )
