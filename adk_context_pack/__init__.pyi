@@ -53,8 +53,11 @@ from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS as GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.table_facts import TableFacts as TableFacts, table_facts as table_facts
 from adk_context_pack.tools.cap_rows import CapRows as CapRows, cap_rows as cap_rows
 from adk_context_pack.tools.defer_tools import defer_tools as defer_tools
-from adk_context_pack.tools.offload_payload import OffloadPayload as OffloadPayload, offload_payload as offload_payload
-from adk_context_pack.tools.presets import default_result_passes as default_result_passes
+from adk_context_pack.tools.offload_payload import (
+    OffloadPayload as OffloadPayload,
+    default_result_passes as default_result_passes,
+    offload_payload as offload_payload,
+)
 from adk_context_pack.tools.query_rows import QueryRows as QueryRows, query_rows as query_rows
 from adk_context_pack.tools.read_payload import ReadPayload as ReadPayload, read_payload as read_payload
 from adk_context_pack.tools.resolve_answer import ResolvedAnswer as ResolvedAnswer, resolve_answer as resolve_answer

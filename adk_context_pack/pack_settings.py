@@ -18,8 +18,7 @@ from adk_context_pack.passes.presets import default_passes
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.offload_payload import OffloadPayload
-from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
+from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, DEFAULT_ROWS, OffloadPayload
 from adk_context_pack.tools.read_back import offer_read_back
 from adk_context_pack.tools.result_pass import ResultPass, ToolSetting
 

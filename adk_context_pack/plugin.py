@@ -35,8 +35,7 @@ from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.result_sizes import PACK_TOOLS
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.offload_payload import OffloadPayload
-from adk_context_pack.tools.presets import DEFAULT_PAYLOADS, DEFAULT_ROWS
+from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, DEFAULT_ROWS, OffloadPayload
 from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_pass import ResultPass, ToolSetting
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored

@@ -33,7 +33,7 @@ from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import TokenUse
-from adk_context_pack.tools.presets import default_result_passes
+from adk_context_pack.tools.offload_payload import default_result_passes
 
 
 def load_object(setting: str, name: str) -> Any:

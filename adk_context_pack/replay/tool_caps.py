@@ -11,7 +11,7 @@ from google.genai import types
 
 from adk_context_pack._adk.requests import contents_for
 from adk_context_pack.pack_settings import PackSettings
-from adk_context_pack.tools.presets import default_result_passes
+from adk_context_pack.tools.offload_payload import default_result_passes
 from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.result_reducer import ResultReducer

@@ -32,7 +32,8 @@ def sign_of(numbers: Sequence[Number], *, is_dated: bool, is_amount: bool) -> Si
     if not numbers:
         return ""
     low, high = min(numbers), max(numbers)
-    if not (is_finite(low) and is_finite(high)):
+    # Nothing that is no amount has more digits than Decimal computes with.
+    if not (is_finite(low) and is_finite(high)) or max(-low, high) > 10**27:
         return ""
     distinct = set(numbers)
     if len(distinct) < 2 and not is_dated:  # noqa: PLR2004 - one value alone says nothing

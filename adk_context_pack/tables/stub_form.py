@@ -42,6 +42,8 @@ def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *,
     return f"[{kind} of {characters} characters, shown in part. The whole is kept{how}{reference}]"
 
 
+OPENED, KEPT = "read_payload reads the whole by", "the whole is kept as"
+"""How the note of a result that a user's own pass made smaller names the whole, with a tool to open it and without."""
 _SAMPLE = "A sample of the rows: never count or add them up."
 
 
@@ -83,7 +85,10 @@ def told_to(tools: Collection[str], result: Any) -> Any:
         return f"{mark}\n{result.partition(chr(10))[2]}"
     if isinstance(result, Mapping):
         told = {key: told_to(tools, value) for key, value in result.items()}
-        if LIMITS in result and isinstance(note := result.get(NOTE), str) and "query_rows" not in tools:
+        note = result.get(NOTE)
+        if HANDLE in result and isinstance(note, str) and "read_payload" not in tools:
+            told[NOTE] = note.replace(OPENED, KEPT)
+        if LIMITS in result and isinstance(note, str) and "query_rows" not in tools:
             is_sample = note.startswith(_SAMPLE)
             # A note without a handle says why nothing was kept.
             if HANDLE in result:

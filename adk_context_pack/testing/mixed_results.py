@@ -52,7 +52,7 @@ class _Maker:
     def _field(self) -> Any:
         kinds: list[Callable[[], Any]] = [
             *(self._rows, self._rows, self._hits, self._tickets, self._wide, self._by_month, self._names),
-            *(self._prose, self._log, self._page, self._csv, self._report, self._document, self._tree),
+            *(self._prose, self._log, self._page, self._csv, self._report, self._tree),
             *(self._word, lambda: 7, lambda: None, list, dict, str, lambda: {"a": [], "b": {}}),
         ]
         return self._rnd.choice(kinds)()
@@ -133,9 +133,6 @@ class _Maker:
     def _report(self) -> str:
         lines = "\n".join(f"| {n} | {self._word()} | {n * 7} |" for n in range(self._some()))
         return f"{self._prose()}\n\n| day | place | orders |\n|---|---|---|\n{lines}\n\n{self._prose()}"
-
-    def _document(self) -> str:
-        return json.dumps({"title": self._word(), "rows": self._rows(), "text": self._prose()})
 
     def _tree(self) -> Any:
         value: Any = self._words(1, 60)

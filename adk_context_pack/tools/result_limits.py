@@ -20,22 +20,14 @@ _PLAIN = frozenset({int, float, bool, type(None)})
 class Limits:
     """Holds what the passes of one result allow, and what its agent can open.
 
+    What is not said here is a setting of `CapRows` or `OffloadPayload`.
+
     Attributes:
         max_rows: a list with more rows is capped. None caps no list at all.
-        max_tokens: a result with more tokens is reduced by its tables. None sets no limit.
-        stub_rows: how many rows of a table are shown at most. None means 3, or all that are read row by row.
-        stub_tokens: how many tokens a result has whose tables are capped. None sets no limit.
-        facts: whether facts are computed.
-        encoding: the form of shown rows.
         titles: whether each row is shown by what tells it apart, rather than the first rows whole.
-        text_tokens: a result with more tokens is reduced by its long texts and branches. None leaves them alone.
-        preview_tokens: the size of one preview.
+        text_tokens: `max_tokens` of `OffloadPayload`. None leaves long texts and branches alone.
         is_read: whether the session has read back what was kept of this tool.
-        can_query: whether the agent has `query_rows`.
-        can_read: whether the agent has `read_payload`.
         refer_in: where the agent may write a reference to what is kept, "" for nowhere.
-        tool: the tool's name.
-        counter: from text to tokens. Without one, tokens are estimated.
     """
 
     max_rows: int | None = None

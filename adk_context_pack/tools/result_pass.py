@@ -20,7 +20,7 @@ from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
 from adk_context_pack.stores.append_guard import guard
 from adk_context_pack.stores.handles import Kind, state_key, stored_results
-from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, KEPT, LIMITS, NOTE, OPENED, not_kept
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.exempt import is_stub, stays_whole
 from adk_context_pack.tools.kept_result import KeptResult
@@ -295,7 +295,8 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
             shown = plan.shown([None] * len(plan.parts), outcome.error)
             outcome = _Outcome(shown, shown, outcome.error)
     outcome = outcome._replace(shown=_naming_all(outcome.shown, result, call))
-    record = _record(entry, call)
+    record = CapReport(tool=call.tool_name, pass_name=entry.name, session_id=call.session_id)
+    record = replace(record, invocation_id=call.invocation_id)
     if outcome.shown is not result:
         before = await call.off_loop(result, weigher.of, result)
         after = await call.off_loop(outcome.shown, weigher.of, outcome.shown)
@@ -337,7 +338,7 @@ async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: Res
         held, how = {}, not_kept(error, call.tool_name)
     else:
         held = {HANDLE: handle} if HANDLE not in body else {}
-        opener = "read_payload reads the whole by" if call.offers("read_payload") else "the whole is kept as"
+        opener = OPENED if call.offers("read_payload") else KEPT
         how = f"{opener} {handle if HANDLE in body else HANDLE}."
     note = f"Shown in part, {lost} tokens less: {how}"
     return _Outcome({**body, **held, NOTE: " ".join(filter(None, [body.get(NOTE), note]))}, whole, error)
@@ -400,15 +401,6 @@ def _guard(call: ToolCall, kept: Iterable[Kept], reports: Iterable[CapReport], d
             on_report=done.give,
         )
         guard(call.context, addition)
-
-
-def _record(entry: ResultPass, call: ToolCall) -> CapReport:
-    return CapReport(
-        tool=call.tool_name,
-        pass_name=entry.name,
-        session_id=call.session_id,
-        invocation_id=call.invocation_id,
-    )
 
 
 def _giver(entries: Iterable[ResultPass], call: ToolCall) -> Callable[[CapReport], None]:

@@ -321,6 +321,8 @@ class _Draft:
         if not isinstance(body, Mapping):
             # ADK hands what is not a dict to the model under this key.
             body, previews = {"result": body}, tuple(each._replace(path=("result", *each.path)) for each in previews)
+        # A tool may have written the keys of a stub itself.
+        body = {key: value for key, value in body.items() if key not in (FACTS, HANDLE, NOTE)}
         body = {**body, LIMITS: said, **extras}
         return dataclasses.replace(plan, body=body, previews=previews, is_sample=count < total)
 
@@ -329,8 +331,6 @@ class _Draft:
         parts, previews = list(kept), []
         for branch in self.branches:
             value, preview = self._preview_of(branch)
-            if preview.characters <= 2 * len(preview.text) and not branch.path:
-                continue
             path = branch.path
             if not path and isinstance(smaller, Mapping):
                 smaller, path = {**_short_fields(smaller), PREVIEW: ""}, (PREVIEW,)

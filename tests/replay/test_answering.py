@@ -10,7 +10,7 @@ from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.replay.answering import packed
 from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.testing import Conversation, answerability
-from adk_context_pack.tools.presets import default_result_passes
+from adk_context_pack.tools.offload_payload import default_result_passes
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.run import session_service

@@ -8,7 +8,7 @@ import pytest
 
 from adk_context_pack import PackSettings
 from adk_context_pack.replay.command import load_pack
-from adk_context_pack.tools.presets import default_result_passes
+from adk_context_pack.tools.offload_payload import default_result_passes
 
 
 def settings(**given):

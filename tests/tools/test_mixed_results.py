@@ -13,7 +13,7 @@ import pytest
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.stores.opening import load_payload
-from adk_context_pack.tools.presets import default_result_passes
+from adk_context_pack.tools.offload_payload import default_result_passes
 from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_pass import reduce_result
 from adk_context_pack.tools.tool_call import ToolCall
