@@ -66,6 +66,9 @@ def named(name: str) -> frozenset[str]:
 def meanings_of(word: str) -> frozenset[str]:
     """Returns the meanings of one word, in lower case and without accents."""
     whole, ends, starts = _table()
+    # A cell may be asked about, and no word of a name is so long.
+    if len(word) > 40:  # noqa: PLR2004
+        return _NOTHING
     if word in whole:
         return whole[word]
     if (bare := word.rstrip("0123456789")) in whole:
@@ -77,7 +80,7 @@ def meanings_of(word: str) -> frozenset[str]:
 
 def is_total_label(text: str) -> bool:
     """Returns whether a text is the label of a row of totals, such as `Grand total`."""
-    parts = words(text.replace(".", " "))
+    parts = words(text[:100].replace(".", " "))
     return bool(parts) and len(parts) <= _MIN_SPANNED and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])
 
 
