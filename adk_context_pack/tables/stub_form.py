@@ -42,8 +42,6 @@ def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *,
     return f"[{kind} of {characters} characters, shown in part. The whole is kept{how}{reference}]"
 
 
-OPENED, KEPT = "read_payload reads the whole by", "the whole is kept as"
-"""How the note of a result that a user's own pass made smaller names the whole, with a tool to open it and without."""
 _SAMPLE = "A sample of the rows: never count or add them up."
 
 
@@ -70,6 +68,11 @@ def not_kept(reason: str, tool: str) -> str:
     return f"The rest was not kept ({reason}): call {tool or 'the tool'} again for less at a time."
 
 
+def opening(*, can_read: bool) -> str:
+    """Says how the whole is opened of a result that a user's own pass made smaller."""
+    return "read_payload reads the whole by" if can_read else "the whole is kept as"
+
+
 def told_to(tools: Collection[str], result: Any) -> Any:
     """Returns a reduced result as it is told to an agent that has these tools; the same object if it names no other.
 
@@ -87,7 +90,7 @@ def told_to(tools: Collection[str], result: Any) -> Any:
         told = {key: told_to(tools, value) for key, value in result.items()}
         note = result.get(NOTE)
         if HANDLE in result and isinstance(note, str) and "read_payload" not in tools:
-            told[NOTE] = note.replace(OPENED, KEPT)
+            told[NOTE] = note.replace(opening(can_read=True), opening(can_read=False))
         if LIMITS in result and isinstance(note, str) and "query_rows" not in tools:
             is_sample = note.startswith(_SAMPLE)
             # A note without a handle says why nothing was kept.

@@ -20,7 +20,7 @@ from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
 from adk_context_pack.stores.append_guard import guard
 from adk_context_pack.stores.handles import Kind, state_key, stored_results
-from adk_context_pack.tables.stub_form import FACTS, HANDLE, KEPT, LIMITS, NOTE, OPENED, not_kept
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.exempt import is_stub, stays_whole
 from adk_context_pack.tools.kept_result import KeptResult
@@ -338,7 +338,7 @@ async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: Res
         held, how = {}, not_kept(error, call.tool_name)
     else:
         held = {HANDLE: handle} if HANDLE not in body else {}
-        opener = OPENED if call.offers("read_payload") else KEPT
+        opener = opening(can_read=call.offers("read_payload"))
         how = f"{opener} {handle if HANDLE in body else HANDLE}."
     note = f"Shown in part, {lost} tokens less: {how}"
     return _Outcome({**body, **held, NOTE: " ".join(filter(None, [body.get(NOTE), note]))}, whole, error)

@@ -58,7 +58,7 @@ def run(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
 def test_the_command_prints_report_and_tables_and_nothing_else(tmp_path):
     """Run as a user runs it: no warnings of ADK's between the lines, a report, two tables."""
     mine = tmp_path / "mine.csv"
-    days = [f"{day % 3},2024-01-{day},{day}" for day in range(10, 30)]
+    days = [f"shop {day % 3},2024-01-{day},{day}" for day in range(10, 30)]
     mine.write_text("\n".join(["shop,day,clicks", *days]), encoding="utf-8")
     done = run("-m", "samples.wolfy", "--data", str(mine))
 
