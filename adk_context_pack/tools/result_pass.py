@@ -415,4 +415,5 @@ def _give(listeners: Iterable[Callable[[CapReport], None] | None], report: CapRe
 
 def _kind_of(own: type) -> type:
     # Subclasses of a pass take settings of that pass, too.
-    return next(kind for kind in reversed(own.__mro__) if issubclass(kind, ResultPass) and kind is not ResultPass)
+    kinds = (kind for kind in reversed(own.__mro__) if issubclass(kind, ResultPass))
+    return next(kind for kind in kinds if kind not in {ResultPass, PlannedPass})

@@ -180,3 +180,11 @@ async def test_a_log_beside_a_table_that_its_tool_capped_is_shown_in_part():
     assert shown["log"].startswith("[text of ")
     kept = {key[-11:] for key in run.session.state if key.startswith(("rows:", "payload:"))}
     assert kept == {shown["_handle"], *HANDLE.findall(shown["log"])}
+
+
+async def test_a_pass_for_one_tool_takes_the_place_of_its_kind_alone():
+    """A tool with limits of its own for tables still has its long text previewed as the plugin says."""
+    plugin = ContextPackPlugin(tools={"fetch": CapRows(stub_rows=5)})
+    (shown,), _ = await seen("fetch", tools=[tool("fetch", {"rows": ROWS, "log": LOG})], plugin=plugin)
+    assert shown["rows"] == ROWS[:5]
+    assert shown["log"].startswith("[text of ")
