@@ -25,14 +25,14 @@ class KeptResult(Addition):
     Attributes:
         key: the state key of the kept result, `rows:<tool>:<handle>` or `payload:…`.
         call_id: the id of the call; None where it is not known, and the handle tells.
-        result: what the model gets if the session service refuses what was kept.
+        unkept: makes what the model gets if the session service refuses what was kept.
         smaller: what the model gets.
         report: what is reported of a refusal, the error left out.
         on_report: called with it, if anything is.
     """
 
     call_id: str | None
-    result: Any
+    unkept: Callable[[], Any]
     smaller: Any
     report: CapReport
     on_report: Callable[[CapReport], None] | None
@@ -52,7 +52,7 @@ class KeptResult(Addition):
         response = part.function_response
         if response is None or not self._is_of(response):
             return part
-        whole = _undone(response.response or {}, _as_response(self.smaller), _as_response(self.result))
+        whole = _undone(response.response or {}, _as_response(self.smaller), _as_response(self.unkept()))
         return part.model_copy(update={"function_response": response.model_copy(update={"response": whole})})
 
     def was_refused(self, error: Exception) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from google.adk.tools.base_tool import BaseTool
@@ -19,6 +20,7 @@ from adk_context_pack.errors import SettingError, StoreError, one_of, refuse_cla
 from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
 from adk_context_pack.stores.append_guard import guard
+from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.handles import Kind, state_key, stored_results
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
@@ -36,7 +38,6 @@ ToolSetting: TypeAlias = "Literal['whole', 'titles'] | ResultPass | None"
 """The setting for one tool: "whole", "titles", a result pass, or None, which means "whole"."""
 NO_TOOLS: Mapping[str, ToolSetting] = {}
 _FLOOR = Limits(max_rows=100, max_tokens=1000, stub_tokens=600, text_tokens=1000)
-"""What reaches a model of a result that a pass of the user's own could not keep."""
 MIN_LOSS = 100
 """Tokens below which naming what a pass left out would cost as much as it saved."""
 
@@ -162,12 +163,12 @@ class _Outcome(NamedTuple):
 
     Attributes:
         shown: what the model gets.
-        unkept: what it gets if the session refuses what was kept.
+        unkept: makes what it gets if the session refuses what was kept.
         error: why something could not be kept, else "".
     """
 
     shown: Any
-    unkept: Any
+    unkept: Callable[[], Any]
     error: str = ""
 
 
@@ -180,8 +181,9 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
     )
     for entry in entries:
         limits = entry.limit(limits)
+    whole = _Outcome(result, lambda: result)
     if limits.admits(result):
-        return _Outcome(result, result)
+        return whole
     fixed: dict[str, Any] = {}
     rest = result
     if is_stub(result, call):
@@ -190,9 +192,12 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
         fixed = {key: value for key, value in result.items() if key in own}
         rest = {key: value for key, value in result.items() if key not in own}
         limits = replace(limits, max_rows=None, max_tokens=None)
-    plan = await call.off_loop(rest, _plan, rest, replace(limits, is_read=read_back_before(call)))
+    if rough_size(rest) > (limits.text_tokens or inf):
+        # Only then may a text be too long, and the session's events are worth a look.
+        limits = replace(limits, is_read=read_back_before(call))
+    plan = await call.off_loop(rest, _plan, rest, limits)
     if plan is None:
-        return _Outcome(result, result)
+        return whole
     handles: list[str | None] = []
     error = ""
     for part in plan.parts:
@@ -206,14 +211,24 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
             handles.append(None)
             error = _reason(exception)
             logger.warning("a result of %s could not be kept: %s", call.tool_name, error)
-    shown, unkept = plan.shown(handles, error), plan.shown([None] * len(handles), _REFUSED)
-    return _Outcome({**shown, **fixed} if fixed else shown, {**unkept, **fixed} if fixed else unkept, error)
+
+    def shown(kept: Sequence[str | None], reason: str) -> Any:
+        body = plan.shown(kept, reason)
+        return {**body, **fixed} if fixed else body
+
+    return _Outcome(shown(handles, error), lambda: shown([None] * len(handles), _REFUSED), error)
 
 
 def _plan(result: Any, limits: Limits) -> ResultPlan | None:
     from adk_context_pack.tools.result_plan import make_plan  # noqa: PLC0415 - loads in the thread that needs it
 
     return make_plan(result, limits)
+
+
+def _floor(result: Any, reason: str) -> Any:
+    """Returns what reaches a model of a result that a pass of the user's own could not keep."""
+    plan = _plan(result, _FLOOR)
+    return result if plan is None else plan.shown([None] * len(plan.parts), reason)
 
 
 _REFUSED = "the session refused it"
@@ -278,7 +293,7 @@ def passes_for(
 
 async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, weigher: ResultWeigher) -> Any:
     first, entry = len(call.kept), entries[0]
-    outcome = _Outcome(result, result)
+    outcome = _Outcome(result, lambda: result)
     call.notes.clear()
     try:
         planned = [each for each in entries if isinstance(each, PlannedPass)]
@@ -289,14 +304,17 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
     except Exception as exception:
         if any(each.on_error == "raise" for each in entries):
             raise
-        outcome = _Outcome(result, result, _reason(exception))
+        outcome = outcome._replace(error=_reason(exception))
         logger.warning("a result of %s stays whole: %s", call.tool_name, outcome.error)
-        if isinstance(exception, StoreError) and (plan := _plan(result, _FLOOR)) is not None:
-            shown = plan.shown([None] * len(plan.parts), outcome.error)
-            outcome = _Outcome(shown, shown, outcome.error)
+        if isinstance(exception, StoreError):
+            outcome = outcome._replace(shown=_floor(result, outcome.error))
     outcome = outcome._replace(shown=_naming_all(outcome.shown, result, call))
-    record = CapReport(tool=call.tool_name, pass_name=entry.name, session_id=call.session_id)
-    record = replace(record, invocation_id=call.invocation_id)
+    record = CapReport(
+        tool=call.tool_name,
+        pass_name=entry.name,
+        session_id=call.session_id,
+        invocation_id=call.invocation_id,
+    )
     if outcome.shown is not result:
         before = await call.off_loop(result, weigher.of, result)
         after = await call.off_loop(outcome.shown, weigher.of, outcome.shown)
@@ -325,11 +343,12 @@ async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: Res
     """Returns what a pass of the user's own made of a result, with a handle if it left something out without one."""
     first, shown = len(call.kept), await entry.apply(whole, call)
     if shown is whole or not entry.is_reducing:
-        return _Outcome(shown, whole)
+        return _Outcome(shown, lambda: shown)
+    outcome = _Outcome(shown, lambda: _floor(whole, _REFUSED))
     lost = await call.off_loop(whole, weigher.of, whole) - weigher.of(shown)
     text = json_text(shown)
     if lost < MIN_LOSS or any(kept.handle in text for kept in call.kept[first:]):
-        return _Outcome(shown, whole)
+        return outcome
     body, error = shown if isinstance(shown, dict) else {"result": shown}, ""
     try:
         handle = await call.keep(whole, kind="payload", store=getattr(entry, "store", "auto"))
@@ -341,7 +360,8 @@ async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: Res
         opener = opening(can_read=call.offers("read_payload"))
         how = f"{opener} {handle if HANDLE in body else HANDLE}."
     note = f"Shown in part, {lost} tokens less: {how}"
-    return _Outcome({**body, **held, NOTE: " ".join(filter(None, [body.get(NOTE), note]))}, whole, error)
+    named = {**body, **held, NOTE: " ".join(filter(None, [body.get(NOTE), note]))}
+    return outcome._replace(shown=named, error=error)
 
 
 def read_back_before(call: ToolCall) -> bool:
@@ -360,7 +380,7 @@ def read_back_before(call: ToolCall) -> bool:
 class _Done(NamedTuple):
     """Holds what passes made of a result, and who gets their reports."""
 
-    unkept: Any
+    unkept: Callable[[], Any]
     smaller: Any
     give: Callable[[CapReport], None]
 
@@ -395,7 +415,7 @@ def _guard(call: ToolCall, kept: Iterable[Kept], reports: Iterable[CapReport], d
         addition = KeptResult(
             key=state_key(one.kind, call.tool_name, one.handle),
             call_id=call.call_id,
-            result=done.unkept,
+            unkept=done.unkept,
             smaller=done.smaller,
             report=replace(report, handle=None, notes=(), tokens_before=before, tokens_after=after),
             on_report=done.give,
