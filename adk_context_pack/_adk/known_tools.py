@@ -16,7 +16,7 @@ ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "
 * "catalog": what the model may call or load from then on.
 * "control": a result that ADK or the model's next step reads to the letter.
 * "memory": what a memory service found.
-* "read_back": a part of what the pack has kept out of a prompt.
+* "read_back": a part of what the pack has kept out of a prompt, or has computed from it.
 """
 
 READ_BACK_TOOLS = frozenset({"query_rows", "read_payload", "search_history"})
@@ -29,7 +29,7 @@ _KINDS: Mapping[str, ToolKind] = {
     **dict.fromkeys(("finish_task", "transfer_to_agent", "set_model_response", "exit_loop", "unload_skill"), "control"),
     **dict.fromkeys(("load_artifacts", "load_mcp_resource", "use_tool"), "control"),
     "load_memory": "memory",
-    **dict.fromkeys(READ_BACK_TOOLS, "read_back"),
+    **dict.fromkeys((*READ_BACK_TOOLS, "get_summarized_results"), "read_back"),
 }
 """The tools of ADK and of the pack by the names that these give them."""
 

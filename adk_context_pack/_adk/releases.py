@@ -34,6 +34,8 @@ FENCED_PREAMBLE = (
 )
 """Part 0 of a relayed block from 2.8.0 on."""
 
+PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
+
 
 def is_foreign(event: Event, agent_name: str) -> bool:
     """Tells whether ADK may relay `event` to the agent as another author's.

@@ -18,6 +18,7 @@ from google.genai import types
 from adk_context_pack._adk.releases import (
     FENCED_PREAMBLE,
     PLAIN_PREAMBLE,
+    PREAMBLES,
     QUOTE_BEGIN,
     QUOTE_ELIDED,
     QUOTE_END,
@@ -27,9 +28,6 @@ from adk_context_pack._adk.releases import (
 from adk_context_pack.errors import UnknownRelayFormatWarning
 
 PartKind = Literal["said", "thought", "call", "result", "native"]
-
-PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
-"""Part 0 of a relayed block in the formats that this package knows."""
 
 _Render = Callable[[str, str], str]
 _Mark = tuple[str, float]

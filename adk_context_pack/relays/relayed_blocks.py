@@ -15,11 +15,10 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk.live_events import live_events
-from adk_context_pack._adk.releases import is_foreign
+from adk_context_pack._adk.releases import PREAMBLES, is_foreign
 from adk_context_pack.conversation.contents import Texts, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.relays.proof import (
-    PREAMBLES,
     RelayedPart,
     prove,
     said_blocks,

@@ -6,34 +6,35 @@
 `ScriptedModel` runs an agent without a network. The kit needs neither pytest nor Hypothesis.
 """
 
-from importlib import import_module
+from adk_context_pack.testing.answers import Answerability, LostValue, Packed, answerability
+from adk_context_pack.testing.conversation import Conversation
+from adk_context_pack.testing.generated import generate
+from adk_context_pack.testing.laws import LAWS
+from adk_context_pack.testing.pass_check import check_pass
+from adk_context_pack.testing.recorded_request import RecordedRequest, check_declared_tools, text_of
+from adk_context_pack.testing.references_check import check_references
+from adk_context_pack.testing.result_pass_check import check_result_pass
+from adk_context_pack.testing.scripted_model import ScriptedModel, call, response_of, results_in, text_in
+from adk_context_pack.testing.store_check import check_store
 
-_HOMES = {
-    name: module
-    for module, names in {
-        "answers": "Answerability LostValue Packed answerability",
-        "conversation": "Conversation",
-        "generated": "generate",
-        "laws": "LAWS",
-        "pass_check": "check_pass",
-        "recorded_request": "RecordedRequest check_declared_tools text_of",
-        "references_check": "check_references",
-        "result_pass_check": "check_result_pass",
-        "scripted_model": "ScriptedModel call response_of results_in text_in",
-        "store_check": "check_store",
-    }.items()
-    for name in names.split()
-}
-"""The module of each public name, loaded when the name is first used. The stub says the same to type checkers."""
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *_HOMES]
+__all__ = [
+    "LAWS",
+    "Answerability",
+    "Conversation",
+    "LostValue",
+    "Packed",
+    "RecordedRequest",
+    "ScriptedModel",
+    "answerability",
+    "call",
+    "check_declared_tools",
+    "check_pass",
+    "check_references",
+    "check_result_pass",
+    "check_store",
+    "generate",
+    "response_of",
+    "results_in",
+    "text_in",
+    "text_of",
+]

@@ -9,9 +9,9 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.releases import PREAMBLES
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.ledger import scalars
-from adk_context_pack.relays.proof import PREAMBLES
 
 _SHORTEST = 3
 

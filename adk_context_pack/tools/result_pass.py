@@ -198,9 +198,20 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
     plan = await call.off_loop(rest, _plan, rest, limits)
     if plan is None:
         return whole
+    handles, error = await _kept(plan.parts, entries, call)
+
+    def shown(kept: Sequence[str | None], reason: str) -> Any:
+        body = plan.shown(kept, reason)
+        return {**body, **fixed} if fixed else body
+
+    return _Outcome(shown(handles, error), lambda: shown([None] * len(handles), _REFUSED), error)
+
+
+async def _kept(parts: Sequence[Part], entries: Sequence[PlannedPass], call: ToolCall) -> tuple[list[str | None], str]:
+    """Returns a handle for each part, None where it could not be kept, and why that was so."""
     handles: list[str | None] = []
     error = ""
-    for part in plan.parts:
+    for part in parts:
         owner = next((each for each in entries if each.kept_kind == part.kind), entries[0])
         try:
             handles.append(await owner.keep(part, call))
@@ -211,12 +222,7 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
             handles.append(None)
             error = _reason(exception)
             logger.warning("a result of %s could not be kept: %s", call.tool_name, error)
-
-    def shown(kept: Sequence[str | None], reason: str) -> Any:
-        body = plan.shown(kept, reason)
-        return {**body, **fixed} if fixed else body
-
-    return _Outcome(shown(handles, error), lambda: shown([None] * len(handles), _REFUSED), error)
+    return handles, error
 
 
 def _plan(result: Any, limits: Limits) -> ResultPlan | None:

@@ -398,8 +398,8 @@ def _children(branch: Branch, limits: Limits) -> Iterator[Branch]:
     for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
         if isinstance(item, str | Mapping | list | tuple) and not _is_media(item):
             tokens = limits.text(item) if isinstance(item, str) else limits.tokens(item)
-            # Replacing a branch that is hardly larger than its preview would save nothing.
-            if tokens > 2 * limits.preview_tokens:
+            # Replacing a branch that is hardly larger than its preview and the line above it would save nothing.
+            if tokens > max(2 * limits.preview_tokens, limits.preview_tokens + _MIN_GAIN):
                 yield Branch((*branch.path, key), item, tokens)
 
 
