@@ -115,7 +115,7 @@ def view_json(value: Any) -> str:
 
 
 def without_surrogates(text: str) -> str:
-    """Returns JSON with lone surrogates as escapes, since UTF-8 has no form for them; the JSON says the same."""
+    """Returns JSON with lone surrogates as escapes, since UTF-8 has no form for them. The JSON says the same."""
     return text if text.isascii() else _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -190,7 +190,7 @@ def _dump(value: Any, settle: Callable[[Any], Any], **options: Any) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Walk:
-    """Turns a value into what `_dump` takes; with `cut`, circles, depth and huge integers become words."""
+    """Turns a value into what `_dump` takes. With `cut`, circles, depth and huge integers become words."""
 
     settle: Callable[[Any], Any]
     cut: bool = True

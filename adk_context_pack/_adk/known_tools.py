@@ -14,7 +14,7 @@ ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "
 * "instructions": instructions that hold while their skill is active.
 * "resource": a part of a skill, for the turn that loads it.
 * "catalog": what the model may call or load from then on.
-* "control": a result that ADK or the model's next step reads to the letter.
+* "control": a result that ADK, or the next step of the model, needs word for word.
 * "memory": what a memory service found.
 * "read_back": a part of what the pack has kept out of a prompt, or has computed from it.
 """
@@ -51,8 +51,8 @@ def kind_of(tool: Any, name: str | None) -> ToolKind | None:
     it in order to call it.
 
     Args:
-        tool: the tool, or a function in its place. None where only its name is known, as in a recording.
-        name: the name, which counts where there is no tool.
+        tool: the tool, or a function in its place. None if only its name is known, as in a recording.
+        name: the name, which counts if there is no tool.
     """
     if tool is None:
         return _KINDS.get(name or "")

@@ -91,7 +91,7 @@ _NAME = "_present_other_agent_message"
 
 
 def relay_renderer() -> Callable[..., Any] | None:
-    """Returns the function with which the installed ADK renders relays, or None where it has none by that name."""
+    """Returns the function with which the installed ADK renders relays, or None if it has none by that name."""
     contents: Any = import_module("google.adk.flows.llm_flows.contents")
     # ADK moved its content builder to another module in later releases; the renderer is always beside it.
     builder = sys.modules[contents._get_contents.__module__]  # noqa: SLF001 - private in every release
@@ -99,7 +99,7 @@ def relay_renderer() -> Callable[..., Any] | None:
 
 
 def render_relay(event: Event, source: types.Part) -> types.Content | None:
-    """Returns the block that ADK would make of one part of an event, or None where it would show nothing."""
+    """Returns the block that ADK would make of one part of an event, or None if it would show nothing."""
     renderer = relay_renderer()
     if renderer is None:
         return None

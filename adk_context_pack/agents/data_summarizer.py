@@ -36,11 +36,11 @@ class DataSummarizer(BaseAgent):
     dotted, snake or camel case, integers as texts) or any others.
 
     Under `output_key` it writes, by id: `status` ("ok", "failed", "unreadable") and `error`, `row_count`, `totals`
-    (exact totals of measures, see `ColumnSchema`; micros and currency units side by side; None where no cell has a
-    number), `left_out` (the cells of each column that no total holds), `by_currency` (totals for each currency where
-    rows name several, which are never added up), `note` (such as a last row that sums up the others),
-    `kpis` (from totals), `ranked_by`, `top`, `bottom`, `groups` (by dimension), and `enriched_rows` (each row with its
-    key figures, micros as currency units). A state value that has not changed is not written again.
+    (exact totals of measures, see `ColumnSchema`, with micros and currency units side by side, and None if no cell
+    has a number), `left_out` (the cells of each column that no total holds), `by_currency` (totals for each currency
+    if rows name several, which are never added up), `note` (such as a last row that sums up the others), `kpis`
+    (from totals), `ranked_by`, `top`, `bottom`, `groups` (by dimension), and `enriched_rows` (each row with its key
+    figures, micros as currency units). A state value that has not changed is not written again.
 
     A column that no row has, and a source that nothing was stored under, are warned of once in a process. The summary
     is then made without them.

@@ -41,7 +41,7 @@ class IngestMemory(BasePlugin):
         name: the plugin's name in ADK.
         max_waiting: how many sessions may wait. Beyond that the one that has waited longest goes.
         max_attempts: how often a session is tried after one run.
-        pause_seconds: the pause before the second attempt; each later one is twice as long.
+        pause_seconds: the pause before the second attempt. Each later one is twice as long.
         close_seconds: how long `close` waits.
 
     Raises:

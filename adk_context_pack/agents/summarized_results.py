@@ -14,7 +14,7 @@ from adk_context_pack.tables.summarize import without_rows
 def get_summarized_results(tool_context: ToolContext) -> dict[str, Any]:
     """Returns the computed results of all queries: exact totals, key figures, top and bottom rows, groups.
 
-    Figures are exact and cover all rows. Money is in units of the account's currency; shares such as CTR are
+    Figures are exact and cover all rows. Money is in units of the account's currency. Shares such as CTR are
     fractions, so 0.05 is 5 %.
     """
     return _compact(tool_context, "summarized_results")

@@ -75,7 +75,7 @@ class Limits(NamedTuple):
 
 
 def account_lines(events: Sequence[Event], limits: Limits) -> list[Line]:
-    """The entries for `events`, oldest first; earlier accounts among them are taken in entry by entry."""
+    """The entries for `events`, oldest first. Earlier accounts among them are taken in, entry by entry."""
     lines: list[Line] = []
     calls: dict[str, int] = {}
     for event in events:

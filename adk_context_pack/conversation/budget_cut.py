@@ -142,7 +142,7 @@ class BudgetCut:
         keep_turns: how many of the newest turns lose calls and results only.
         marker: the tokens of the marker where something was left out.
         calibration: what the estimates are worth.
-        walk: how far an earlier call followed this history; see `CutWalk.fits`.
+        walk: how far an earlier call followed this history. See `CutWalk.fits`.
         settled: how many of the first groups are known to stay as they are however the history grows.
     """
 

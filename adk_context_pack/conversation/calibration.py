@@ -53,7 +53,7 @@ class Calibration:
     Ask `scale` for the history's calls in order. `factor` is then what was known at that call.
 
     Attributes:
-        factor: the provider's tokens for each estimated one, from the last few figures; 1.0 before the first.
+        factor: the provider's tokens for each estimated one, from the last few figures. 1.0 before the first.
     """
 
     def __init__(self, figures: dict[int, Figure], start: float | None = None) -> None:
@@ -72,7 +72,7 @@ class Calibration:
         Args:
             call: whose request it is.
             request: the request. Figures of other models than its own do not count.
-            calls: the indexes of the agent's own turns among its contents; see `Outline.calls`.
+            calls: the indexes of the agent's own turns among its contents. See `Outline.calls`.
             fixed: estimated tokens of system instruction and tool declarations.
             meter: makes the estimates.
         """

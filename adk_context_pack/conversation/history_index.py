@@ -42,7 +42,7 @@ class HistoryIndex:
         leaves_out: tells by its name whether the calls and results of a tool are not indexed.
 
     Attributes:
-        ranked: the index; the number of a text is the number of its entry.
+        ranked: the index. The number of a text is the number of its entry.
         entries: the indexed entries, oldest first.
         turns: how many turns of the user there were.
         rewound: whether a rewind has annulled some of the events.
@@ -72,7 +72,7 @@ class HistoryIndex:
         """Reads the events that are new since the last time.
 
         Args:
-            events: all events of the session, oldest first; `begins` holds for them.
+            events: all events of the session, oldest first. `begins` holds for them.
         """
         for number in range(self._read, len(events)):
             self._take(number, events[number])

@@ -207,7 +207,7 @@ class KnownContents:
         """Returns a context with the value under `name`, and the contents that it has yet to take in.
 
         Args:
-            name: the same name always goes with the same `make` and the same body; see `GrowingCache.growing`.
+            name: the same name always goes with the same `make` and the same body. See `GrowingCache.growing`.
             make: makes the value for an empty list.
             items: what to take in instead of the contents. It depends on the contents alone, and only grows when they
                 do.

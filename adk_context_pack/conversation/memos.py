@@ -86,7 +86,7 @@ class GrowingCache(Generic[Item]):
 
 
 class _Growing(Generic[Value, Item]):
-    """The context of `GrowingCache.growing`; a class, since a generator takes four times as long to enter."""
+    """The context of `GrowingCache.growing`. It is a class, since a generator takes four times as long to enter."""
 
     __slots__ = ("_items", "_make", "_name", "_value", "_values")
 
@@ -117,7 +117,7 @@ class _Growing(Generic[Value, Item]):
 
 
 def bytes_of(value: Any) -> int:
-    """Returns about how many bytes of memory a value of plain numbers takes; it may say so itself in `bytes`."""
+    """Returns about how many bytes of memory a value of plain numbers takes. It may say so itself in `bytes`."""
     own = getattr(value, "bytes", None)
     if own is not None:
         return int(own)

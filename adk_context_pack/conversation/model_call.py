@@ -36,7 +36,7 @@ class ModelCall:
         run_memo: what all calls of a run share. It lives as long as ADK's session object does, and may hold payloads.
         session_memo: what all calls of a session share while the process remembers the session. It holds hashes,
             counts and identifiers only, and each entry states its weight in `bytes`.
-        notes: short sentences of the running pass for the report; see `note`.
+        notes: short sentences of the running pass for the report. See `note`.
         is_shadow: whether the request is only made for the report and never sent, so that a pass must not write to
             state or to any service.
     """

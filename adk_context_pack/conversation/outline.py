@@ -29,7 +29,7 @@ class Group(NamedTuple):
     Attributes:
         start: index of the first content.
         stop: index after the last one.
-        kind: who speaks; "exchange" for calls with their results and for orphaned results. An exchange that holds a
+        kind: who speaks. "exchange" for calls with their results and for orphaned results. An exchange that holds a
             user's message or a fixed content (because a result arrived late) counts as that one.
         open: whether a call in it has no result here.
     """
@@ -98,7 +98,7 @@ class Outline:
     Attributes:
         pairing: which result answers which call.
         voices: who speaks in each content. It means nothing for a content that holds a result.
-        calls: the indexes of the agent's own turns; each of them answers the contents before it.
+        calls: the indexes of the agent's own turns. Each of them answers the contents before it.
         turns: the indexes at which a user's turn starts. Relays and function responses start none.
         steps: for each of `calls`, its index, the number of results before it, and the number before its turn began.
         settled: how many of the first `groups` stay as they are however the contents grow. Ask for `groups` before.

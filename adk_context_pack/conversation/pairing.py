@@ -24,7 +24,7 @@ _Key = str | tuple[str | None]
 
 _NOTHING: Collection[str] = frozenset()
 _ENTRY_BYTES = 165
-"""Bytes of an entry with its places; tests/conversation/test_memory_bound.py measures them."""
+"""Bytes of an entry with its places. See tests/conversation/test_memory_bound.py."""
 
 
 class Used(NamedTuple):

@@ -62,7 +62,7 @@ def new_memories(memories: Iterable[Memory], said: Iterable[str], shown: Collect
 
 
 def ranked_lines(query: str, memories: Sequence[Memory], *, max_tokens: int, meter: TokenMeter) -> list[str]:
-    """Returns the memories as attributed lines, best first, within a budget; of a long one its best passage.
+    """Returns the memories as attributed lines, best first, within a budget, and of a long one its best passage.
 
     Those that share words with the query are first, in the order of their rank. The rest follows in the order of the
     service, whose search may know more than words.

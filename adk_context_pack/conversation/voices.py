@@ -32,7 +32,7 @@ class Voices:
     """Describes what a session says about its speakers, for one model call.
 
     Args:
-        user: the hashes of the texts of each user message, in order and only ever more; None without events to ask.
+        user: the hashes of the texts of each user message, in order and only ever more. None without events to ask.
         summaries: the texts of ADK's compaction summaries.
     """
 

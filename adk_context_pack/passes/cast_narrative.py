@@ -35,12 +35,12 @@ class CastNarrative(ContextPass):
     than ADK's own words stays as ADK wrote it.
 
     Args:
-        max_said_chars: the longest text of what an agent said or thought; a longer one is cut, with a mark that says
+        max_said_chars: the longest text of what an agent said or thought. A longer one is cut, with a mark that says
             how much is missing.
         max_args_chars: the longest rendering of a call's arguments (compact JSON).
         max_result_chars: the longest description of a result that is not quoted whole.
         max_error_chars: the longest error text of a result that is not quoted whole.
-        max_result_tokens: the estimated tokens up to which a result is quoted whole; 0 describes every result.
+        max_result_tokens: the estimated tokens up to which a result is quoted whole. 0 describes every result.
         max_quoted_tokens: the estimated tokens of all results that one account quotes whole. The older ones come first,
             since what was already sent must not change.
 

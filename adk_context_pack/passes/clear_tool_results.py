@@ -168,7 +168,7 @@ class ClearToolResults(ContextPass):
 
         Args:
             batches: what the first of the calls clear.
-            steps: all calls; see `Outline.steps`.
+            steps: all calls. See `Outline.steps`.
             sums: what results and contents weigh.
         """
         gains, contents, results = sums

@@ -40,7 +40,7 @@ class Recalled(NamedTuple):
     Attributes:
         invocation: ADK's id of the run.
         message: the texts of the user's message.
-        block: the text that stands before it; empty where nothing was recalled.
+        block: the text that stands before it. Empty if nothing was recalled.
     """
 
     invocation: str
@@ -69,7 +69,7 @@ class RecallMemory(ContextPass):
     Args:
         max_tokens: the budget of one turn's passages in tokens.
         max_seconds: how long the service may take.
-        counter: a tokenizer of your own, from text to tokens; without one, tokens are estimated.
+        counter: a tokenizer of your own, from text to tokens. Without one, tokens are estimated.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -91,7 +91,7 @@ class RecallMemory(ContextPass):
         valid_counter(self, self.counter)
 
     async def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:  # type: ignore[override]
-        """ADK's `before_model_callback`; asks the memory service first."""
+        """ADK's `before_model_callback`, which asks the memory service first."""
         await self.prepare(callback_context, llm_request)
         super().__call__(callback_context, llm_request)
 

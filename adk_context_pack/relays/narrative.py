@@ -57,9 +57,9 @@ class WrittenResult(NamedTuple):
 
     Attributes:
         response: what was written, so that its identity stays its own.
-        tokens: what the whole costs as text; 0 where it is too long to be quoted.
+        tokens: what the whole costs as text. 0 if it is too long to be quoted.
         length: characters of the whole.
-        written: the whole as text; "" where it was not kept. Read `text`.
+        written: the whole as text. "" if it was not kept. Read `text`.
     """
 
     response: Any
@@ -133,7 +133,7 @@ def shape_text(response: Any, length: int, limits: Limits, event_id: str) -> str
         response: the tool's response as the session holds it.
         length: characters of the whole.
         limits: how long the shape may get.
-        event_id: the event that `search_history` opens; "" where the agent has not got that tool.
+        event_id: the event that `search_history` opens. "" if the agent has not got that tool.
     """
     shape = outcome_of(response, max_chars=limits.result, max_error_chars=limits.error)
     handle = handle_in(response)
@@ -144,7 +144,7 @@ def shape_text(response: Any, length: int, limits: Limits, event_id: str) -> str
 
 
 def handle_in(response: Any) -> str:
-    """Returns the first handle that a reduced result names, or "" where it names none."""
+    """Returns the first handle that a reduced result names, or "" if it names none."""
     for text in _texts(response):
         if found := _HANDLE.search(text):
             return found[1]
@@ -288,7 +288,7 @@ def quoted(text: str) -> str:
 
 
 def label(author: str | None) -> str:
-    """Returns an agent's name as it stands in brackets; ADK checks agents' names, but not an event's author."""
+    """Returns an agent's name as it stands in brackets. ADK checks agents' names, but not an event's author."""
     if author and author.isidentifier():
         return author
     text = elide(json_text(author))

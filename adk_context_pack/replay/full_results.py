@@ -133,7 +133,7 @@ class _Restoring:
         return await resolve(self._state.get(found.key, self._recorded.state.get(found.key)), context)
 
     def _full(self, response: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns the full response, or None where it is not clear what the stored results were part of."""
+        """Returns the full response, or None if it is not clear what the stored results were part of."""
         if LIMITS in response:
             # The rows were capped first, so that this result is the whole.
             (whole,) = opened.values()

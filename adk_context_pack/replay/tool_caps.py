@@ -26,7 +26,7 @@ class ToolCaps:
     """Reduces the results of recorded events, with the runner and the passes that reduce them in a run.
 
     Args:
-        passes: the passes over each tool result, in order; by default those of the plugin. They must not write to a
+        passes: the passes over each tool result, in order, by default those of the plugin. They must not write to a
             store that waits, as an `UnkeptStore` never does.
         offered: names of tools that the agent will have beyond its own, so that a stub may name them.
     """
@@ -40,7 +40,7 @@ class ToolCaps:
         return cls(passes=settings.reducing_passes, offered=READ_BACK if settings.read_back else frozenset())
 
     def apply(self, event: Event) -> Event:
-        """Returns the event with its results capped; the same event where none is."""
+        """Returns the event with its results capped. The same event if none is."""
         if not event.get_function_responses():
             return event
         reducer = ResultReducer(passes=self.passes, offered=self.offered)
@@ -60,7 +60,7 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 
 class CappedEvents:
-    """The events of one session with capped results; an event without one is the recorded event itself.
+    """The events of one session with capped results. An event without one is the recorded event itself.
 
     Args:
         events: the recorded events.

@@ -106,7 +106,7 @@ class PrefixReport:
 
 
 class Saving:
-    """What one report and the sum of several say of what was saved."""
+    """What was saved, by one report or by several together."""
 
     __slots__ = ()
     tokens_before: int

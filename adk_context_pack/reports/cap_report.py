@@ -25,9 +25,9 @@ class CapReport:
         rows_shown: rows that the model sees, of all tables together.
         rows_total: rows that the tool returned, of all tables together.
         tokens_before: tokens of the result as the pass received it, with the counter of the plugin or of the pass. 0
-            where the pass left the result whole.
+            if the pass left the result whole.
         tokens_after: tokens of what the pass made of it, under the same condition.
-        handle: under which the full result is kept; None where nothing was stored.
+        handle: under which the full result is kept. None if nothing was stored.
         notes: what the pass said about the result, one short sentence each.
         error: why the result stayed whole, as the type of what failed, else None.
     """

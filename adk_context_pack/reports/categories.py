@@ -87,7 +87,7 @@ class Categories:
         sizes: Sequence[int],
         spoken: Sequence[Voice],
     ) -> None:
-        """Adds contents to `sums`; `spoken` says who speaks in each of them, except where it holds a result."""
+        """Adds contents to `sums`. `spoken` says who speaks in each of them, except where it holds a result."""
         voices = Voices.of(self._call)
         for content, total, voice in zip(contents, sizes, spoken, strict=True):
             parts = content.parts

@@ -24,7 +24,7 @@ class Chain:
 
     Attributes:
         hashes: a hash for each link.
-        tokens: the tokens of the part behind each link; of a long text, those of the block.
+        tokens: the tokens of the part behind each link, or those of the block in a long text.
     """
 
     __slots__ = ("hashes", "tokens")

@@ -248,7 +248,7 @@ class SavedByResults:
         return 100 + bytes_of(self.tokens)
 
     def add(self, found: SmallerResult | None, *, as_text: bool) -> None:
-        """Adds one result; None is one that no pass made smaller."""
+        """Adds one result. None is one that no pass made smaller."""
         if found is UNKNOWN:
             self.unknown += 1
         elif found is not None:

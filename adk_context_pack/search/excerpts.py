@@ -41,7 +41,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         max_tokens: the budget in tokens.
         cost: how many tokens a text takes.
         overhead: the tokens that each part takes beside its text.
-        keep: tells by a text's number whether it may be shown as a neighbour; None for all.
+        keep: tells by a text's number whether it may be shown as a neighbour. None for all.
     """
     chosen = _Chosen(index, max_tokens, cost, overhead)
     for rank, hit in enumerate(hits):

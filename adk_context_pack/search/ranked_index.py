@@ -20,7 +20,7 @@ _SOFT_END = re.compile(r"[,;]\s*|\s+")
 
 
 def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
-    """Yields the start and end of each passage; together they cover `text`, in order.
+    """Yields the start and end of each passage. Together they cover `text`, in order.
 
     A passage ends where a sentence, a line or a JSON object does. If there is none within reach, it ends at a comma or
     a space, and at worst within a word.
@@ -75,7 +75,7 @@ class Hit(NamedTuple):
     Attributes:
         text: the number of the text, as `add` returned it.
         passage: the number of the passage, for `RankedIndex.span` and `excerpts`.
-        score: how well it fits; comparable within one query alone.
+        score: how well it fits, comparable within one query alone.
     """
 
     text: int
@@ -96,7 +96,7 @@ class RankedIndex:
 
     Args:
         passage_size: how many characters a passage has at most.
-        neighbour_share: the share of its neighbours' scores that a passage gets; 0 where they have nothing in common.
+        neighbour_share: the share of its neighbours' scores that a passage gets. 0 if they have nothing in common.
 
     Attributes:
         texts: the texts, in the order in which they were added.
@@ -165,7 +165,7 @@ class RankedIndex:
         Args:
             query: words, or a question. Words in double quotes must occur exactly, apart from case and white space. One
                 or two words that are not indexed are looked for as they are written.
-            keep: tells by a text's number whether it counts; None for all.
+            keep: tells by a text's number whether it counts. None for all.
             limit: how many hits are returned at most.
         """
         words, phrases = split_query(query)

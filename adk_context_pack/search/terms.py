@@ -15,7 +15,7 @@ _SHORTEST, _SHORTEST_STEM, _LONG = 4, 3, 5
 
 
 def stem(word: str) -> str:
-    """Returns the stem of a lower-case English word; other words come back nearly as they are.
+    """Returns the stem of a lower-case English word. Other words come back nearly as they are.
 
     It takes off plurals (the S-stemmer of D. Harman, "How Effective Is Suffixing?", Journal of the American Society
     for Information Science 42(1), 1991), then `-ing`, `-ed` and `-ation`, a final `e` and a doubled consonant at the
@@ -115,7 +115,7 @@ def split_query(query: str) -> tuple[str, tuple[str, ...]]:
 
 
 class Phrase:
-    """One exact phrase; case and the amount of white space make no difference."""
+    """One exact phrase. Case and the amount of white space make no difference."""
 
     def __init__(self, text: str) -> None:
         words = text.casefold().split()

@@ -39,7 +39,7 @@ class Addition:
         return [self.key] if self.key in delta else []
 
     def taken_out_of(self, part: types.Part) -> types.Part:
-        """Returns a part of the event's content without the addition; the same object where it holds nothing of it."""
+        """Returns a part of the event's content without the addition. The same object if it holds nothing of it."""
         return part
 
     def was_refused(self, error: Exception) -> None:

@@ -40,7 +40,7 @@ class ArtifactStore:
         return None
 
     async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:  # noqa: ARG002 - protocol
-        """Returns the bytes of an artifact, or None where there is none."""
+        """Returns the bytes of an artifact, or None if there is none."""
         part = await _service(scope).load_artifact(**self._place(scope, name))
         blob = getattr(part, "inline_data", None)
         return blob.data if blob is not None else None

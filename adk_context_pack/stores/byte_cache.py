@@ -35,7 +35,7 @@ class ByteCache(Generic[T]):
         return self._bytes
 
     def get(self, key: Hashable) -> T | None:
-        """Returns the value kept under `key`, which counts as used now, or None where there is none."""
+        """Returns the value kept under `key`, which counts as used now, or None if there is none."""
         with self._lock:
             if (found := self._items.get(key)) is None:
                 return None

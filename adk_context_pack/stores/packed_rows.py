@@ -33,7 +33,7 @@ _DAMAGED = (TypeError, ValueError, KeyError, IndexError, AttributeError, Recursi
 
 
 def pack_rows(data: bytes) -> str | None:
-    """Returns a result as text for session state, or None where its rows would gain nothing or are too many.
+    """Returns a result as text for session state, or None if its rows would gain nothing or are too many.
 
     Args:
         data: the result as JSON, as `encode` made it.
@@ -83,7 +83,7 @@ class _Packer:
     """Turns a value into nodes, and counts the tables in it.
 
     A node is `[value]` for a value as it is, a dict of nodes for a dict, and `[order, [keys, nodes], …]` for rows: the
-    columns of each set of keys, and for each row the number of its set (None where there is one set only).
+    columns of each set of keys, and for each row the number of its set (None if there is one set only).
     """
 
     def __init__(self) -> None:

@@ -55,7 +55,7 @@ class ResultStore(Protocol):
         """Keeps `data`, and returns a text for the session's state to keep beside the name, or None."""
 
     async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:
-        """Returns the bytes under `name`, or None where there are none. `kept` is what `put` returned."""
+        """Returns the bytes under `name`, or None if there are none. `kept` is what `put` returned."""
 
     async def delete(self, scope: StoreScope, name: str, kept: str | None) -> None:
         """Removes the bytes under `name`. An unknown name is not an error."""
@@ -116,7 +116,7 @@ class StoreAccess:
         return kept
 
     async def open(self, name: str, kept: str | None) -> bytes | None:
-        """Returns the bytes under `name`, None where there are none.
+        """Returns the bytes under `name`, None if there are none.
 
         Raises:
             StoreError: a failure or a timeout.

@@ -92,22 +92,22 @@ class Answerability:
 
     @property
     def visible_share(self) -> float:
-        """The share of the values that the reduced requests show; 1.0 where no call needs any."""
+        """The share of the values that the reduced requests show. 1.0 if no call needs any."""
         return self.visible / self.values if self.values else 1.0
 
     @property
     def reachable_share(self) -> float:
-        """The share of the values that the reduced requests show or lead to; 1.0 where no call needs any."""
+        """The share of the values that the reduced requests show or lead to. 1.0 if no call needs any."""
         return self.reachable / self.values if self.values else 1.0
 
     @property
     def last_fifth_share(self) -> float:
-        """The share of the visible values that are in the last fifth of their request; 1.0 where none is visible."""
+        """The share of the visible values that are in the last fifth of their request. 1.0 if none is visible."""
         return self.last_fifth / self.visible if self.visible else 1.0
 
     @property
     def characters_share(self) -> float:
-        """The characters sent, as a share of those of the whole requests; 1.0 where there are none."""
+        """The characters sent, as a share of those of the whole requests. 1.0 if there are none."""
         return self.characters / self.characters_whole if self.characters_whole else 1.0
 
     def add(self, other: Answerability) -> None:
@@ -121,10 +121,10 @@ def answerability(conversations: Iterable[Conversation], strategies: Mapping[str
     """Replays the model calls of recorded conversations and measures what each strategy leaves of what they need.
 
     A value is a text of three and more characters or a number of three and more digits among a call's arguments. It is
-    reachable if the request shows a handle behind which it is, or if `search_history` is offered, the request names it,
-    and one of these gives the value: an event that the request names; a search by the user's newest message, by what
-    the user said, or by a tool that the request names; an event that such a search lists. A request is built by ADK's
-    own code from the events before the call.
+    reachable if the request shows a handle behind which it is. It also is if `search_history` is offered, the request
+    names it, and one of these gives the value: an event that the request names, a search by the user's newest message,
+    by what the user said, or by a tool that the request names, and an event that such a search lists. A request is
+    built by ADK's own code from the events before the call.
 
     Args:
         conversations: sessions, each with the agent whose calls are replayed.

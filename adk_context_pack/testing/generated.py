@@ -128,7 +128,7 @@ class _SeededTeller(Teller):
         self._rnd = rnd
 
     def conversation(self, state: dict[str, Any]) -> Conversation | None:
-        """Returns a whole session, or None where this ADK release builds no request from it."""
+        """Returns a whole session, or None if this ADK release builds no request from it."""
         steps: list[Callable[[], None]] = [self.says, self.calls_tools, self.calls_tools, self.thinks]
         steps += [self.transfers, self.changes_state, self.loads_a_skill]
         for _ in range(self._rnd.randint(1, 3)):

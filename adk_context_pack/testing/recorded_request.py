@@ -20,7 +20,7 @@ class RecordedRequest:
     """A request as a model received it, detached from the session.
 
     Attributes:
-        agent: the name of the agent that sent it, or "" where ADK does not say.
+        agent: the name of the agent that sent it, or "" if ADK does not say.
         model: the model's name.
         contents: a deep copy of the contents.
         config: a copy of the config, with instruction and tool declarations.

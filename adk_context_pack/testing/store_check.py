@@ -31,7 +31,7 @@ async def check_store(store: ResultStore, *, artifact_service: Any = None) -> No
         artifact_service: an ADK artifact service, for a store that reaches it through the context.
 
     Raises:
-        AssertionError: the store breaks a rule; the message says which.
+        AssertionError: the store breaks a rule. The message says which.
         Exception: whatever the store raises.
     """
     _demand(isinstance(store, ResultStore), "a store has `name`, `put`, `open` and `delete`")

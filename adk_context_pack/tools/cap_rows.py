@@ -180,7 +180,7 @@ class CapRows(PlannedPass):
             offered: names of tools that the agent has beyond its own list.
 
         Returns:
-            True if anything was capped; False for an event that is stored already. Use `cap_tools` on such releases.
+            True if anything was capped, False for an event that is stored already. Use `cap_tools` on such releases.
         """
         return await ResultReducer(passes=(self,), offered=offered).reduce_event(invocation_context, event)
 

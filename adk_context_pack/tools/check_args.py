@@ -59,7 +59,7 @@ class Checked(NamedTuple):
     """Arguments after the check.
 
     Attributes:
-        problems: one sentence for each mistake; none where the arguments fit.
+        problems: one sentence for each mistake, no entry if the arguments fit.
         nearest: the arguments with each mistake mended that can be.
     """
 

@@ -169,7 +169,7 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
         listing: what the description of `find_tools` lists: "names", "sentences" (names with first sentences), or
             "none". Where the budget has no room for sentences, these are names, and in the end a number.
         max_listing_tokens: the budget of the listing.
-        max_found: how many tools `find_tools` shows with their schemas; of as many again it gives the names.
+        max_found: how many tools `find_tools` shows with their schemas. It names as many again.
         max_found_tokens: the budget of such a result. The best tool is shown in any case.
         batch: declares what was found as well, always this many tools at a time, for models that follow declared
             schemas better. None never declares them.

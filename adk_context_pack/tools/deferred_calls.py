@@ -23,7 +23,7 @@ class Asked(NamedTuple):
     Attributes:
         name: the tool's name.
         args: its arguments.
-        error: the answer for a call that cannot be made; None for one that can.
+        error: the answer for a call that cannot be made. None for one that can.
     """
 
     name: str
@@ -78,7 +78,7 @@ def _no_number(text: str) -> None:
 
 
 def as_real_calls(content: types.Content, index: ToolIndex) -> types.Content:
-    """Returns `content` with each valid `use_tool` call as a call of the tool itself; the same object without any."""
+    """Returns `content` with each valid `use_tool` call as a call of the tool itself, or `content` itself."""
 
     def real(part: types.Part) -> types.Part:
         call = part.function_call

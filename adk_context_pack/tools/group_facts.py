@@ -49,7 +49,7 @@ def sums_by_value(
 
 
 def level_counts(rows: Sequence[Any]) -> dict[str, int]:
-    """Returns how many lines of a log have each level; empty where fewer than half of the rows have one."""
+    """Returns how many lines of a log have each level. Empty if fewer than half of the rows have one."""
     if not rows or not isinstance(rows[0], str):
         return {}
     levels = Counter(level for row in rows if isinstance(row, str) and (level := level_of(row)))

@@ -24,7 +24,7 @@ class KeptResult(Addition):
 
     Attributes:
         key: the state key of the kept result, `rows:<tool>:<handle>` or `payload:…`.
-        call_id: the id of the call; None where it is not known, and the handle tells.
+        call_id: the id of the call. None if it is not known, and the handle tells.
         unkept: makes what the model gets if the session service refuses what was kept.
         smaller: what the model gets.
         report: what is reported of a refusal, the error left out.

@@ -31,7 +31,7 @@ def checked_template(owner: object, name: str, template: object) -> str:
 
 
 def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None:
-    """The key of one call; None where the call lacks an argument that the template names."""
+    """The key of one call. None if the call lacks an argument that the template names."""
     try:
         key = template.format_map({"tool": tool_name, **args})
     except (KeyError, ValueError):

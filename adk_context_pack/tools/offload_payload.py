@@ -55,7 +55,7 @@ class OffloadPayload(PlannedPass):
         max_tokens: a result with at most so many is not touched.
         preview_tokens: the size of one preview. None means a fifth of `max_tokens`, and at least 100 tokens.
         store: where the whole is kept: "state", "artifacts", "auto" (see `PayloadStore`), or a store.
-        counter: a tokenizer from text to tokens; without one, tokens are estimated on the high side.
+        counter: a tokenizer from text to tokens. Without one, tokens are estimated on the high side.
         tools: settings for single tools by name, in place of these. "whole" or None is for a tool that is never
             touched.
         on_report: called with a `CapReport` for each payload that was kept or could not be.
@@ -95,7 +95,7 @@ class OffloadPayload(PlannedPass):
 
 
 def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool | BaseToolset:
-    """Returns `tool` with its large results kept in a store and shown as previews; `tool` itself is unchanged.
+    """Returns `tool` with its large results kept in a store and shown as previews. `tool` itself is unchanged.
 
     Args:
         tool: what `LlmAgent(tools=[…])` takes: a function (sync or async, with or without `ToolContext`), a bound
@@ -125,7 +125,7 @@ def default_result_passes(
         max_rows: a table with more rows is capped.
         max_tokens: a result with at most so many tokens and rows is not touched. The stub of a table has three rows and
             at most three fifths of it, the preview of a text a fifth.
-        store: where full results are kept; see `PayloadStore`.
+        store: where full results are kept. See `PayloadStore`.
 
     Raises:
         SettingError: a setting that cannot work.

@@ -37,13 +37,13 @@ _BLANKS = re.compile(r"[ \t\r\f\v]*\n\s*|[ \t]{2,}")
 def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
     """A text of at most about `max_tokens` that stands for `text`.
 
-    JSON gives its shape; anything else its beginning and its end, and between them, of the lines left out, those that
+    JSON gives its shape. Anything else gives its beginning and its end, and between them those of the other lines that
     report trouble, the worst kinds first and each kind of line once.
 
     Args:
         text: any text.
         max_tokens: the budget.
-        counter: a tokenizer of one's own; without one, tokens are estimated.
+        counter: a tokenizer of one's own. Without one, tokens are estimated.
     """
     count = counter or estimate_tokens
     if len(text) <= _MAX_PARSED and _IS_PAGE.match(text):
@@ -85,8 +85,8 @@ def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -
 
     Args:
         value: parsed JSON of any depth.
-        max_tokens: the budget; depth and width give way until the shape fits.
-        counter: a tokenizer of one's own; without one, tokens are estimated.
+        max_tokens: the budget. Depth and width give way until the shape fits.
+        counter: a tokenizer of one's own. Without one, tokens are estimated.
     """
     count = counter or estimate_tokens
     shape: Any = None

@@ -20,8 +20,8 @@ def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str
 
     Args:
         text: the whole.
-        offset: the character to begin with; a negative one counts from the end.
-        length: how many characters; 0 for as many as fit.
+        offset: the character to begin with. A negative one counts from the end.
+        length: how many characters. 0 for as many as fit.
         max_tokens: the budget of the page, as estimated. A page has at least one character, and up to three times the
             budget if that is all that is left: asking once more costs more than a longer page.
     """
@@ -50,7 +50,7 @@ def matches_reply(
     Args:
         text: the whole.
         spans: start and end of each place, one more than `max_matches` if there are more.
-        note: how the pattern was read; empty where there is nothing to say.
+        note: how the pattern was read. Empty if there is nothing to say.
         max_matches: how many places are shown.
         max_tokens: the budget of the answer, as estimated.
     """
@@ -68,7 +68,7 @@ def matches_reply(
 
 
 def place_of(text: str, offset: int) -> int:
-    """Returns the position that an offset means; a negative one counts from the end."""
+    """Returns the position that an offset means. A negative one counts from the end."""
     return min(len(text), offset) if offset >= 0 else max(0, len(text) + offset)
 
 

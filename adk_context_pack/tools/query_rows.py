@@ -75,7 +75,7 @@ _IMAGES: ByteCache[TableImage] = ByteCache(max_bytes=256 * _MEGABYTE)
 
 
 class QueryRows(FunctionTool):
-    """`query_rows` with chosen limits; the ready-made `query_rows` has the defaults.
+    """`query_rows` with chosen limits. The ready-made `query_rows` has the defaults.
 
     The rows are loaded once into SQLite and kept for the next queries (256 MB for the whole process, those used last).
     Queries run in at most four child processes, which are started when they are first needed and keep up to 64 MB of
@@ -108,7 +108,7 @@ class QueryRows(FunctionTool):
 
         Args:
             handle: The handle that a shortened result gives.
-            sql: One SELECT. The table is `rows`; several tables of a result have the names of their keys. Nested
+            sql: One SELECT. The table is `rows`. Several tables of a result have the names of their keys. Nested
                 columns are dotted: "metrics.clicks". Booleans are 1 and 0. Integers divide to integers: write
                 1.0 * a / b for a ratio. Another handle is a table too: FROM rows r JOIN <handle> h ON r.id = h.id.
 
@@ -166,7 +166,7 @@ def _others(context: ToolContext, main: StoredResult, sql: str) -> list[StoredRe
 
 
 async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], TableImage]:
-    """A function that makes the image where it is not in the cache; making it takes a while."""
+    """A function that makes the image where it is not in the cache. Making it takes a while."""
     session = context.session
     key = (session.app_name, session.user_id, session.id, result.handle)
     if (known := _IMAGES.get(key)) is not None:

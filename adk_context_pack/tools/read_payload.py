@@ -31,7 +31,7 @@ _TEXTS: ByteCache[str] = ByteCache(max_bytes=64 * 2**20)
 
 
 class ReadPayload(FunctionTool):
-    """`read_payload` with chosen limits; the ready-made `read_payload` has the defaults.
+    """`read_payload` with chosen limits. The ready-made `read_payload` has the defaults.
 
     A text is read as it is, anything else as compact JSON. All pages together are exactly that text, whatever is in it.
     What the session's service could not write (lone surrogates, NUL on PostgreSQL) comes as JSON's escapes, with
@@ -62,8 +62,8 @@ class ReadPayload(FunctionTool):
 
         Args:
             handle: The handle that a shortened result gives.
-            offset: The character to begin with; -1000 for the last 1000. Go on with next_offset.
-            length: How many characters; 0 for as many as fit.
+            offset: The character to begin with. -1000 for the last 1000. Go on with next_offset.
+            length: How many characters. 0 for as many as fit.
             search: A word or regular expression: gives the places where it occurs, from offset on, in place of a page.
         """
         try:

@@ -117,7 +117,7 @@ class ResultPass(ABC):
     async def __call__(
         self, tool: Any = None, args: Any = None, tool_context: Any = None, tool_response: Any = None, **others: Any
     ) -> dict[str, Any] | None:
-        """ADK's `after_tool_callback`: returns the new result, or None where the result stays as it is.
+        """ADK's `after_tool_callback`: returns the new result, or None if the result stays as it is.
 
         Raises:
             SettingError: the pass is in another list of callbacks.
@@ -208,7 +208,7 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
 
 
 async def _kept(parts: Sequence[Part], entries: Sequence[PlannedPass], call: ToolCall) -> tuple[list[str | None], str]:
-    """Returns a handle for each part, None where it could not be kept, and why that was so."""
+    """Returns a handle for each part, None if it could not be kept, and why that was so."""
     handles: list[str | None] = []
     error = ""
     for part in parts:

@@ -46,7 +46,7 @@ class ResultReducer:
     tools: Mapping[str, ToolSetting] = field(default_factory=dict)
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
-        """Returns what a wrapped tool gives in place of its result; the very same object where no pass changes it."""
+        """Returns what a wrapped tool gives in place of its result. The same object if no pass changes it."""
         call = ToolCall.of_tool(tool, args, tool_context, offered=self.offered, on_report=self.on_report)
         ran = RUNS.tools(tool_context.session).get(call.call_id or "", ToolRun(tool, shortened_later=False))
         call = replace(call, counter=self.counter, shortened_later=ran.shortened_later)
@@ -81,7 +81,7 @@ class ResultReducer:
         Nothing that the event shared with the session is written to.
 
         Returns:
-            True if anything was changed; False for an event that ADK has stored already.
+            True if anything was changed, False for an event that ADK has stored already.
         """
         if event.partial or not event.get_function_responses() or is_stored(context, event):
             return False
@@ -94,11 +94,11 @@ class ResultReducer:
     async def reduced_content(
         self, event: Event, context: InvocationContext | None, tools: Mapping[str, ToolRun] | None = None
     ) -> types.Content | None:
-        """Returns the content of `event` with reduced responses; None where no response changes.
+        """Returns the content of `event` with reduced responses. None if no response changes.
 
         Args:
-            event: an event with function responses; it is not changed.
-            context: ADK's context of the run; None for a recorded event, whose state nothing is written to.
+            event: an event with function responses. It is not changed.
+            context: ADK's context of the run. None for a recorded event, whose state nothing is written to.
             tools: the tools that made the responses, by the ids of their calls, as far as they are known.
         """
         parts = (event.content.parts if event.content else None) or []

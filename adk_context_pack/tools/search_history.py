@@ -30,7 +30,7 @@ _ENTRY_TOKENS = 60
 
 
 class SearchHistory(FunctionTool):
-    """`search_history` with other limits; the ready-made `search_history` has the defaults.
+    """`search_history` with other limits. The ready-made `search_history` has the defaults.
 
     The reply holds the passages of the session that fit the query best, each with the passages around it. The index is
     made at the first search and grows with the session. Replies add to the prompt and never change what is in it, so
@@ -69,7 +69,7 @@ class SearchHistory(FunctionTool):
         """Finds what was said, called and returned earlier in this conversation, best first, or reads one event.
 
         Args:
-            query: A question or words; "words in quotes" must occur exactly. Empty lists everything, newest first.
+            query: A question or words. "words in quotes" must occur exactly. Empty lists everything, newest first.
             agent: Only what this agent, or "user", said, called or got.
             tool: Only calls and results of this tool.
             before_event: Only what is older than this event id.

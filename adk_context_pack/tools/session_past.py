@@ -18,12 +18,12 @@ _INDEXES: ByteCache[HistoryIndex] = ByteCache(max_bytes=64 * 2**20)
 
 
 class Wanted(NamedTuple):
-    """The filters of a search; an empty one leaves nothing out.
+    """The filters of a search. An empty one leaves nothing out.
 
     Attributes:
         agent: the author of the event.
         tool: the tool that was called or returned.
-        turn: the number of the user's turn, from 1 on; a negative one counts from the newest.
+        turn: the number of the user's turn, from 1 on. A negative one counts from the newest.
         before_event: the id of the event before which to search.
     """
 
@@ -73,7 +73,7 @@ class SessionPast(NamedTuple):
         """Returns the number of an event that may be seen.
 
         Raises:
-            LookupError: there is no such event; worded for a model.
+            LookupError: there is no such event, in words for a model.
         """
         for number, event in enumerate(self.events):
             if event.id == event_id and number in self.live and event.actions.compaction is None:

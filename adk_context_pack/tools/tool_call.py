@@ -65,7 +65,7 @@ class ToolCall:
         kept: everything that the passes have stored so far, as `keep` adds it.
         on_report: called with each report about this result, beside the `on_report` of the pass.
         counter: weighs the result for reports, from text to tokens. None means that of the pass, or an estimate.
-        tool: the tool itself, or None where only its name is known, as in a recording.
+        tool: the tool itself, or None if only its name is known, as in a recording.
         shortened_later: whether a pass over the agent's requests makes results of this tool smaller there.
     """
 

@@ -89,7 +89,7 @@ class ToolIndex:
         return [self.tools[self._names[hit.text]] for hit in hits]
 
     def nearest(self, name: str) -> str | None:
-        """Returns the name that is most like `name`, or None where none is."""
+        """Returns the name that is most like `name`, or None if none is."""
         folded = {known.casefold(): known for known in reversed(self._names)}
         found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=_NEAR)
         return folded[found[0]] if found else None
