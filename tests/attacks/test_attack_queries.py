@@ -19,8 +19,8 @@ from adk_context_pack.sql import ask_worker
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.tools.query_rows import load_tables
 from tests.attacks.hostile import OddTool, own_run
+from tests.benchmarks.process_memory import resident_bytes
 from tests.support.beside import Beside
-from tests.support.resident import resident_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -16,8 +16,8 @@ from adk_context_pack.sql.ask_worker import query_images
 from adk_context_pack.sql.statement import check_statement
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.tools.query_rows import load_tables
+from tests.benchmarks.process_memory import resident_bytes
 from tests.support.fuzz import SECONDS, seeds
-from tests.support.resident import resident_bytes
 
 LIMITS = {"max_rows": 5, "max_seconds": 0.25, "max_bytes": 32 * 2**20}
 ROWS = [

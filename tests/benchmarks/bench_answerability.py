@@ -15,12 +15,14 @@ import argparse
 import json
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
+from google.genai import types
 
 from adk_context_pack import (
     CapRows,
@@ -34,12 +36,13 @@ from adk_context_pack import (
 )
 from adk_context_pack.replay.answering import packed
 from adk_context_pack.replay.tool_caps import ToolCaps
-from adk_context_pack.testing.answers import Answerability, Strategy, answerability
+from adk_context_pack.testing.answers import Answerability, Strategy, answerability, recorded_calls
 from adk_context_pack.testing.conversation import Conversation
+from adk_context_pack.testing.laws import characters
+from adk_context_pack.testing.request_values import leaves, request_text
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.adk_strategies import adk_strategies
-from tests.benchmarks.answerability_floor import floors
-from tests.benchmarks.peer_strategies import peer_strategies
+from tests.benchmarks.peers import peer_strategies
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.shared_data import FOLDER
 from tests.support.tau_bench import conversations
@@ -141,6 +144,39 @@ def main() -> None:
                 print(f"    {lost.tool}: {lost.value[:60]!r}")
         for floor, share in floors(recorded).items():
             print(f"{f'floor: {floor}':48}{share:>55.1%}")
+
+
+NEWEST = 2
+
+
+def floors(conversations: Iterable[Conversation]) -> dict[str, float]:
+    """Characters by whoever could do with them, as shares of those of the whole requests.
+
+    Both keep what the users said, and the calls of the running turn. The oracle knows the next call: of results it
+    keeps no more than the values that the call needs and that nothing else shows. The other one keeps the newest two
+    results of the turn whole, and not a word of any other.
+    """
+    whole = oracle = newest = 0
+    for moment, event in chain.from_iterable(map(recorded_calls, conversations)):
+        request = moment.request()
+        whole += characters(request.contents)
+        seen = request_text(request)
+        said = [content for content in request.contents if _is_said(content)]
+        turn = request.contents[request.contents.index(said[-1]) :] if said else request.contents
+        parts = [part for content in turn for part in content.parts or ()]
+        calls = [part for part in parts if part.function_call]
+        results = [part for part in parts if part.function_response]
+        kept = [*said, types.Content(parts=calls)]
+        shown = request_text(request.model_copy(update={"contents": kept}))
+        needed = {value for call in event.get_function_calls() for value in leaves(call.args) if value in seen}
+        shells = sum(len(part.function_response.name or "") + len("{}") for part in results)
+        oracle += characters(kept) + shells + sum(len(value) for value in needed if value not in shown)
+        newest += characters([*kept, types.Content(parts=results[-NEWEST:])])
+    return {"an oracle": oracle / whole, f"the newest {NEWEST} results whole": newest / whole}
+
+
+def _is_said(content: types.Content) -> bool:
+    return content.role == "user" and any(part.text for part in content.parts or ())
 
 
 if __name__ == "__main__":

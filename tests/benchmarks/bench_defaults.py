@@ -19,7 +19,7 @@ from google.adk.events.event import Event
 
 from adk_context_pack import ContextPipeline, ModelCall, default_passes
 from tests.benchmarks.baseline import Row, parser_of, print_rows
-from tests.benchmarks.bench_passes import session
+from tests.benchmarks.workload import session
 from tests.support.adk_contents import contents_of, request_of
 
 ROUNDS = 7

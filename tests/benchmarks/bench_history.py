@@ -11,22 +11,35 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import re
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack import ClearToolResults, ContextPipeline, FitTokenBudget, ModelCall, default_passes
-from tests.benchmarks import tau_replay
-from tests.benchmarks.capped_workload import capped
+from adk_context_pack import (
+    ClearToolResults,
+    ContextPipeline,
+    FitTokenBudget,
+    ModelCall,
+    OffloadPayload,
+    default_passes,
+    read_payload,
+)
 from tests.benchmarks.peers import peer_scores
 from tests.benchmarks.replay import Score, score, table
 from tests.benchmarks.workload import AGENT, Workload, workload
 from tests.support.adk_contents import contents_of, request_of
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.shared_data import FOLDER
+from tests.support.tau_bench import FILE, conversations
 
 Strategy = Callable[[LlmRequest, ModelCall], LlmRequest]
 
@@ -115,9 +128,103 @@ def main() -> None:
     work = workload()
     print("Seeded workload: 37 model calls")
     table([*scores(work), *(peer_scores(peers, work) if peers else []), *together(work)], print)
-    if tau_replay.available():
+    if available():
         print("\ntau-bench: all conversations together")
-        table(tau_replay.scores(STRATEGIES, replay), print)
+        table(tau_scores(STRATEGIES, replay), print)
+
+
+_HANDLE = re.compile(r"read_payload\(handle='([^']+)'")
+
+
+async def capped(
+    work: Workload, *, max_tokens: int = 400, preview_tokens: int = 32, read_backs: bool = False
+) -> Workload:
+    """`work`, run through a real agent whose tool results over `max_tokens` become previews with a handle.
+
+    The agent says what it said in `work`, so that both sessions have the same answers.
+
+    Args:
+        work: the session without the pack.
+        max_tokens: from where on a result becomes a preview.
+        preview_tokens: the size of a preview.
+        read_backs: whether the agent looks up, in each result whose preview does not show it, the fact that it needs:
+            one more call, one more result and one more request each.
+    """
+    bodies = [
+        part.function_response.response
+        for event in work.events
+        for part in event.content.parts
+        if part.function_response
+    ]
+
+    def read_source(source: int) -> dict:
+        """Reads a source."""
+        return bodies[source]
+
+    model = ScriptedModel(answer=_answer(work, read_backs=read_backs))
+    agent = LlmAgent(
+        name=AGENT,
+        model=model,
+        tools=[read_source, read_payload] if read_backs else [read_source],
+        after_tool_callback=OffloadPayload(max_tokens=max_tokens, preview_tokens=preview_tokens),
+    )
+    run = await run_agent(agent, *[event.content.parts[0].text for event in work.events if event.author == "user"])
+    events = run.session.events
+    calls = [index for index, event in enumerate(events) if event.content.role == "model"]
+    return Workload(events[: calls[-1]], calls, work.facts)
+
+
+def _answer(work: Workload, *, read_backs: bool) -> Callable[[LlmRequest], Any]:
+    said = [event.content.parts[0].model_copy(deep=True) for event in work.events if event.author == AGENT]
+    script = [part for part in said if not part.function_response]
+    for part in script:
+        if part.function_call:
+            part.function_call.id = None
+
+    def answer(request: LlmRequest) -> Any:
+        newest = request.contents[-1].parts[-1].function_response
+        if read_backs and newest and newest.name == "read_source":
+            shown = str(newest.response)
+            number = len(results_in(request, "read_source")) - 1
+            if work.facts[number] not in shown and (handle := _HANDLE.search(shown)):
+                return call("read_payload", handle=handle[1], search="FACT-")
+        return script.pop(0) if script else "All of them."
+
+    return answer
+
+
+def available() -> bool:
+    """Whether the data is there."""
+    return (FOLDER / FILE).exists()
+
+
+def sessions() -> Iterator[Workload]:
+    """Each conversation with its model calls; what its agent said to the user counts as the answers."""
+    for events in conversations(AGENT):
+        calls = [number for number, event in enumerate(events) if number and event.content.role == "model"]
+        said = [p.text for event in events[: calls[-1]] if event.author == AGENT for p in event.content.parts if p.text]
+        if calls:
+            yield Workload(
+                events, calls, [text.split("\n")[0][:60].replace('"', "") for text in said if text.isascii()]
+            )
+
+
+def tau_scores(strategies: Mapping[str, Callable], replay: Callable[..., Score]) -> list[Score]:
+    """One score for each strategy, over all conversations together."""
+    found = []
+    for name, make in strategies.items():
+        parts = [replay(name, make(), work) for work in sessions()]
+        found.append(
+            Score(
+                name=name,
+                tokens=sum(part.tokens for part in parts),
+                cached=sum(part.cached for part in parts),
+                busts=sum(part.busts for part in parts),
+                answers=(sum(part.answers[0] for part in parts), sum(part.answers[1] for part in parts)),
+                milliseconds=sum(part.milliseconds for part in parts) / len(parts),
+            )
+        )
+    return found
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from google.adk.sessions.session import Session
 
 from adk_context_pack import ContextPackPlugin
 from tests.benchmarks.baseline import Row, parser_of, print_rows
-from tests.benchmarks.bench_passes import session
 from tests.benchmarks.process_memory import Memory, measured
+from tests.benchmarks.workload import session
 from tests.support.adk_contents import contents_of, request_of
 
 SESSIONS, WARM, EVENTS = 3_000, 20, 400

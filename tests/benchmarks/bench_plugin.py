@@ -26,9 +26,8 @@ from google.genai import types
 
 from adk_context_pack import ContextPackPlugin
 from tests.benchmarks.baseline import Row, parser_of, print_rows
-from tests.benchmarks.bench_passes import session
 from tests.benchmarks.bench_session_size import APPS, Analyst
-from tests.benchmarks.workload import AGENT
+from tests.benchmarks.workload import AGENT, session
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 

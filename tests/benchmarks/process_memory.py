@@ -13,9 +13,8 @@ import os
 import re
 import sys
 import tempfile
+from pathlib import Path
 from typing import NamedTuple
-
-from tests.support.resident import resident_bytes
 
 MB = 2**20
 _USED = re.compile(r"# bytes in allocated blocks\s*=\s*([\d,]+)")
@@ -86,3 +85,8 @@ def _small_objects() -> tuple[int, int]:
 def _number(pattern: re.Pattern[str], text: str) -> int:
     found = pattern.search(text)
     return int(found[1].replace(",", "")) if found else 0
+
+
+def resident_bytes(pid: int | str = "self") -> int:
+    """Returns the bytes that the operating system has given to a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")

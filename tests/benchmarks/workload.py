@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,26 +21,9 @@ from tests.support.events import agent_called, agent_said, tool_returned, user_s
 AGENT = "analyst"
 TURNS, CALLS = 12, 2
 _KINDS = ("table", "log", "nested", "prose")
-WORDS = [
-    "the",
-    "report",
-    "of",
-    "this",
-    "region",
-    "shows",
-    "that",
-    "demand",
-    "has",
-    "grown",
-    "while",
-    "supply",
-    "stayed",
-    "flat",
-    "and",
-    "prices",
-    "moved",
-    "little",
-]
+WORDS = re.findall(
+    r"\w+", "the report of this region shows that demand has grown while supply stayed flat and prices moved little"
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +70,17 @@ def workload(seed: int = 7, tokens: int = 5_300) -> Workload:
     for number, event in enumerate(events):
         event.id, event.timestamp, event.invocation_id = f"event-{number}", 1000.0 + number, f"turn-{number // 6}"
     return Workload(events, calls, facts)
+
+
+def session(size: int) -> Iterator[Event]:
+    """Turns of four events: a question, a call, a result of about 2,000 characters, an answer."""
+    source = random.Random(20)
+    for number in range(size // 4):
+        rows = [{"id": source.randrange(10**6), "city": "Oslo", "delay": source.random()} for _ in range(35)]
+        yield user_said(f"Question {number}?")
+        yield agent_called("worker", "search", f"call-{number}", query=f"question {number}", limit=source.randrange(9))
+        yield tool_returned("worker", "search", {"status": "ok", "rows": rows}, f"call-{number}")
+        yield agent_said("worker", f"Answer {number}: " + "words that say something " * 8)
 
 
 def _body(rnd: random.Random, kind: str, tokens: int, fact: str) -> str:

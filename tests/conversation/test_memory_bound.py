@@ -14,7 +14,7 @@ from google.genai import types
 
 from adk_context_pack import ContextPipeline, ModelCall, default_passes
 from adk_context_pack.conversation.memos import SessionMemos
-from tests.benchmarks.bench_passes import session as events_of
+from tests.benchmarks.workload import session as events_of
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_said, event, user_said
 

@@ -1,18 +1,23 @@
 """The page in a real browser: what it shows, finds, sorts and fits, and what it does not run."""
 
+import random
 import re
+from pathlib import Path
 
 import pytest
+from google.adk.events.event import Event
 
+from adk_context_pack import ModelCall, ReportLog, default_passes
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportTotals
-from tests.benchmarks.bench_page import expand, many_reports
 from tests.reports.test_html_page import ATTACK
-from tests.support.browser import browser
+from tests.support.adk_contents import contents_of, request_of
+from tests.support.browser import Page, browser
+from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.reported import reported_run
 
 pytestmark = pytest.mark.slow
@@ -21,6 +26,55 @@ _OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.cli
 _SHOWN = "[...document.querySelectorAll('.calls .at')].map((each) => Number(each.textContent))"
 _STATUS = "document.querySelector('.status').textContent"
 _FOCUS = "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
+
+
+AGENTS = ("planner", "analyst", "writer")
+TOOLS = {"list_orders": 60, "search_docs": 20, "get_user": 2}
+_SESSION = 60
+_FRAMES = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+_EXPAND = f"""(async () => {{
+  const start = performance.now();
+  [...document.querySelectorAll(".tools button")].find((each) => each.textContent === "open all").click();
+  await {_FRAMES}; await {_FRAMES}; await {_FRAMES};
+  return performance.now() - start;
+}})()"""
+_LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
+
+
+def many_reports(calls: int) -> ReportLog:
+    """Returns reports of so many calls of three agents, with their requests."""
+    choose = random.Random(1)
+    pipeline = ContextPipeline(default_passes(max_tokens=60_000), max_reports=calls, keep_requests=calls)
+    events: list[Event] = []
+    for number in range(calls):
+        if number % _SESSION == 0:
+            events = [user_said("What was sold in Oslo?")]
+        agent, tool = choose.choice(AGENTS), choose.choice(list(TOOLS))
+        request = request_of(contents_of(events, agent))
+        request.model = "gemini-2.5-flash"
+        call = ModelCall(
+            agent_name=agent,
+            session_id=f"session {number // _SESSION}",
+            invocation_id=f"run {number // 10}",
+            events=list(events),
+            user_content=events[0].content,
+        )
+        pipeline.reports.add(pipeline.run(request, call)[1])
+        rows = [{"id": row, "city": f"Oslo {number}", "sold": choose.random()} for row in range(TOOLS[tool])]
+        events += [
+            agent_called(agent, tool, f"c{number}", city=f"Oslo {number}"),
+            tool_returned(agent, tool, {"rows": rows}, f"c{number}"),
+            agent_said(agent, "I have seen it. " * choose.randint(1, 30)),
+        ]
+    return pipeline.reports
+
+
+def expand(page: Page, path: Path) -> tuple[float, float, int]:
+    """Returns the milliseconds until a page is loaded, and until all of its calls are open, and their number."""
+    page.open(path)
+    loaded = page.run(_LOADED)
+    expanded = page.run(_EXPAND)
+    return loaded, expanded, page.run("document.querySelectorAll('.call[aria-expanded=true]').length")
 
 
 @pytest.fixture(scope="module")
