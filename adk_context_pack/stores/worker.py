@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -13,8 +15,9 @@ T = TypeVar("T")
 OFF_LOOP_BYTES = 65_536
 """Work over fewer bytes stays on the event loop, where it takes less time than a change of threads."""
 
+# One for each process: threads die in a fork, and work given to those of the parent would never end.
 # asyncio's default executor also resolves host names, so that work of ours in it could hold up every connection.
-_THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="adk_context_pack")
+_threads = lru_cache(maxsize=1)(lambda _: ThreadPoolExecutor(max_workers=2, thread_name_prefix="adk_context_pack"))
 
 
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -30,4 +33,4 @@ async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.k
     """
     if size < OFF_LOOP_BYTES:
         return work(*args, **kwargs)
-    return await asyncio.get_running_loop().run_in_executor(_THREADS, lambda: work(*args, **kwargs))
+    return await asyncio.get_running_loop().run_in_executor(_threads(os.getpid()), lambda: work(*args, **kwargs))

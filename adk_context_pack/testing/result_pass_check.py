@@ -13,6 +13,7 @@ from typing import Any
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import StoreError
 from adk_context_pack.stores.opening import load_payload
@@ -95,7 +96,8 @@ async def _check(passes: tuple[ResultPass, ...], result: Any, tool_name: str, of
         opened.append(await load_payload(call.context, entry.handle))
     lost = estimate_payload(result) - estimate_payload(shown)
     if (call.kept or lost >= MIN_LOSS) and any(entry.is_reducing for entry in passes):
-        missing = set(_leaves(result)) - {leaf for value in opened for leaf in _leaves(value)}
+        there = {str(leaf) for leaf in scalars(result) if leaf not in (None, "")}
+        missing = there - {str(leaf) for value in opened for leaf in scalars(value)}
         _must(not missing, "reachable", f"neither shown nor kept: {sorted(missing)[:3]}", result)
     if call.kept:
         poor = await reduce_result(passes, result, _call(tool_name, offered, broken=True))
@@ -108,17 +110,6 @@ async def _reduced(passes: tuple[ResultPass, ...], result: Any, call: ToolCall) 
         return await reduce_result([replace(entry, on_error="raise") for entry in passes], result, call)
     except Exception as error:
         raise AssertionError(f"a pass raises {type(error).__name__}: {error}\n{_shown(result)}") from error
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _leaves(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _leaves(item)
-    elif value is not None and value != "":
-        yield str(value)
 
 
 def _emptied(whole: Any, shown: Any) -> Iterator[bool]:

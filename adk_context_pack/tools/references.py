@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.errors import QueryError
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_handle
 
@@ -51,14 +52,8 @@ def references_in(value: Any) -> Iterator[str]:
     Args:
         value: the arguments of a call, or any JSON value. Keys are not looked at.
     """
-    if isinstance(value, str):
-        yield from (found[0] for found in _REFERENCE.finditer(value))
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from references_in(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from references_in(item)
+    texts = (leaf for leaf in scalars(value) if isinstance(leaf, str))
+    yield from (found[0] for text in texts for found in _REFERENCE.finditer(text))
 
 
 def is_reference(value: Any) -> bool:

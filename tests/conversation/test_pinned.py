@@ -139,11 +139,17 @@ SKILL = models.Skill(
 )
 TOOLSETS = {
     "load_skill": lambda: skills.SkillToolset(skills=[SKILL]),
-    "hr_load_skill": lambda: skills.SkillToolset(skills=[SKILL], tool_name_prefix="hr"),
+    "hr_load_skill": lambda: under("hr", skills.SkillToolset(skills=[SKILL])),
     "our_load_skill": lambda: OurSkills(skills=[SKILL]),
-    "hr_our_load_skill": lambda: OurSkills(skills=[SKILL], tool_name_prefix="hr"),
-    "capped_load_skill": lambda: cap_rows(skills.SkillToolset(skills=[SKILL], tool_name_prefix="capped")),
+    "hr_our_load_skill": lambda: under("hr", OurSkills(skills=[SKILL])),
+    "capped_load_skill": lambda: cap_rows(under("capped", skills.SkillToolset(skills=[SKILL]))),
 }
+
+
+def under(prefix, toolset):
+    """Returns the toolset under a prefix, which the skills of older releases take only in this way."""
+    toolset.tool_name_prefix = prefix
+    return toolset
 
 
 @pytest.mark.parametrize("name", TOOLSETS)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -28,6 +31,25 @@ async def test_long_work_leaves_the_loop_and_never_enters_asyncios_pool():
     assert await asyncio.to_thread(lambda: "asyncio's pool is free") == "asyncio's pool is free"
     go.set()
     assert await asyncio.gather(*waiting) == [True] * 8
+
+
+FORKED = """
+import asyncio, os
+from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
+def done():
+    return asyncio.run(asyncio.wait_for(off_loop(OFF_LOOP_BYTES, lambda: "done"), 20))
+done()
+child = os.fork()
+if not child:
+    os._exit(done() != "done")
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_has_threads_of_its_own():
+    """A server that forks after a run, as gunicorn with preload does, works on in its child."""
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120)  # noqa: S603 - the text above
 
 
 ROWS = st.lists(st.dictionaries(st.text(max_size=3), st.none() | st.integers() | st.floats() | st.text(max_size=3)))
