@@ -1,23 +1,65 @@
-"""Computes facts about one column from all of its values."""
+"""Computes facts about columns from all of their values.
+
+A row's cells lie all over memory, and fetching them costs more than adding them up. So flat rows are taken in blocks
+that fit in the processor's cache, and everything that is asked about a cell is asked while it is there. That takes two
+thirds of the time of one column after the other (`bench_table_facts`), and holds no column in memory but those of
+floats, whose exact sum needs all of them at once. Any other column is one block, read by the same rules.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
+from operator import countOf, itemgetter, lt
 from typing import Any
 
-from adk_context_pack.tables.columns import Kind
-from adk_context_pack.tables.numbers import Number, plain, short_text, with_decimals
-from adk_context_pack.tables.outliers import Outlier, rare_values
-from adk_context_pack.tables.schema import ColumnSchema, Role
+from adk_context_pack.tables.columns import Kind, expand, is_missing, iter_keys
+from adk_context_pack.tables.numbers import (
+    Number,
+    decimals_of,
+    exact_mean,
+    exact_sum,
+    float_sum,
+    plain,
+    short_text,
+    with_decimals,
+)
+from adk_context_pack.tables.outliers import (
+    Outlier,
+    fences,
+    find_outliers,
+    may_have_outliers,
+    rare_values,
+    sample_positions,
+)
+from adk_context_pack.tables.schema import (
+    ADDED,
+    ColumnSchema,
+    Role,
+    column_schema,
+    number_schema,
+    sampled_rows,
+    text_schema,
+)
+
+Rows = Sequence[Mapping[Any, Any]]
+Found = tuple[ColumnSchema, "ColumnFacts"]
 
 _MAX_COMMON = 8
 _PERCENT = "%"
 _MAX_DIGITS = 4000
-_WITHOUT_NAN = frozenset({str, int, bool, type(None)})
+_NONE = type(None)
+_WITHOUT_NAN = frozenset({str, int, bool, _NONE})
+_PLAIN = frozenset({int, float})
+# Blocks of 512 rows of eight columns measured best of 64 to 4,096. More rows than that in a block make more tuples than
+# Python's collector lets live without a look at every object there is.
+_CELLS_IN_BLOCK = 4096
+_ROWS_IN_BLOCK = 512
+_DECIMALS_SAMPLE = _FIRST = 24
+_UNKNOWN = "(no currency)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +86,8 @@ class ColumnFacts:
         part_rows: how many rows a part has.
         decimals: how many decimals the numbers have at most, as far as some of them show.
         distinct: how many different values a column has that is not added up.
-        commonest: its commonest values with their counts, the earlier one first where counts are equal.
+        commonest: its commonest values with their counts, the earlier one first if counts are equal, or none if each
+            value stands alone.
         outliers: cells that stand apart, the farthest first.
         outlier_count: how many cells stand apart, also those beyond the listed ones.
         outlier_rule: the rule by which they do.
@@ -93,8 +136,7 @@ class ColumnFacts:
                 result["mean"] = with_decimals(self.mean, self.decimals)
             else:
                 result["distinct"] = self.distinct
-        # If each value stands alone, no value is the commonest.
-        if self.commonest and self.commonest[0][1] > 1:
+        if self.commonest:
             shown = self.commonest if (self.distinct or 0) <= _MAX_COMMON else self.commonest[:1]
             result["commonest"] = dict(zip(_labels([value for value, _ in shown]), (n for _, n in shown), strict=True))
         if self.missing or is_number:
@@ -106,6 +148,348 @@ class ColumnFacts:
         if self.unit:
             result["unit"] = "% (points)" if self.unit == _PERCENT else self.unit
         return result | ({"note": self.note} if self.note else {})
+
+
+def facts_of_rows(rows: Rows, *, max_outliers: int) -> list[Found]:
+    """Returns the schema and the facts of each column, in the rows' order.
+
+    Args:
+        rows: flat or nested dicts.
+        max_outliers: how many outliers are listed for a column.
+    """
+    found: list[Found] = []
+    for key, reader in _read_blocks(rows).items():
+        if reader is not None and (pair := reader.found(max_outliers)) is not None:
+            found.append(pair)
+            continue
+        for column in expand(rows, key):
+            schema = column_schema(column)
+            found.append((schema, facts_of_column(schema, column.values, max_outliers=max_outliers)))
+    return found
+
+
+def facts_of_column(schema: ColumnSchema, values: Sequence[Any], *, max_outliers: int) -> ColumnFacts:
+    """Returns the facts of a column whose schema is known."""
+    if schema.role in ADDED:
+        return _Numbers.of_all(schema, schema.numbers(values)).facts(schema, max_outliers)
+    try:
+        counts = Counter(values)
+    except TypeError:
+        counts = Counter(map(hashable, values))
+    return counted_facts(schema, counts, values, max_outliers=max_outliers)
+
+
+def facts_in_parts(
+    facts: ColumnFacts,
+    schema: ColumnSchema,
+    values: Sequence[Any],
+    currencies: Sequence[Any] | None,
+    max_outliers: int,
+) -> ColumnFacts:
+    """Returns facts whose figures are those of the amounts in each currency or unit, that of most rows first.
+
+    Args:
+        facts: the facts of all amounts together.
+        schema: the schema of the amounts.
+        values: their cells.
+        currencies: the cells of the column that holds their currency, or None if the unit is written beside them.
+        max_outliers: how many outliers of each part are listed.
+    """
+    rows_of: dict[Any, tuple[list[int], list[Number | None]]] = {}
+    for row, number in enumerate(schema.numbers(values)):
+        if number is not None:
+            unit = schema.texts.unit_of.get(values[row], "") if currencies is None else currencies[row]
+            rows, numbers = rows_of.setdefault(_UNKNOWN if is_missing(unit) else str(unit), ([], []))
+            rows.append(row)
+            numbers.append(number)
+    parts = []
+    for unit, (rows, numbers) in sorted(rows_of.items(), key=lambda item: -len(item[1][0])):
+        part = moved_facts(_Numbers.of_all(schema, numbers).facts(schema, max_outliers), rows)
+        parts.append(replace(part, missing=0, not_numbers=0, example=None, note="", unit=unit, part_rows=len(rows)))
+    outliers = sorted((cell for part in parts for cell in part.outliers), key=lambda cell: -cell.distance)
+    return replace(
+        facts,
+        parts=tuple(parts),
+        total=None,
+        minimum=None,
+        maximum=None,
+        mean=None,
+        min_row=None,
+        max_row=None,
+        unit="",
+        outliers=tuple(outliers[: max(map(len, (part.outliers for part in parts)), default=0)]),
+        outlier_count=sum(part.outlier_count for part in parts),
+        outlier_rule=next((part.outlier_rule for part in parts if part.outlier_rule), ""),
+    )
+
+
+def moved_facts(column: ColumnFacts, rows: Sequence[int]) -> ColumnFacts:
+    """Returns facts of some rows with the indexes that these rows have among all."""
+    return replace(
+        column,
+        min_row=None if column.min_row is None else rows[column.min_row],
+        max_row=None if column.max_row is None else rows[column.max_row],
+        outliers=tuple(replace(cell, row=rows[cell.row]) for cell in column.outliers),
+        parts=tuple(moved_facts(part, rows) for part in column.parts),
+    )
+
+
+def _read_blocks(rows: Rows) -> dict[Any, _Reader | None]:
+    """Returns what has read each column, or None for a column that is not all integers, floats, texts or booleans."""
+    keys = list(rows[0]) if rows else []
+    # Dicts of one length all of which have the first one's keys have the same keys.
+    if not keys or countOf(map(len, rows), len(keys)) != len(rows):
+        return dict.fromkeys(iter_keys(rows))
+    block = min(_ROWS_IN_BLOCK, max(32, _CELLS_IN_BLOCK // len(keys)))
+    one = itemgetter(keys[0])
+    cells_of = itemgetter(*keys) if len(keys) > 1 else lambda row: (one(row),)
+    try:
+        seen, sample = (
+            dict(zip(keys, zip(*(cells_of(rows[row]) for row in picked), strict=True), strict=False))
+            for picked in (sampled_rows(len(rows)), sample_positions(len(rows)))
+        )
+        # The text of a key such as 1 may be another key. The thorough way tells them apart.
+        readers = {
+            key: _reader_of(key, _Cells(rows, key, sample[key]), seen[key]) if isinstance(key, str) else None
+            for key in keys
+        }
+        tuples = map(cells_of, rows)
+        for _ in range(0, len(rows), block):
+            for key, cells in zip(keys, zip(*islice(tuples, block), strict=True), strict=True):
+                reader = readers[key]
+                if reader is not None and not reader.add(cells):
+                    readers[key] = None
+    except KeyError:
+        return dict.fromkeys(iter_keys(rows))
+    return readers
+
+
+def _reader_of(name: str, cells: _Cells, seen: Sequence[Any]) -> _Reader | None:
+    types = set(map(type, seen)) - {_NONE}
+    if types == {str}:
+        # Counters of different texts in each column would take more memory than the rows.
+        are_alone = len(rows := cells.sample) < len(cells) and 2 * len(set(rows)) > len(rows)
+        return None if are_alone else _Counts(name, cells, {str, _NONE})
+    if types == {bool}:
+        return _Counts(name, cells, {bool, _NONE}, ColumnSchema(name=name, role="flag", reading="boolean"))
+    if not types or not types <= _PLAIN:
+        return None
+    schema = number_schema(name, seen)
+    first = seen[:_FIRST]
+    if schema.role in ADDED or len(set(first)) == len(first):
+        return _Numbers(schema, cells)
+    return _Counts(name, cells, {*types, _NONE}, schema)
+
+
+class _Cells(Sequence[Any]):
+    """A column of the rows, read again if a few of its cells have to be found, and some of its cells."""
+
+    def __init__(self, rows: Sequence[Any], key: Any, sample: Sequence[Any]) -> None:
+        self._get = itemgetter(key)
+        self.sample = sample
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._get(self._rows[row])
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._get, self._rows)
+
+
+class _Numbers:
+    """Adds up numbers, with None among them, block by block or all at once.
+
+    Args:
+        schema: the schema of the column, whose missing cells need not be counted yet.
+        cells: the column again, in which outliers are found.
+    """
+
+    def __init__(self, schema: ColumnSchema, cells: Sequence[Any]) -> None:
+        self._schema = schema
+        self._cells = cells
+        self._rows = 0
+        self._missing = 0
+        self._whole = 0
+        self._others: list[Number] = []
+        self._types: set[type] = set()
+        self._low: tuple[Any, int] | None = None
+        self._high: tuple[Any, int] | None = None
+        self._seen: set[Any] | None = None if schema.role == "measure" else set()
+
+    @classmethod
+    def of_all(cls, schema: ColumnSchema, numbers: Sequence[Number | None]) -> _Numbers:
+        """Returns what is known of a whole column, whose numbers may be of several types."""
+        made = cls(schema, numbers)
+        present = [number for number in numbers if number is not None]
+        made._others = present
+        made._take(numbers, present, (min(present), max(present)))
+        return made
+
+    def add(self, cells: Sequence[Any]) -> bool:
+        """Takes the cells of the next block, and returns False if they need the thorough way."""
+        present = cells
+        try:
+            try:
+                total = sum(cells)
+            except TypeError:
+                present = [cell for cell in cells if cell is not None]
+                total = sum(present)
+            limits = _limits(present)
+        except (TypeError, ArithmeticError):
+            return False
+        if limits:
+            # What is neither an integer nor a float shows in the type of the sum. True and False hide between 0 and 1.
+            is_whole = type(total) is int and not (limits[0] <= 1 and limits[1] >= 0)
+            types = {int} if is_whole else set(map(type, present))
+            # NaN is a missing value, and makes nonsense of extremes.
+            if not types <= _PLAIN or total - total != 0:
+                return False
+            self._types |= types
+            if type(total) is int:
+                self._whole += total
+            else:
+                self._others += present
+        self._take(cells, present, limits)
+        return True
+
+    def _take(self, cells: Sequence[Any], present: Sequence[Any], limits: tuple[Any, Any] | None) -> None:
+        if limits:
+            self._see(present, limits[0])
+            if self._low is None or limits[0] < self._low[0]:
+                self._low = limits[0], self._rows + cells.index(limits[0])
+            if self._high is None or limits[1] > self._high[0]:
+                self._high = limits[1], self._rows + cells.index(limits[1])
+        self._missing += len(cells) - len(present)
+        self._rows += len(cells)
+
+    def _see(self, present: Sequence[Any], low: Any) -> None:
+        # Most identifiers ascend, which takes half of the time of a set to see, and no memory.
+        if self._seen is None or (
+            not self._seen and (self._high is None or low > self._high[0]) and all(map(lt, present, present[1:]))
+        ):
+            return
+        if not self._seen:
+            self._seen.update(cell for cell in islice(self._cells, self._rows) if cell is not None)
+        self._seen.update(present)
+
+    @property
+    def _distinct(self) -> int | None:
+        return None if self._seen is None else len(self._seen) or self._rows - self._missing
+
+    def found(self, max_outliers: int) -> Found | None:
+        """Returns schema and facts after the last block, or None if the column needs the thorough way."""
+        if self._low is None or self._high is None:
+            return None
+        schema = replace(self._schema, missing=self._missing)
+        if schema.role not in ADDED:
+            schema = replace(schema, earliest=self._low[0], latest=self._high[0])
+            if self._distinct != self._rows - self._missing:
+                return schema, facts_of_column(schema, self._cells, max_outliers=max_outliers)
+        return schema, self.facts(schema, max_outliers)
+
+    def facts(self, schema: ColumnSchema, max_outliers: int) -> ColumnFacts:
+        """Returns the facts after the last block."""
+        (low, low_row), (high, high_row) = self._low or (None, 0), self._high or (None, 0)
+        known = ColumnFacts(
+            name=schema.name,
+            kind=schema.kind,
+            role=schema.role,
+            missing=schema.missing,
+            minimum=low,
+            maximum=high,
+            distinct=self._distinct,
+        )
+        if schema.role not in ADDED:
+            return known
+        total = None
+        if self._seen is None:
+            numbers = [*self._others, self._whole] if self._whole else self._others
+            total = float_sum(numbers) if self._types == {float} else exact_sum(numbers) if numbers else 0
+        outliers, count, rule = self._outliers(schema.name, (low, high), max_outliers)
+        return replace(
+            known,
+            total=total,
+            mean=None if total is None else exact_mean(total, self._rows - self._missing),
+            min_row=low_row,
+            max_row=high_row,
+            not_numbers=schema.unread,
+            example=schema.example,
+            unit=schema.unit,
+            note=schema.texts.note,
+            decimals=decimals_of(islice((cell for cell in self._cells if cell is not None), _DECIMALS_SAMPLE)),
+            outliers=outliers,
+            outlier_count=count,
+            outlier_rule=rule,
+        )
+
+    def _outliers(self, name: str, limits: tuple[Any, Any], most: int) -> tuple[tuple[Outlier, ...], int, str]:
+        cells = self._cells
+        seen = cells.sample if isinstance(cells, _Cells) else map(cells.__getitem__, sample_positions(len(cells)))
+        if not may_have_outliers([cell for cell in seen if cell is not None], *limits):
+            return (), 0, ""
+        numbers = list(cells)
+        fence = fences([number for number in numbers if number is not None], limits)
+        return find_outliers(name, fence, enumerate(numbers), most) if fence is not None else ((), 0, "")
+
+
+class _Counts:
+    """Counts the values of a column, with None among them, block by block.
+
+    Args:
+        name: the column.
+        cells: the column again.
+        types: the types that its cells may have.
+        schema: the schema, if it can be known before the values are counted.
+    """
+
+    def __init__(self, name: str, cells: _Cells, types: set[type], schema: ColumnSchema | None = None) -> None:
+        self._name = name
+        self._cells = cells
+        self._types = types
+        self._schema = schema
+        self._counts: Counter[Any] = Counter()
+
+    def add(self, cells: Sequence[Any]) -> bool:
+        """Takes the cells of the next block, and returns False if they need the thorough way."""
+        if str not in self._types and not set(map(type, cells)) <= self._types:
+            # True, 1 and 1.0 are one key, so that the keys cannot tell afterwards.
+            return False
+        try:
+            self._counts.update(cells)
+        except TypeError:
+            return False
+        return True
+
+    def found(self, max_outliers: int) -> Found | None:
+        """Returns schema and facts after the last block, or None if the column needs the thorough way."""
+        counts = self._counts
+        types = set(map(type, counts))
+        if not types - {_NONE} or not types <= self._types:
+            return None
+        schema = self._schema or text_schema(self._name, counts, self._cells)
+        if schema.role in ADDED:
+            return schema, facts_of_column(schema, self._cells, max_outliers=max_outliers)
+        facts = counted_facts(schema, counts, self._cells, max_outliers=max_outliers, types=types)
+        return replace(schema, missing=facts.missing, earliest=facts.minimum, latest=facts.maximum), facts
+
+
+_Reader = _Numbers | _Counts
+
+
+def _limits(cells: Sequence[Any]) -> tuple[Any, Any] | None:
+    """Returns the smallest and the largest cell, in two thirds of the time of `min` and `max`, or None for no cells."""
+    if not cells:
+        return None
+    low = high = cells[0]
+    for cell in cells:
+        if cell < low:
+            low = cell
+        elif cell > high:
+            high = cell
+    return low, high
 
 
 def counted_facts(
@@ -176,8 +560,7 @@ def _take_out_missing(counts: Counter[Any], schema: ColumnSchema, types: Collect
 
 def _commonest(counts: Counter[Any], present: int) -> tuple[tuple[Any, int], ...]:
     if len(counts) == present:
-        # Each value stands alone, as in most columns of identifiers; a search among them would cost 8 ms.
-        return tuple(islice(counts.items(), 1))
+        return ()
     # The first of equals, as Counter keeps the order of appearance.
     return tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))
 

@@ -8,9 +8,8 @@ from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import at_least
-from adk_context_pack.tables.block_facts import Found, block_facts, column_facts, parts_of_column, with_parts
-from adk_context_pack.tables.column_facts import ColumnFacts
-from adk_context_pack.tables.columns import as_records, expand, free_name, iter_columns, iter_keys
+from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, moved_facts
+from adk_context_pack.tables.columns import as_records, free_name, iter_columns
 from adk_context_pack.tables.names import is_total_label
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.outliers import MAX_DISTINCT_FOR_RARE, Outlier
@@ -18,7 +17,6 @@ from adk_context_pack.tables.row_forms import read_rows
 from adk_context_pack.tables.schema import (
     ADDED,
     MIN_ROWS_ABOVE_TOTAL,
-    ColumnSchema,
     said_of_rows_apart,
     schema_of,
     with_currencies,
@@ -168,20 +166,10 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
 
 def _moved(facts: TableFacts, kept: Sequence[int], apart: tuple[tuple[int, ...], tuple[int, ...]]) -> TableFacts:
     """Returns facts of some rows with the indexes that these rows have among all."""
-
-    def moved(column: ColumnFacts) -> ColumnFacts:
-        return replace(
-            column,
-            min_row=None if column.min_row is None else kept[column.min_row],
-            max_row=None if column.max_row is None else kept[column.max_row],
-            outliers=tuple(replace(cell, row=kept[cell.row]) for cell in column.outliers),
-            parts=tuple(map(moved, column.parts)),
-        )
-
     return replace(
         facts,
         rows=facts.rows + len(apart[0]) + len(apart[1]),
-        columns=tuple(map(moved, facts.columns)),
+        columns=tuple(moved_facts(column, kept) for column in facts.columns),
         outliers=tuple(replace(cell, row=kept[cell.row]) for cell in facts.outliers),
         total_rows=apart[0],
         repeated_headers=apart[1],
@@ -197,40 +185,22 @@ def _rank(column: ColumnFacts) -> int:
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:
-    fast = block_facts(records, max_outliers=max_outliers)
-    known = fast if fast is not None else dict.fromkeys(iter_keys(records))
-    found: list[Found] = []
+    """Returns the facts of all columns, with amounts of several currencies or units kept apart."""
     taken: dict[str, int] = {}
-    for key, pair in known.items():
-        pairs = [pair] if pair else [column_facts(column, max_outliers=max_outliers) for column in expand(records, key)]
-        found += (_named(schema, facts, taken) for schema, facts in pairs)
-    schemas = with_currencies(schema for schema, _ in found)
-    facts = [
-        replace(known, unit=schema.unit) if schema.currency else known
-        for schema, (_, known) in zip(schemas, found, strict=True)
+    found = [
+        (replace(schema, name=name), replace(facts, name=name)) if name != facts.name else (schema, facts)
+        for schema, facts in facts_of_rows(records, max_outliers=max_outliers)
+        for name in (free_name(facts.name, taken),)
     ]
-    return _in_parts(records, schemas, facts, max_outliers)
-
-
-def _in_parts(
-    records: Sequence[Mapping[Any, Any]],
-    schemas: Sequence[ColumnSchema],
-    facts: Sequence[ColumnFacts],
-    max_outliers: int,
-) -> tuple[ColumnFacts, ...]:
-    """Returns facts in which amounts of several currencies or units are kept apart."""
+    schemas = with_currencies(schema for schema, _ in found)
     split = [schema for schema in schemas if schema.role in ADDED and (schema.currency_column or schema.texts.units)]
-    if not split:
-        return tuple(facts)
     needed = {name for schema in split for name in (schema.name, schema.currency_column)}
-    values = {column.name: column.values for column in iter_columns(records) if column.name in needed}
-    parts = {
-        schema.name: parts_of_column(schema, values[schema.name], values.get(schema.currency_column), max_outliers)
-        for schema in split
-    }
-    return tuple(with_parts(column, parts[column.name]) if column.name in parts else column for column in facts)
-
-
-def _named(schema: ColumnSchema, facts: ColumnFacts, taken: dict[str, int]) -> Found:
-    name = free_name(facts.name, taken)
-    return (schema, facts) if name == facts.name else (replace(schema, name=name), replace(facts, name=name))
+    values = {column.name: column.values for column in iter_columns(records) if column.name in needed} if needed else {}
+    return tuple(
+        facts_in_parts(facts, schema, values[schema.name], values.get(schema.currency_column), max_outliers)
+        if schema in split
+        else replace(facts, unit=schema.unit)
+        if schema.currency
+        else facts
+        for schema, (_, facts) in zip(schemas, found, strict=True)
+    )

@@ -52,7 +52,8 @@ def with_ours(rows):
         c = columns[name]
         facts[name] = (c.total, c.minimum, c.maximum, c.mean, c.missing, c.min_row, c.max_row)
     for name in OTHERS:
-        facts[name] = (columns[name].distinct, columns[name].commonest[0][1], columns[name].missing)
+        commonest = columns[name].commonest
+        facts[name] = (columns[name].distinct, commonest[0][1] if commonest else 1, columns[name].missing)
     facts["range"] = (columns["date"].minimum, columns["date"].maximum)
     return facts
 
