@@ -3,7 +3,7 @@
 It hands out a thought signature with the first call of each step and wants it back, unchanged and on that call, as
 long as the turn lasts. A model whose name starts with `gemini-3` gives its calls ids, others give none.
 
-The wording and its sources: see `tests/support/rules_gemini.py`; for contents and parts that are empty also
+The wording and its sources: see `tests/support/provider_rules.py`; for contents and parts that are empty also
 github.com/genkit-ai/genkit issue 3816, for the last turn github.com/songquanpeng/one-api issue 836, for signatures
 github.com/google-gemini/gemini-cli issue 26682.
 """

@@ -6,9 +6,8 @@ import pytest
 from google.adk.agents.run_config import RunConfig, StreamingMode
 
 from tests.providers.provider_clients import ATTACHED, PROVIDERS, connect
-from tests.providers.provider_scenarios import SCENARIOS
-from tests.providers.scenario import converse, maker
 from tests.support.all_passes import WAYS
+from tests.support.scenarios import SCENARIOS, converse, maker
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

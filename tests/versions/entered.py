@@ -46,7 +46,7 @@ class Entered:
         sys.setprofile(None)
         threading.setprofile(None)
         functions = {
-            named(path, code.co_qualname) for code in self._codes.values() if (path := place(code.co_filename))
+            named(path, code.co_qualname) for code in list(self._codes.values()) if (path := place(code.co_filename))
         }
         kinds = {kind for each in self._kinds for kind in each.__mro__}
         return functions | {named(path, kind.__qualname__) for kind in kinds if (path := _home(kind.__module__))}
