@@ -149,10 +149,7 @@ OWNERS = [{"app_name": "other"}, {"user_id": "other"}, {"session_id": "other"}]
 @pytest.mark.parametrize("owner", OWNERS, ids=["app", "user", "session"])
 @pytest.mark.parametrize(
     ("tool", "args"),
-    [
-        (query_rows, {"sql": "SELECT text FROM rows"}),
-        (read_payload, {"search": "crane"}),
-    ],
+    [(query_rows, {"sql": "SELECT text FROM rows"}), (read_payload, {"search": "crane"})],
     ids=["tables", "texts"],
 )
 async def test_what_is_opened_is_ones_own(tool, args, owner):
@@ -164,10 +161,7 @@ async def test_what_is_opened_is_ones_own(tool, args, owner):
         model = model_that_calls((tool.__name__, {"handle": handle, **args}))
         value = [{"text": words}, {"text": words}] if kind == "rows" else words * 100
         run = await run_agent(
-            LlmAgent(name="a", model=model, tools=[tool]),
-            "go",
-            state={state_key(kind, "t", handle): value},
-            **settings,
+            LlmAgent(name="a", model=model, tools=[tool]), "go", state={state_key(kind, "t", handle): value}, **settings
         )
         return str(results_in(run.requests[-1])[0].response)
 

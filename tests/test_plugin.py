@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from adk_context_pack import (
-    CapRows,
-    ContextPackPlugin,
-    PackSettings,
-    ResultPass,
-    StripForContext,
-    default_result_passes,
-)
+from adk_context_pack import CapRows, ContextPackPlugin, PackSettings, StripForContext
 from tests.support.plugin_apps import LOG, ROWS, analyst, list_sales, read_log, stores_late, writer
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
@@ -57,24 +48,6 @@ async def test_read_back_tools_are_there_when_a_stub_names_them(settings):
     assert "query_rows" in str(results_in(second)[0].response["_note"])
 
 
-@pytest.mark.parametrize(
-    ("settings", "declared"),
-    [
-        ({"rows": None}, ["read_payload"]),
-        ({"payloads": None}, ["query_rows"]),
-        ({"rows": CapRows(tools={"list_sales": None}), "payloads": None}, []),
-        ({"rows": CapRows(tools={"other": None})}, ["query_rows", "read_payload"]),
-        ({"result_passes": []}, []),
-        ({"read_back": False}, []),
-    ],
-)
-async def test_a_tool_that_opens_nothing_is_not_declared(settings, declared):
-    """What cannot shorten a result of the agent's tools gives it no tool from the first request on."""
-    agent = LlmAgent(name="idle", model=ScriptedModel(), tools=[list_sales])
-    run = await run_agent(agent, "go", plugins=[ContextPackPlugin(**{"passes": [], "read_back": "early"} | settings)])
-    assert run.requests[0].tool_names == ["list_sales", *declared]
-
-
 async def test_a_long_text_gives_way_to_a_preview_that_can_be_read():
     """A log that is no table is kept whole under a handle, and read_payload finds its one odd line."""
 
@@ -90,26 +63,6 @@ async def test_a_long_text_gives_way_to_a_preview_that_can_be_read():
     run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
     assert "needle 4711" in run.answer
     assert len(text_of(run.requests[1])) < len(LOG) / 10
-
-
-async def test_a_long_text_beside_a_table_goes_as_well():
-    """Of a result with both, the table is capped and the text gives way to a preview; short fields stay."""
-
-    def both() -> dict:
-        """Gives rows and a log."""
-        return {"status": "ok", "rows": ROWS, "log": LOG, "more": {"rows": 3}}
-
-    agent = LlmAgent(
-        name="reader", model=ScriptedModel(answer=lambda r: "done" if results_in(r) else call("both")), tools=[both]
-    )
-    run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
-    shown = results_in(run.requests[-1])[0].response
-    assert shown["status"] == "ok"
-    assert shown["more"] == {"rows": 3}
-    assert shown["_row_limits"]["rows"]["total"] == len(ROWS)
-    assert "read_payload" in shown["log"]
-    assert len(str(shown)) < 30_000
-    assert set(run.requests[-1].tool_names) == {"both", "query_rows", "read_payload"}
 
 
 async def test_a_small_app_is_sent_what_it_would_be_sent_without():
@@ -263,36 +216,3 @@ async def test_another_plugin_may_answer_in_the_models_stead():
 
     for plugins in ([Answering(name="a"), ContextPackPlugin()], [ContextPackPlugin(), Answering(name="a")]):
         assert (await run_agent(analyst(), "go", plugins=plugins)).answer == "from the cache"
-
-
-@dataclass(frozen=True, kw_only=True)
-class DropNotes(ResultPass):
-    """Leaves the field `note` out of results."""
-
-    async def apply(self, result, call):
-        """Returns the result without its note."""
-        if not isinstance(result, dict) or "note" not in result:
-            return result
-        call.note("left out a note")
-        return {key: value for key, value in result.items() if key != "note"}
-
-
-async def test_result_passes_of_the_users_own_run_between_the_plugins():
-    """On each release the passes that are given run in order, keep in the store that is given, and are reported on."""
-
-    def fetch() -> dict:
-        """Fetches rows."""
-        return {"note": "n", "rows": ROWS}
-
-    model = ScriptedModel(answer=lambda request: "done" if results_in(request) else call("fetch"))
-    first, second = default_result_passes(max_rows=3)
-    plugin = ContextPackPlugin(result_passes=[first, DropNotes(), second], store="state")
-    run = await run_agent(LlmAgent(name="reader", model=model, tools=[fetch]), "go", plugins=[plugin])
-    shown = results_in(run.requests[-1])[0].response
-    assert "note" not in shown
-    assert len(shown["rows"]) == 3
-    assert f"rows:fetch:{shown['_handle']}" in run.session.state
-    assert [(report.pass_name, report.handle, report.notes) for report in plugin.result_reports] == [
-        ("cap_rows", shown["_handle"], ()),
-        ("drop_notes", None, ("left out a note",)),
-    ]

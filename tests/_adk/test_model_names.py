@@ -48,26 +48,12 @@ def settled(fallbacks):
     return model
 
 
-def test_a_model_without_backups_is_named_by_its_request():
-    """A name, a plain model, a model of odd fields and no agent at all give the name in the request alone."""
-    for model in ("gemini-2.5-flash", ScriptedModel(), Several(model="first", models=[]), settled(None), settled(7)):
-        assert named(model) == ("first",)
-    assert model_names(OfAgent(None), None) == (None,)
-
-
 def test_backups_are_named_however_they_are_given():
     """Names, models, backups of backups, and each form of LiteLLM's fallbacks are found."""
     inner = Several(model="second", models=["third", ScriptedModel(model="fourth")])
     assert named(Several(model="first", models=["first", inner])) == ("first", "second", "third", "fourth")
     fallbacks = ["second", {"model": "third", "api_key": "k"}, {"first": ["fourth", "fifth"]}]
     assert named(settled(fallbacks)) == ("first", "second", "third", "fourth", "fifth")
-
-
-def test_an_agent_without_a_model_asks_those_of_its_parent():
-    """The backups of the nearest ancestor with a model count."""
-    child = LlmAgent(name="child")
-    LlmAgent(name="parent", model=Several(model="first", models=["second"]), sub_agents=[child])
-    assert model_names(OfAgent(child), "first") == ("first", "second")
 
 
 def test_a_model_that_names_itself_ends():

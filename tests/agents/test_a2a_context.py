@@ -93,20 +93,6 @@ def test_the_session_stays_as_it_is():
     assert events == before
 
 
-@needs_hook
-def test_parts_of_the_user_are_marked_as_without_it():
-    """The marks by which ADK's server knows user input are on the same kinds of parts."""
-    from google.adk.a2a import _compat  # noqa: PLC0415 - not with every release
-
-    events = [user_said("Go."), agent_said("near", "I did."), agent_said("remote", "My own words.")]
-    for settings in ({}, {"context_builder": a2a_context()}):
-        agent = remote_agent(full_history_when_stateless=True, **settings)
-        parts = a2a_server.parts_sent(agent, events)
-        marks = {_compat.part_text(part): bool(_compat.part_metadata(part)) for part in parts}
-        assert marks.pop("My own words.") is False
-        assert all(marks.values())
-
-
 class DropAll(ContextPass):
     """Drops everything."""
 
@@ -238,16 +224,6 @@ def test_a_setting_that_cannot_work_is_refused(settings, words):
     """The error names the function and what it takes."""
     with pytest.raises(SettingError, match=f"a2a_context: .*{words}"):
         a2a_context(**settings)
-
-
-def test_a_release_without_the_hook_says_so(monkeypatch):
-    """Where ADK or a2a-sdk cannot take a context builder, the error names what is needed."""
-    if MISSING is None:
-        monkeypatch.setattr(
-            "google.adk.agents.remote_a2a_agent.RemoteA2aAgent.__init__", lambda self, name, agent_card: None
-        )
-    with pytest.raises(SettingError, match=r"a2a_context: needs .*(2\.10|a2a)"):
-        a2a_context()
 
 
 def test_without_the_a2a_package_the_error_names_it(monkeypatch):

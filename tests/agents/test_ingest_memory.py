@@ -80,23 +80,6 @@ async def test_another_service_gets_the_whole_session():
     assert memory.got == [ids[:2], ids]
 
 
-async def test_no_run_waits_for_the_service():
-    """All turns end while the service has taken nothing yet; closing waits for it."""
-    memory, plugin = Single(seconds=0.3), IngestMemory()
-    ids = await run(memory, plugin, 3)
-    assert memory.got == []
-    await plugin.close()
-    assert sorted(event for got in memory.got for event in got) == sorted(ids)
-
-
-async def test_a_failure_is_tried_again():
-    """A service that fails twice gets the events in the third attempt."""
-    memory, plugin = Single(failures=2), IngestMemory(pause_seconds=0.001)
-    ids = await run(memory, plugin)
-    await plugin.close()
-    assert memory.got == [ids]
-
-
 async def test_what_is_refused_in_the_end_comes_with_the_next_run(caplog):
     """The session keeps everything, the log says so without a payload, and the next run sends all of it."""
     memory, plugin = Single(failures=2), IngestMemory(max_attempts=2, pause_seconds=0.001)
@@ -126,11 +109,3 @@ async def test_works_with_adks_in_memory_service():
     await plugin.close()
     found = await memory.search_memory(app_name="app", user_id="user", query="message")
     assert [entry.content.parts[0].text for entry in found.memories] == ["message 0"]
-
-
-async def test_closing_ends_in_time(caplog):
-    """A service that hangs does not keep an app from closing."""
-    memory, plugin = Single(seconds=60), IngestMemory(close_seconds=0.05)
-    await run(memory, plugin)
-    await asyncio.wait_for(plugin.close(), 10)
-    assert "in time" in caplog.text

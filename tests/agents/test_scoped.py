@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import re
-from unittest.mock import Mock
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.tools.agent_tool import AgentTool
 
-from adk_context_pack import (
-    CastNarrative,
-    ContextPackPlugin,
-    ContextPipeline,
-    SettingError,
-    cap_rows,
-    query_rows,
-    scoped,
-)
-from adk_context_pack._adk import callers
-from adk_context_pack._adk.requests import contents_of
+from adk_context_pack import CastNarrative, ContextPackPlugin, ContextPipeline, SettingError, cap_rows, scoped
 from adk_context_pack.agents.scoped import ScopeHandoff
 from adk_context_pack.testing import check_pass
 from tests.support.run import run_agent
@@ -171,26 +160,6 @@ async def test_a_handle_opens_in_the_child(app):
     assert "Row: [[900]]" in str([event.content for event in run.events])
 
 
-async def test_a_handle_that_the_child_makes_opens_in_the_caller():
-    """A scoped child's handle opens in the agent that called it."""
-
-    def make(request):
-        found = results_in(request, "list_sales")
-        return f"See handle='{found[0].response['_handle']}'" if found else call("list_sales")
-
-    def answer(request):
-        if found := results_in(request, "query_rows"):
-            return f"Row: {found[0].response['rows']}"
-        if found := results_in(request, "child"):
-            handle = HANDLE.findall(found[0].response["result"])[0]
-            return call("query_rows", handle=handle, sql="SELECT amount FROM rows WHERE id = 300")
-        return call("child", request="List.")
-
-    agent = scoped(child(make, tools=[cap_rows(list_sales, max_rows=3)]), sees=("last_message",))
-    root = LlmAgent(name="boss", model=ScriptedModel(answer=answer), tools=[AgentTool(agent), query_rows])
-    assert (await run_agent(root, "Go.")).answer == "Row: [[900]]"
-
-
 async def test_the_childs_own_work_stays():
     """What the child calls and gets itself is in its request, behind what was handed over, which does not change."""
 
@@ -218,37 +187,6 @@ async def test_the_report_shows_the_scope(with_plugin):
     assert report.passes[0].note.endswith("sees said, state plan of its caller, 1 contents handed over")
     assert [entry.name for entry in report.passes].count("scope_handoff") == 1
     assert text_of(run.requests_of("child")[0]).count("plan = 7") == 1
-
-
-async def test_the_agents_own_callbacks_run_behind_it():
-    """A callback that the agent has is called with the scoped request, and the given agent is not changed."""
-    seen = []
-
-    def look(callback_context, llm_request):
-        seen.append(text_of(llm_request))
-
-    given = child(before_model_callback=look)
-    await run_agent(row_of(scoped(given, sees=())), "Sell more.")
-    assert given.before_model_callback is look
-    assert len(seen) == 1
-    assert "709000" not in seen[0]
-
-
-async def test_what_the_caller_saw_is_put_together_once_a_run(monkeypatch):
-    """A child with many model calls reads its caller's history at the first of them alone."""
-    build = Mock(side_effect=contents_of)
-    monkeypatch.setattr(callers, "contents_of", build)
-
-    def answer(request):
-        found = len(results_in(request, "look_up"))
-        return call("look_up", city=f"Oslo {found}") if found < 3 else "child done"
-
-    agent = scoped(child(answer, tools=[look_up]), sees=("last_message",), casts=("boss",))
-    run = await run_agent(boss_with_tool(agent), "Sell more.", plugins=[ContextPackPlugin()])
-    requests = run.requests_of("child")
-    assert len(requests) == 4
-    assert all("709000" in text_of(request) and "Sell more." in text_of(request) for request in requests)
-    assert build.call_count == 1
 
 
 @pytest.mark.skipif("mode" not in LlmAgent.model_fields, reason="this ADK has no agent modes")

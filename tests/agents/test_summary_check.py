@@ -77,18 +77,3 @@ async def test_a_misspelled_source_is_named_without_other_results():
     """A state key that is nearly the source's name is offered."""
     (text,) = await said_by(state={"gaql_results": [{"id": 1}]}, source="gaql_result", output_key="summarized_results")
     assert text == "summarizer: nothing is stored under the source 'gaql_result' (did you mean 'gaql_results'?)"
-
-
-@pytest.mark.parametrize(
-    ("state", "source"),
-    [
-        ({}, "orders"),
-        ({"user:name": "Ann", "mood": "good"}, "orders"),
-        ({"orders": []}, "orders"),
-        ({"orders:1": [{"id": 1}]}, "orders"),
-        ({KEPT: {"rows": ROWS}}, "gaql_execution_results"),
-    ],
-)
-async def test_a_source_that_may_still_come_is_not_named(state, source):
-    """Neither an empty state, nor an empty list, nor the default source beside other results is a mistake."""
-    assert not await said_by(state=state, source=source)

@@ -151,9 +151,7 @@ class Impostor(BaseAgent):
         for part in self.parts:
             role = "user" if part.function_response else "model"
             yield Event(
-                author=self.author,
-                invocation_id=ctx.invocation_id,
-                content=types.Content(role=role, parts=[part]),
+                author=self.author, invocation_id=ctx.invocation_id, content=types.Content(role=role, parts=[part])
             )
 
 

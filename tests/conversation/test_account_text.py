@@ -5,15 +5,7 @@ from google.genai import types
 
 from adk_context_pack.conversation.account import HEAD, Limits, Line, account_lines, bounded, event_text, parse
 from adk_context_pack.conversation.tokens import TokenMeter
-from tests.support.events import (
-    agent_called,
-    agent_said,
-    call_part,
-    event,
-    result_part,
-    tool_returned,
-    user_said,
-)
+from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
 
 LINES = [
     ("user", "[user] What does lookup(x) -> y mean?"),

@@ -120,8 +120,7 @@ def test_answers_that_are_no_words_are_passed_over():
     for number, event in enumerate(events):
         if event.usage_metadata and number % 3 == 0:
             event.content = types.Content(
-                role="model",
-                parts=[types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x"))],
+                role="model", parts=[types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x"))]
             )
     request = request_for("a", events)
     request.contents = [
@@ -170,13 +169,6 @@ def test_which_figures_count(figures, factor):
     assert calibrated(*figures).factor == pytest.approx(factor)
 
 
-def test_the_first_figure_after_a_start_has_the_wide_bounds():
-    """What the first request says of the factor is no figure yet: the next one may be up to five times it."""
-    assert calibrated(4000, start=1.0).factor == pytest.approx(4.0)
-    assert calibrated(5001, start=1.0).factor == pytest.approx(1.0)
-    assert calibrated(450, start=0.5).factor == pytest.approx(0.45)
-
-
 @pytest.mark.parametrize(
     ("number", "steady", "estimate"), [(3, True, 1000), (2, False, 1000), (2, True, 0), (2, True, -5)]
 )
@@ -185,20 +177,6 @@ def test_what_no_figure_comes_from(number, steady, estimate):
     made = Calibration({1: Figure(1, 1000), 2: Figure(number, 3000)})
     assert made.scale(1, 2, estimate, steady=steady) == 1.0
     assert made.factor == 1.0
-
-
-@pytest.mark.parametrize(("ratio", "factor"), [(2.0, 2.0), (5.0, 5.0), (5.1, 1.0), (0.2, 0.2), (0.19, 1.0)])
-def test_the_first_request_says_where_to_start(ratio, factor):
-    """The provider's figure for the first request is where the factor starts, if it is within the wide bounds."""
-    meter, said = TokenMeter(), user_said("word " * 400)
-    size = 1000 * meter.content(said.content)
-    fixed = size - meter.content(said.content)
-    answer = agent_said("a", "Yes.")
-    answer.usage_metadata = USAGE(prompt_token_count=round(size * ratio))
-    events = [said, answer, user_said("Go on.")]
-    request = request_for("a", events)
-    made = Calibration.of(call_for("a", events), request, [1], fixed, meter)
-    assert made.factor == pytest.approx(factor)
 
 
 @pytest.mark.parametrize(("size", "factor"), [(99, 1.0), (100, 2.0)])

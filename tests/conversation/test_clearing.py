@@ -3,14 +3,7 @@
 import pytest
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.clearing import (
-    KEY,
-    arguments_note,
-    is_note,
-    is_shorter,
-    note_length,
-    result_note,
-)
+from adk_context_pack.conversation.clearing import KEY, is_note, is_shorter, note_length, result_note
 
 
 def test_a_body_that_is_no_dict_has_its_beginning_and_no_handle():
@@ -49,21 +42,6 @@ def test_a_handle_is_found_beside_or_within_a_result():
 def test_what_is_a_note(payload, found):
     """A note begins with its key, has at most 2,000 characters of texts, and nothing else that is long."""
     assert is_note(payload) is found
-
-
-def test_arguments_keep_their_short_ones():
-    """The note names all arguments, and keeps those of up to 100 characters as they were."""
-    args = {"a": 1, "b": "x" * 100, "c": "x" * 101}
-    assert arguments_note(args, 70) == {KEY: "arguments of about 70 tokens: a, b, c", "a": 1, "b": "x" * 100}
-    assert len(arguments_note({"k" * 400: "x" * 101}, 70)[KEY]) == 300
-
-
-def test_the_beginning_of_a_text():
-    """The first text of more than 100 characters says how it began."""
-    assert result_note("f", {"a": "y" * 100, "b": "x" * 101, "c": "z" * 200}, 5, findable=True)["began"] == "x" * 100
-    assert "began" not in result_note("f", {"a": "y" * 100}, 5, findable=True)
-    assert "search_history" in result_note("f", {}, 5, findable=True)[KEY]
-    assert "search_history" not in result_note("f", {}, 5, findable=False)[KEY]
 
 
 def test_a_note_is_no_longer_than_what_it_replaces():

@@ -1,19 +1,8 @@
 """Contents compared, measured and copied."""
 
-import pytest
 from google.genai import types
 
-from adk_context_pack.conversation.contents import (
-    MEDIA_REMOVED,
-    changed,
-    copies_of,
-    same_texts,
-    spoken,
-    text_length,
-    text_part,
-    texts_of,
-    user_content,
-)
+from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of, spoken
 
 PICTURE = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png"))
 OTHER = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"other"))
@@ -33,39 +22,12 @@ def test_what_is_said_is_the_same_without_the_media():
     assert spoken(types.Content(role="user")) == spoken(content())
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        (content("a"), content("a"), True),
-        (content("a"), content("b"), False),
-        (content("a", PICTURE), content("a", OTHER), True),
-        (content("a", PICTURE), content("a"), False),
-        (content(), types.Content(role="user"), True),
-        (content("a", "b"), content("b", "a"), False),
-    ],
-)
-def test_same_texts(one, other, is_same):
-    """Texts are compared in their order, with the places of other parts."""
-    assert same_texts(one, other) is is_same
-    assert same_texts(one, one)
-
-
 def test_exact_copies_come_first():
     """Copies are yielded newest first, then contents that share the texts alone. A model's words are no copy."""
     message = content("a", PICTURE)
     contents = [content("a", OTHER), message, content("a", PICTURE, role="model"), content("b"), content("a", PICTURE)]
     contents += [content("a", types.Part(function_call=types.FunctionCall(name="f")))]
     assert list(copies_of(contents, message)) == [4, 1, 5, 0]
-
-
-def test_built_contents():
-    """Built parts and contents are those that a constructor makes, and share nothing that can change."""
-    assert text_part("x") == types.Part(text="x")
-    parts = [text_part("x"), PICTURE]
-    assert user_content(parts) == types.Content(role="user", parts=parts)
-    assert texts_of(content("x", PICTURE)) == ("x", None)
-    assert text_length(content("ab", PICTURE, "c")) == 3
-    assert text_length(types.Content(role="user")) == 0
 
 
 def test_a_changed_copy_leaves_the_original():

@@ -18,18 +18,6 @@ def add(cache: GrowingCache, numbers: list[int], fail_at: int | None = None) -> 
     return found
 
 
-def test_each_item_is_taken_in_once() -> None:
-    """A longer sequence brings only its new items, and the same sequence brings none."""
-    cache: GrowingCache = GrowingCache()
-    first = add(cache, [1, 2])
-    assert add(cache, [1, 2, 3]) is first
-    assert first == [1, 2, 3]
-    with cache.growing("all", list[int], [1, 2, 3]) as (found, new):
-        assert (found, list(new)) == ([1, 2, 3], [])
-    assert cache.peek("all") is first
-    assert cache.peek("other") is None
-
-
 def test_a_value_that_failed_halfway_is_forgotten() -> None:
     """Where the body raises, the next call starts over, and takes in no item twice."""
     cache: GrowingCache = GrowingCache()

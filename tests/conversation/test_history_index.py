@@ -75,13 +75,6 @@ def test_it_grows_by_what_is_new():
     assert indexed().begins(events)
 
 
-def test_a_session_made_again_under_the_same_ids_is_another():
-    """An event of the same id and another time is another event."""
-    first = user_said("one")
-    index = indexed(first)
-    assert not index.begins([first.model_copy(update={"timestamp": first.timestamp + 1})])
-
-
 def test_a_rewind_is_seen():
     """A rewind among the events makes the index say so."""
     if "rewind_before_invocation_id" not in EventActions.model_fields:

@@ -79,42 +79,6 @@ def test_a_call_gives_what_it_would_give_alone(conversation: Conversation, order
     assert [result_of(moments[index], pipeline, known) for index in again] == [alone[index] for index in again]
 
 
-def test_what_was_there_is_not_found_out_again() -> None:
-    """A list that only grew is looked at behind its end, although every content in it is a copy."""
-    cache, asked = GrowingCache(), []
-    texts = [f"text {number}" for number in range(5)]
-    for length in (3, 5):
-        contents = [said(number, text) for number, text in enumerate(texts[:length])]
-        with known(cache, contents).growing("letters", list) as (found, new):
-            asked += new
-            found.extend(content.parts[0].text for content in new)
-        assert found == texts[:length]
-    assert len(asked) == 5
-
-
-def test_another_history_is_found_out_anew() -> None:
-    """A content that differs in text, role, number of parts, payload or id is never taken for the one before."""
-    call = types.FunctionCall(id="1", name="look", args={"a": 1})
-    variants: Sequence[types.Content] = [
-        said(0, "one"),
-        said(0, "two"),
-        said(1, "one"),
-        types.Content(role="user", parts=[types.Part(text="one"), types.Part(text="one")]),
-        types.Content(role="user", parts=[]),
-        types.Content(role="model", parts=[types.Part(function_call=call)]),
-        types.Content(role="model", parts=[types.Part(function_call=call.model_copy(update={"id": "2"}))]),
-        types.Content(role="model", parts=[types.Part(function_call=call.model_copy(update={"name": "see"}))]),
-        types.Content(role="model", parts=[types.Part(function_call=call.model_copy(update={"args": {"a": 2}}))]),
-        types.Content(role="user", parts=[types.Part.from_bytes(data=b"1", mime_type="image/png")]),
-        types.Content(role="user", parts=[types.Part.from_bytes(data=b"2", mime_type="image/png")]),
-    ]
-    for one in variants:
-        for other in variants:
-            cache = GrowingCache()
-            assert new_to(known(cache, [one])) == 1
-            assert new_to(known(cache, [other, said(1, "more")])) == (1 if one is other else 2)
-
-
 def test_a_list_that_grew_in_place_is_met_again() -> None:
     """A callback between two passes may add to the very list that was met before."""
     call, contents = ModelCall(), [said(0, "one")]

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
 from re import _parser as parser
 
 import pytest
-from google.genai import types
-from hypothesis import given
-from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative, ClearToolResults, FitTokenBudget, SettingError
 from adk_context_pack.conversation.ledger import _MAX_OF_RESULT, _NAMES, ledger_text, names_within, result_names
-from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.testing import answerability, text_of
+from adk_context_pack.testing import answerability
 from tests.benchmarks.bench_answerability import tau_bench
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.requests import call_for, everything, request_for
@@ -33,31 +28,12 @@ def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS, users=(0,)) -> 
     return ledger_text(contents, set(left), users=users, max_tokens=max_tokens, cache={})
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["$1,250.00", "A-4711", "/srv/bills/may.pdf", "ada@example.org", "ada_li_3668", "1990-04-05", "card_99", "78701"],
-)
-def test_it_names_whatever_identifies_something(name):
-    """Ids, codes, addresses, paths, dates and amounts, from words, arguments and results."""
-    assert name in ledger()
-
-
 def test_each_name_stands_with_its_tool_and_what_was_asked_with_comes_first():
     """The tool says what a name is for; where there is little room, arguments and the user's words stay."""
     assert "get_user: ada_li_3668" in ledger()
     small = ledger(max_tokens=30)
     assert "card_99" not in small
     assert small
-
-
-@given(st.sets(st.integers(0, 3)), st.integers(0, 60), st.text(max_size=30))
-def test_it_is_bounded_and_depends_on_what_left_alone(left, max_tokens, other):
-    """Whatever stays or is added behind, the text is the same; its estimate keeps the limit."""
-    text = ledger(left, max_tokens)
-    assert estimate_tokens(text) <= max_tokens
-    changed = [one if index in left else types.Content(parts=[]) for index, one in enumerate(CONTENTS)]
-    changed.append(types.Content(role="user", parts=[types.Part(text=f"X-1 {other}")]))
-    assert ledger(left, max_tokens, changed) == text
 
 
 def test_the_marker_names_what_left_and_zero_turns_it_off():
@@ -154,12 +130,6 @@ def test_no_text_makes_the_search_slow():
 RESULT = {"status": ["delayed"] * 30, "by": "Ada", "flight": "HAT136", "price": 1250, "mail": "ada@example.org"}
 
 
-def test_the_names_of_one_result_put_identifiers_before_plain_words():
-    """A column of words that all rows share does not push out the one flight number."""
-    assert result_names(RESULT, max_tokens=80, said="") == "HAT136, 1250, ada@example.org, delayed, Ada"
-    assert result_names(RESULT, max_tokens=12, said="") == "HAT136, 1250"
-
-
 def test_the_names_of_one_result_leave_out_what_is_said_anyway():
     """What the note has in other words is not paid for twice, and without room there are no names."""
     assert result_names(RESULT, max_tokens=80, said="flight HAT136 for Ada") == "1250, ada@example.org, delayed"
@@ -173,30 +143,6 @@ def test_the_names_of_a_large_result_are_searched_in_its_beginning_only():
     assert result_names(["A-4711", *long], max_tokens=80, said="") == "A-4711"
 
 
-def test_a_note_names_what_was_in_its_result_and_zero_turns_it_off():
-    """What was cleared leaves its identifiers with the tool that they came from, the same at each later call."""
-    orders = {"orders": [{"id": f"A-{n:04}", "state": "paid in full by the customer"} for n in range(60)]}
-    events = [
-        user_said("Look."),
-        agent_called("a", "list_orders", "c1"),
-        tool_returned("a", "list_orders", orders, "c1"),
-        agent_said("a", "I looked."),
-        user_said("And now?"),
-    ]
-    clear = ClearToolResults(keep_results=0, max_ledger_tokens=80)
-    first = clear.apply(request_for("a", events), call_for("a", events))
-    said = text_of(first)
-    assert "an older result of list_orders" in said
-    assert "'named': 'A-0000, A-0001, " in said
-    assert "A-0059" not in said
-    more = [*events, agent_said("a", "Well."), user_said("Go on.")]
-    assert clear.apply(request_for("a", more), call_for("a", more)).contents[:3] == first.contents[:3]
-    without = ClearToolResults(keep_results=0, max_ledger_tokens=0)
-    assert "A-0000" not in text_of(without.apply(request_for("a", events), call_for("a", events)))
-    with pytest.raises(SettingError, match="max_ledger_tokens"):
-        ClearToolResults(max_ledger_tokens=-1)
-
-
 def test_names_keep_no_result_from_being_cleared():
     """A result that is cleared without names in its note is cleared with them, too."""
     for size in range(10, 60):
@@ -208,25 +154,6 @@ def test_names_keep_no_result_from_being_cleared():
             for clear in (ClearToolResults(keep_results=0, min_tokens=1, max_ledger_tokens=n) for n in (0, 80))
         ]
         assert cleared[0] == cleared[1], size
-
-
-def test_within_a_run_a_result_is_searched_once(monkeypatch):
-    """The second call of a run finds the notes of the first one, and searches no payload again."""
-    asked = []
-
-    def counted(*arguments, **settings):
-        asked.append(arguments)
-        return result_names(*arguments, **settings)
-
-    monkeypatch.setattr("adk_context_pack.conversation.clearing.result_names", counted)
-    body = {"ids": [f"A-{n:04}" for n in range(90)]}
-    events = [user_said("Hi."), agent_called("a", "t", "c1"), tool_returned("a", "t", body, "c1")]
-    events += [agent_said("a", "Yes."), user_said("And?")]
-    call, clear = call_for("a", events), ClearToolResults(keep_results=0)
-    first = clear.apply(request_for("a", events), call)
-    again = clear.apply(request_for("a", events), replace(call, memo={}))
-    assert text_of(first) == text_of(again)
-    assert len(asked) == 1
 
 
 def test_names_within_a_text_are_all_or_none():
@@ -272,10 +199,3 @@ def test_the_order_of_names():
     assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-3, New-4, Old-1; look: Asked-9"
     # The user's name is the newer of the two that somebody asked with, so it comes first.
     assert ledger(contents=contents, users=(3,), max_tokens=8) == "said: User-5"
-
-
-def test_plain_words_are_no_names():
-    """Prose has no place in it."""
-    assert "a b c" not in ledger()
-    assert "order" not in ledger()
-    assert ledger(left=(3,)) == ledger(max_tokens=0) == ""

@@ -94,13 +94,3 @@ def test_messages_where_neither_turns_nor_calls_left():
     groups = [Group(0, 1, "model"), Group(1, 2, "model"), Group(2, 3, "user")]
     assert said(contents, groups, {0, 1}) == f"{LEFT}2 messages.]"
     assert said(contents, groups, {1}) == f"{LEFT}1 messages.]"
-
-
-def test_how_to_find_it_and_what_was_named():
-    """Where the agent can search, the marker says so, and the identifiers stand last."""
-    contents, groups = history("a")
-    found = said(contents, groups, {0}, findable=True, ledger="INV-1")
-    assert found == (
-        f"{LEFT}1 tool call (a). Use search_history to find what was said, called or returned there."
-        " Named there: INV-1.]"
-    )

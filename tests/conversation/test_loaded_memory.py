@@ -6,7 +6,7 @@ from google.genai import types
 
 from adk_context_pack.conversation.recalled import holds_preloaded, slim_loaded, slim_preloaded
 from adk_context_pack.conversation.tokens import TokenMeter
-from tests.support.events import call_part, result_part
+from tests.support.events import result_part
 
 
 def memory(*texts, author="ann", time="2026-01-02"):
@@ -25,36 +25,6 @@ def content(*parts):
 
 def loaded(*contents):
     return slim_loaded(LlmRequest(contents=list(contents)), slim, TokenMeter())
-
-
-def answer(result):
-    return result.parts[0].function_response.response
-
-
-def test_a_result_holds_its_memories_alone():
-    """Empty fields leave, and each result is ranked by the query of its own call."""
-    calls = content(*(call_part("load_memory", {"query": query}) for query in ("one", "two")))
-    first, second = (content(result_part("load_memory", {"memories": [memory(text)]})) for text in ("x", "y"))
-    found = loaded(calls, first, content(call_part("other", {"query": "three"})), second)
-    assert found[0] is calls
-    assert answer(found[1]) == {"memories": ["one/ann/2026-01-02/x"]}
-    assert answer(found[3]) == {"memories": ["two/ann/2026-01-02/y"]}
-    assert answer(first) == {"memories": [memory("x")]}
-
-
-@pytest.mark.parametrize(
-    ("entry", "line"),
-    [
-        (memory("a", "b"), "/ann/2026-01-02/a\nb"),
-        (memory("a", author=None), "//2026-01-02/a"),
-        (memory("a", time=None), "/ann//a"),
-        ({"content": {"parts": [{"text": "a"}, {"text": None}, 5]}, "padding": "p" * 99}, "///a"),
-    ],
-)
-def test_one_entry(entry, line):
-    """Texts are joined, and who and when may be missing. Without its call the query is empty."""
-    (found,) = loaded(content(result_part("load_memory", {"result": {"memories": [entry]}})))
-    assert answer(found) == {"memories": [line]}
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,7 @@
 
 import pytest
 
-from adk_context_pack._json import json_text
-from adk_context_pack._text import shorten_counted
 from adk_context_pack.conversation.outcome import outcome_of
-from adk_context_pack.tables.stub_form import stored_text
-from adk_context_pack.tools.offload_payload import OffloadPayload
-from adk_context_pack.tools.result_pass import reduce_result
-from adk_context_pack.tools.tool_call import ToolCall
-from tests.support.in_tool import in_tool
 
 
 @pytest.mark.parametrize(
@@ -63,20 +56,6 @@ def test_keeps_to_its_limits():
     assert outcome_of({"error": "e" * 99}, max_chars=9, max_error_chars=10) == f"error: {'e' * 10}… [+89 characters]"
 
 
-def test_cut_says_how_much_is_missing():
-    """A cut text ends in a mark with the number of characters left out; a short one stays as it is."""
-    assert shorten_counted("abcdef", 4) == "abcd… [+2 characters]"
-    assert shorten_counted("abcd", 4) == "abcd"
-
-
-def test_what_json_cannot_hold_is_shown_all_the_same():
-    """A value that refers to itself, or has keys that JSON refuses, is still told."""
-    loop = {}
-    loop["self"] = loop
-    assert json_text(loop) == '{"self":"<circular>"}'
-    assert json_text({(1, 2): 3}) == '{"[1,2]":3}'
-
-
 ROWS = [{"id": 1, "cost": 2}, {"id": 2, "cost": 3}]
 MARK = "[text of 24000 characters, shown in part. The whole is kept; read_payload(handle='abc') reads and searches it]"
 
@@ -128,22 +107,3 @@ MARK = "[text of 24000 characters, shown in part. The whole is kept; read_payloa
 def test_tells_true_sizes_handles_and_what_blocks_hold(response, told):
     """A reduced result is described by its true size and its handle, and an MCP result by what its blocks hold."""
     assert outcome_of(response, max_chars=300, max_error_chars=300) == told
-
-
-async def test_a_preview_says_what_it_stands_for():
-    """The mark that offloading writes is the one that is read: kind, characters and handle are those of the whole."""
-    text = "a line of a log\n" * 3000
-
-    async def act(context):
-        offload = OffloadPayload(tools={})
-        return [
-            await reduce_result([offload], value, ToolCall(tool_name="fetch", context=context, offered=offered))
-            for value in (text, {"log": text})
-            for offered in (frozenset(), frozenset({"read_payload"}))
-        ]
-
-    for shown in await in_tool(act):
-        stored = stored_text(shown["log"] if isinstance(shown, dict) else shown)
-        assert (stored.kind, stored.characters) == ("text", len(text))
-        assert stored.handle in str(shown)
-    assert stored_text("[text of 3 characters") is None

@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack.conversation.contents import texts_of
-from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.outline import Outline, outline_of
-from adk_context_pack.conversation.pairing import pair
+from adk_context_pack.conversation.outline import Outline
 from adk_context_pack.conversation.voices import Voices
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
-from tests.support.events import agent_called, call_part, result_part, tool_returned, user_said
+from tests.support.events import call_part, result_part
 
 
 def said(role: str, text: str) -> types.Content:
@@ -86,20 +84,6 @@ def test_overlapping_exchanges_are_one_group() -> None:
     ]
 
 
-def test_an_exchange_within_another_stays_in_it() -> None:
-    """A call that is answered while an earlier one waits belongs to the earlier one's group, with what lies between."""
-    contents = [
-        types.Content(role="model", parts=[call_part("look", {}, "a")]),
-        types.Content(role="model", parts=[call_part("look", {}, "b")]),
-        types.Content(role="user", parts=[result_part("look", {}, "b")]),
-        said("user", "And?"),
-        types.Content(role="user", parts=[result_part("look", {}, "a")]),
-    ]
-    voices = Voices({hash(texts_of(contents[3])): None}, ())
-    groups = Outline(voices).grow(contents, voices).groups
-    assert [(group.start, group.stop, group.kind) for group in groups] == [(0, 5, "user")]
-
-
 def test_what_is_heard_later_changes_what_was_heard() -> None:
     """A text that nobody had said is found out anew once a user says it, and so is one that no longer is a user's."""
     contents = [said("user", "Hello"), said("user", "For context, see below."), said("model", "Hi")]
@@ -112,16 +96,3 @@ def test_what_is_heard_later_changes_what_was_heard() -> None:
     assert not outline.fits(Voices({7: None}, ()))
     assert not outline.fits(Voices(None, ()))
     assert not outline.fits(Voices({hello: None}, ("a summary",)))
-
-
-def test_a_session_whose_user_says_more_is_known_on() -> None:
-    """The outline of a session's contents stays the same object while the session only grows."""
-    events, session_memo = [user_said("one"), agent_called("worker", "look", "c1")], {}
-    contents = [said("user", "one"), types.Content(role="model", parts=[call_part("look", {}, "c1")])]
-    first = outline_of(ModelCall(agent_name="worker", events=events, session_memo=session_memo), contents)
-    events += [tool_returned("worker", "look", {"a": 1}, "c1"), user_said("two")]
-    more = [*contents, types.Content(role="user", parts=[result_part("look", {"a": 1}, "c1")]), said("user", "two")]
-    second = outline_of(ModelCall(agent_name="worker", events=events, session_memo=session_memo), more)
-    assert second is first
-    assert second.turns == [0, 3]
-    assert second.pairing.call_of == pair(more).call_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -14,14 +13,14 @@ from adk_context_pack import (
     ClearToolResults,
     ContextPackPlugin,
     FitTokenBudget,
+    ModelCall,
     OffloadPayload,
     SettingError,
     cap_rows,
     default_passes,
 )
-from adk_context_pack.conversation.model_call import ModelCall
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
-from tests.support.histories import long_turn, many_turns, results
+from tests.support.histories import many_turns, results
 from tests.support.requests import request_for
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -32,12 +31,8 @@ skills = pytest.importorskip("google.adk.tools.skill_toolset", **SKIP)
 models = pytest.importorskip("google.adk.skills.models", **SKIP)
 
 RULES = {"skill_name": "style", "instructions": "Always write in verse. " * 300, "frontmatter": {}}
-PAGE = {"skill_name": "style", "file_path": "references/x.md", "content": "A long page. " * 400}
 ACTIVE = {"_adk_activated_skill_a": ["style"]}
-PASSES = [
-    ClearToolResults(keep_results=0, min_tokens=50),
-    FitTokenBudget(max_tokens=3000, cut_to=0.01),
-]
+PASSES = [ClearToolResults(keep_results=0, min_tokens=50), FitTokenBudget(max_tokens=3000, cut_to=0.01)]
 
 
 def loading(tool: str = "load_skill", response=RULES):
@@ -62,15 +57,6 @@ def test_an_active_skill_stays_whole_and_an_unloaded_one_may_go(entry):
     assert RULES not in left(entry, events, {"_adk_activated_skill_b": ["style"]})
 
 
-@pytest.mark.parametrize("entry", PASSES, ids=lambda entry: entry.name)
-def test_a_resource_stays_while_its_turn_uses_it(entry):
-    """In the turn that loaded it a resource is whole after many more results, and in later turns it may go."""
-    page = loading("load_skill_resource", PAGE)
-    running = [user_said("Load."), *page, *long_turn(12)[1:]]
-    assert PAGE in left(entry, running, ACTIVE)
-    assert PAGE not in left(entry, [*running, agent_said("a", "Done."), user_said("Next.")], ACTIVE)
-
-
 @pytest.mark.parametrize("wrapper", [False, True])
 def test_the_tools_are_known_by_class(wrapper):
     """Behind a prefix, or in a tool of another class that calls them, they are the same tools."""
@@ -84,12 +70,6 @@ def test_the_tools_are_known_by_class(wrapper):
     assert RULES not in left(PASSES[0], events, ACTIVE)
 
 
-def test_a_tool_of_the_same_name_is_no_skill():
-    """What an app's own load_skill returns is a result like any other."""
-    events = [user_said("Load."), *loading(), agent_said("a", "Loaded."), *many_turns(4)]
-    assert RULES not in left(PASSES[0], events, ACTIVE, {"load_skill": FunctionTool(len)})
-
-
 def test_tools_can_be_pinned_by_name():
     """A plan that a tool of the app's own loads stays whole in both passes, by one setting of the presets."""
     plan = {"plan": "First this, then that. " * 200}
@@ -101,16 +81,6 @@ def test_tools_can_be_pinned_by_name():
     assert plan in left(fit, events, {})
     with pytest.raises(SettingError, match="keep_tools must be"):
         FitTokenBudget(max_tokens=3000, keep_tools="get_plan")
-
-
-def test_the_report_and_the_log_say_where_instructions_crowd_the_budget(caplog):
-    """Where they take more than half of it, somebody has to know."""
-    events = [user_said("Load."), *loading(), agent_said("a", "Loaded."), *many_turns(4)]
-    model_call = ModelCall(agent_name="a", events=events, user_content=events[-1].content, state=ACTIVE)
-    with caplog.at_level(logging.WARNING):
-        FitTokenBudget(max_tokens=2000).apply(request_for("a", events), model_call)
-    assert any("stay whole take about" in note for note in model_call.notes)
-    assert "stay whole take about" in caplog.text
 
 
 class OurSkills(skills.SkillToolset):

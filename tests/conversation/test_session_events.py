@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 
-import pytest
 from google.adk.events.event import Event
 
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack import ModelCall
 from adk_context_pack.conversation.session_events import reading_events
 from tests.support.events import user_said
 
@@ -17,16 +16,6 @@ def names(call: ModelCall, read: list[Event]) -> list[str]:
         read += new
         found.extend(event.content.parts[0].text for event in new)
     return list(found)
-
-
-def test_only_what_came_since_is_read() -> None:
-    """Later calls of a run read the events behind those that were read before, and know all of them."""
-    events, read, memo = [user_said("one"), user_said("two")], [], {}
-    assert names(ModelCall(events=events, session_memo=memo), read) == ["one", "two"]
-    events.append(user_said("three"))
-    assert names(ModelCall(events=events, session_memo=memo), read) == ["one", "two", "three"]
-    assert names(ModelCall(events=list(events), session_memo=memo), read) == ["one", "two", "three"]
-    assert len(read) == 3
 
 
 def test_copies_of_the_same_events_are_the_same_past() -> None:
@@ -60,21 +49,3 @@ def test_another_session_is_read_anew() -> None:
     five = [user_said(str(number)) for number in range(5)]
     assert names(ModelCall(events=five[:4], session_memo=memo), []) == ["0", "1", "2", "3"]
     assert names(ModelCall(events=five[1:], session_memo=memo), []) == ["1", "2", "3", "4"]
-
-
-def test_what_fails_halfway_is_read_anew() -> None:
-    """Where reading fails on an event, the next call reads all of them, and none twice."""
-    events, memo, fails = [user_said("one"), user_said("two"), user_said("three")], {}, [True]
-
-    def read(given: list[Event]) -> list[Event]:
-        with reading_events(ModelCall(events=given, session_memo=memo), "all", list) as (found, new):
-            for event in new:
-                if event is events[2] and fails:
-                    raise ValueError(fails.pop())
-                found.append(event)
-        return found
-
-    assert read(events[:1]) == events[:1]
-    with pytest.raises(ValueError, match="True"):
-        read(events)
-    assert read(events) == events

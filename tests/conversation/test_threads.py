@@ -15,11 +15,9 @@ from google.adk.apps.app import App
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
-from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, ContextPipeline, ModelCall
-from adk_context_pack.conversation.memos import RunMemos
 from tests.support.scripted_model import ScriptedModel, call
 
 THREADS, MESSAGES = 8, 10
@@ -120,25 +118,3 @@ def test_parallel_agents_in_several_loops(caplog: pytest.LogCaptureFixture) -> N
         list(pool.map(lambda number: asyncio.run(talk(number)), range(4)))
     assert {name for _, _, name, _, _ in recorder.requests} == {"left", "right"}
     assert_as_alone(recorder, caplog)
-
-
-def test_run_memos_survive_sessions_that_come_and_go() -> None:
-    """Threads that make and drop session objects leave no memo behind, and never see another object's memo."""
-    memos = RunMemos()
-
-    def use(number: int) -> None:
-        for _ in range(300):
-            session = session_of(number)
-            for expected in ({}, {"of": number}):
-                with memos.lent(session) as memo:
-                    assert memo == expected
-                    memo["of"] = number
-            del session
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(use, range(THREADS)))
-    assert len(memos) == 0
-
-
-def session_of(number: int) -> Any:
-    return Session(id=str(number), app_name="app", user_id="user")

@@ -3,7 +3,7 @@
 import pytest
 from google.genai import types
 
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack import ModelCall
 from adk_context_pack.conversation.voices import Voices
 from tests.support.events import user_said
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack import ModelCall
 from tests.support.conversation import Conversation
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack import ModelCall
 from adk_context_pack.testing import laws as seven
 from adk_context_pack.testing.laws import heard, idle_is_identity, never_grows, paired, pure, settled
 from adk_context_pack.testing.picture import picture

@@ -10,18 +10,20 @@ from itertools import product
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.clear_tool_results import ClearToolResults
-from adk_context_pack.passes.compact_state import CompactState
-from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.drop_old_media import DropOldMedia
-from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts
-from adk_context_pack.passes.fit_token_budget import FitTokenBudget
-from adk_context_pack.passes.keep_newest_result import KeepNewestResult
-from adk_context_pack.passes.presets import default_passes
-from adk_context_pack.passes.recall_memory import RecallMemory
-from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack import (
+    CastNarrative,
+    ClearToolResults,
+    CompactState,
+    ContextPass,
+    DropOldMedia,
+    DropOldThoughts,
+    FitTokenBudget,
+    KeepNewestResult,
+    ModelCall,
+    RecallMemory,
+    StripForContext,
+    default_passes,
+)
 from tests.support.all_passes import every_pass
 
 

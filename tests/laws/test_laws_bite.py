@@ -54,11 +54,7 @@ def looked_at(check: Callable[[Conversation], None]) -> None:
 
     @seed(LAWS_SEED)
     @settings(
-        max_examples=400,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        max_examples=400, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
     @given(conversations())
     def look(conversation: Conversation) -> None:

@@ -13,7 +13,7 @@ from itertools import cycle, islice
 import pytest
 from google.adk.events.event import Event
 
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack import ModelCall
 from tests.laws import adk_sessions, laws
 from tests.laws.built_once import BuiltOnce
 from tests.laws.passes import CASES, ORDERS, PASSES, Case

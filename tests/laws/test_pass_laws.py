@@ -16,7 +16,7 @@ from google.genai import types
 from hypothesis import given, seed
 
 import adk_context_pack
-from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack import ContextPass
 from tests.laws import laws
 from tests.laws.built_once import BuiltOnce
 from tests.laws.passes import CASES, GROUPS, PAIRS, PASSES, Case

@@ -16,7 +16,7 @@ from adk_context_pack.relays.narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from tests.benchmarks.bench_relays import counted
 from tests.support import relay
-from tests.support.adk_contents import contents_of, request_of
+from tests.support.adk_contents import request_of
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
 from tests.support.requests import applied, call_for, everything, request_for, texts
 from tests.support.tau_bench import conversations
@@ -50,16 +50,6 @@ def cast_of(session_events, **settings):
 
 
 @formats
-def test_retells_a_run_in_one_line_for_each_action(relay_format):
-    """A call with its result is one line with arguments, status, counts and shapes; words are another."""
-    shape = '{status: "ok", rows: list of 50 {id, name}} [1274 characters]'
-    assert cast_of(session(), relay_format=relay_format) == [
-        f'[scout] called get-issue{{"query":"oslo","limit":3}} -> {shape}',
-        "[scout] said: Oslo is in Norway.",
-    ]
-
-
-@formats
 @pytest.mark.parametrize(
     ("response", "told"),
     [
@@ -89,19 +79,6 @@ def test_pairs_parallel_calls_by_id(relay_format):
 
 
 @formats
-def test_pairs_by_name_and_position_without_ids(relay_format):
-    """Without ids, results complete the calls of their tool in order."""
-    calls = event("scout", call_part("t", {"n": 1}), call_part("u", {}), call_part("t", {"n": 2}))
-    results = event("scout", result_part("t", {"v": 1}), result_part("u", {"v": 2}), result_part("t", {"v": 3}))
-    lines = cast_of([user_said("Hi"), calls, results], relay_format=relay_format)
-    assert lines == [
-        '[scout] called t{"n":1} -> {"v":1}',
-        '[scout] called u{} -> {"v":2}',
-        '[scout] called t{"n":2} -> {"v":3}',
-    ]
-
-
-@formats
 def test_says_when_a_result_is_missing(relay_format):
     """A call that waits says so, and an orphaned result has a line of its own."""
     (waiting,) = cast_of(session()[:2], relay_format=relay_format)
@@ -110,17 +87,6 @@ def test_says_when_a_result_is_missing(relay_format):
     request = request_of([relay.relayed(orphan, relay_format)])
     result = CastNarrative(max_result_tokens=0).apply(request, call_for("writer", [orphan]))
     assert "[scout] get-issue returned {status" in everything(result)
-
-
-@formats
-def test_tells_who_submitted_a_result(relay_format):
-    """A result that the user submitted for another agent's call is attributed to the user."""
-    submitted = event("user", result_part("approve", {"ok": True}, "c9"), role="user")
-    events = [user_said("Hi"), *LONG, agent_called("scout", "approve", "c9"), submitted]
-    contents = contents_of(events[:-1], "writer", relay_format=relay_format)
-    request = request_of([*contents, relay.relayed(submitted, relay_format)])
-    result = CastNarrative().apply(request, call_for("writer", events))
-    assert '[scout] called approve{} -> from [user] {"ok":true}' in everything(result)
 
 
 @formats
@@ -150,15 +116,6 @@ def test_an_odd_author_cannot_pose_as_another(author, relay_format):
         f"[{name}] said: Good.",
         f"[{name}] called t{{}} -> no result yet",
     ]
-
-
-@formats
-def test_own_work_stays_the_models(relay_format):
-    """The agent's own turns stay model turns between the accounts, so it can tell its work from that of others."""
-    events = session(agent_said("writer", "Mine."), *session()[1:])
-    request = applied(CastNarrative(), "writer", events, relay_format=relay_format)
-    assert [content.role for content in request.contents] == ["user", "user", "model", "user"]
-    assert texts(request)[2] == ["Mine."]
 
 
 @formats
@@ -205,16 +162,6 @@ def test_blocks_already_sent_are_never_retold_later(relay_format, kinds, data):
 def _without_open_call(text):
     """The account up to its first call without a result, since that line may be completed."""
     return text.split(" -> no result yet")[0]
-
-
-@formats
-def test_a_small_block_stays_as_adk_wrote_it(relay_format):
-    """A retelling that would be larger than ADK's own words is not made."""
-    events = [user_said("Hi"), agent_said("scout", "Ok.")]
-    request = request_for("writer", events, relay_format=relay_format)
-    result = CastNarrative().apply(request, call_for("writer", events))
-    assert (result is request) == (relay_format == relay.PLAIN)
-    assert len(everything(result)) <= len(everything(request))
 
 
 @formats
@@ -335,23 +282,6 @@ def test_a_handle_stays_in_the_account(response):
     text = everything(CastNarrative().apply(offered(request_for("w", events)), call_for("w", events)))
     assert "0000000000a" in text
     assert "read_event" not in text
-
-
-@formats
-def test_one_account_quotes_so_much_and_the_oldest_first(relay_format):
-    """Beyond the allowance results are described, and no entry that was sent changes for it."""
-    cast = CastNarrative(max_quoted_tokens=300)
-    events = [user_said("Hi"), *LONG]
-    earlier = ""
-    for number in range(12):
-        events += told(6, number)
-        request = offered(request_for("w", events, relay_format=relay_format))
-        text = everything(cast.apply(request, call_for("w", events)))
-        if PREAMBLE in earlier:
-            assert text.startswith(earlier.removesuffix(relay.END))
-        earlier = text
-    assert 0 < earlier.count('"Oslo 5"') < 12
-    assert earlier.index('"Oslo 5"') < earlier.index("list of 6")
 
 
 def test_tau_bench_is_in_reach_for_a_fraction_of_adks_tokens():

@@ -4,12 +4,10 @@ import itertools
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.tools.function_tool import FunctionTool
-from google.genai import types
 
-from adk_context_pack import ClearToolResults, search_history
+from adk_context_pack import ClearToolResults
 from adk_context_pack.conversation.tokens import TokenMeter
-from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
+from tests.support.events import agent_said, call_part, event, tool_returned, user_said
 from tests.support.histories import is_prefix, long_turn, many_turns, results, rows
 from tests.support.requests import applied, call_for, request_for
 from tests.support.run import run_agent
@@ -18,49 +16,6 @@ from tests.support.scripted_model import ScriptedModel, call, results_in
 
 def cleared(contents):
     return ["left_out" in response for response in results(contents)]
-
-
-def test_a_note_says_what_was_there():
-    """The note names tool, size, status, counts, short values and the handle."""
-    response = {"status": "success", "rows": rows(1, 90), "query": {"handle": "0abc"}, "total": 90}
-    events = [
-        user_said("Q"),
-        agent_called("a", "get-issue", "adk-1"),
-        tool_returned("a", "get-issue", response, "adk-1"),
-        agent_said("a", "Fine."),
-        user_said("Next"),
-    ]
-    note = results(applied(ClearToolResults(keep_results=0), "a", events).contents)[0]
-    assert "get-issue" in note["left_out"]
-    assert "tokens" in note["left_out"]
-    assert all(word in note["was"] for word in ("success", "list of 90", "total: 90", "amount"))
-    assert note["handle"] == "0abc"
-
-
-def test_a_note_keeps_the_error():
-    """What went wrong stays readable in the note."""
-    response = {"status": "error", "error_message": "quota exceeded for customer 7", "dump": rows(1, 60)}
-    events = [user_said("Q"), agent_called("a", "t", "1"), tool_returned("a", "t", response, "1"), user_said("Next")]
-    note = results(
-        applied(ClearToolResults(keep_results=0), "a", [*events[:3], agent_said("a", "Hm."), *events[3:]]).contents
-    )[0]
-    assert "quota exceeded for customer 7" in note["was"]
-
-
-def test_what_the_model_has_not_seen_stays():
-    """Results that came after the model's last turn stay, however many they are and whatever the settings."""
-    calls = [call_part("t", {"n": n}, f"adk-{n}") for n in range(5)]
-    answers = [result_part("t", {"rows": rows(n, 60)}, f"adk-{n}") for n in range(5)]
-    events = [user_said("Q"), event("a", *calls), event("a", *answers, role="user")]
-    raw = request_for("a", events)
-    assert ClearToolResults(keep_results=0).apply(raw, call_for("a", events)) is raw
-
-
-def test_keep_in_turn_holds_what_the_answer_needs():
-    """With nothing kept from earlier turns, the running turn still keeps its newest results."""
-    events = [*many_turns(3), *long_turn(3)[1:]]
-    found = cleared(applied(ClearToolResults(keep_results=0, keep_in_turn=4), "a", events).contents)
-    assert found == [True] * 6 + [False] * 3
 
 
 def test_small_results_and_excluded_tools_stay():
@@ -123,24 +78,6 @@ def test_batches_stay_put(build, entry):
     assert all(new[: len(old)] >= old for old, new in itertools.pairwise(flags))
 
 
-def test_media_in_results_stays():
-    """A result that carries media parts is left as it is."""
-    response = result_part("shoot", {"rows": rows(1, 60)}, "adk-1")
-    if "parts" not in types.FunctionResponse.model_fields:
-        pytest.skip("this google-genai has no parts in function responses")
-    blob = types.FunctionResponseBlob(data=b"png", mime_type="image/png")
-    response.function_response.parts = [types.FunctionResponsePart(inline_data=blob)]
-    events = [
-        user_said("Q"),
-        agent_called("a", "shoot", "adk-1"),
-        event("a", response, role="user"),
-        agent_said("a", "ok"),
-        user_said("N"),
-    ]
-    raw = request_for("a", events)
-    assert ClearToolResults(keep_results=0).apply(raw, call_for("a", events)) is raw
-
-
 async def test_works_as_a_callback_of_a_real_agent():
     """In a real run with a real tool the model sees notes for old pages and whole newer ones, and ends the loop."""
 
@@ -159,16 +96,6 @@ async def test_works_as_a_callback_of_a_real_agent():
     assert run.answer == "done"
     assert sum(cleared(run.requests[-1].contents)) >= 6
     assert not any("left_out" in str(event.content) for event in run.session.events)
-
-
-@pytest.mark.parametrize("offered", [True, False])
-def test_a_note_names_search_history_only_where_the_agent_has_it(offered):
-    """What the agent cannot call is not spoken of, whatever a tool of its own is called."""
-    events = many_turns(6)
-    request = request_for("a", events)
-    request.tools_dict = {"search_history": FunctionTool(search_history) if offered else FunctionTool(len)}
-    found = results(ClearToolResults(keep_results=2).apply(request, call_for("a", events)).contents)
-    assert ("search_history finds it" in found[0]["left_out"]) is offered
 
 
 def test_a_signed_result_stays():

@@ -15,7 +15,6 @@ from google.adk.agents.parallel_agent import ParallelAgent
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.plugins.global_instruction_plugin import GlobalInstructionPlugin
 from google.adk.tools.agent_tool import AgentTool
-from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.utils.instructions_utils import inject_session_state
 from google.genai import types
@@ -23,7 +22,7 @@ from google.genai import types
 from adk_context_pack import CompactState, ModelCall
 from adk_context_pack._adk.instruction import BRACES, labels
 from tests.support.run import run_agent, session_service
-from tests.support.scripted_model import ScriptedModel, answers, call, text_of
+from tests.support.scripted_model import ScriptedModel, answers, call
 
 IDENTITY = 'You are an agent. Your internal name is "reviewer".'
 SELECT = {"status": {"success": ("id", "row_count"), "failed": ("id", "error"), None: ("id",)}}
@@ -72,21 +71,6 @@ async def test_the_view_stands_in_the_instruction():
     assert run.requests[0].system == f"Review {VIEW} now, Ann.\n\n{IDENTITY}"
 
 
-@pytest.mark.parametrize("static", [None, "The same for ever."])
-async def test_the_view_is_of_the_state_at_each_call(static):
-    """The first call, each later call of a tool loop, parallel calls and the next turn see the state of that moment."""
-    model = answers(
-        call("add_query", query_id="b"), [call("add_query", query_id="c"), call("add_query", query_id="d")], "ok"
-    )
-    reviewer = agent("Now: {compact:q}.", static_instruction=static, tools=[add_query])
-    reviewer.model = ScriptedModel(answer=model)
-    run = await run_agent(reviewer, "hi", "again", state={"q": [{"id": "a", "status": "success"}]})
-    truth = [["a"], ["a", "b"], ["a", "b", "c", "d"], ["a", "b", "c", "d"]]
-    where = [next(text for text in (*texts(request), request.system) if "Now: [" in text) for request in run.requests]
-    assert [ids(text[text.index("Now: [") :]) for text in where] == truth
-    assert not any("{compact:" in request.system + request.text for request in run.requests)
-
-
 async def test_loop_parallel_and_agent_tool_see_their_own_moment():
     """In a LoopAgent, a ParallelAgent and an AgentTool's child the view is right as well."""
     loop = LoopAgent(name="loop", max_iterations=2, sub_agents=[agent("{compact:q}", tools=[add_query])])
@@ -105,67 +89,6 @@ async def test_loop_parallel_and_agent_tool_see_their_own_moment():
     assert seen == [["a"], ["a", "b"], ["a", "b"], ["a", "b", "c"]]
     for name in ("one", "two", "child"):
         assert [ids(request.system) for request in run.requests_of(name)] == [["a", "b", "c"]]
-
-
-async def test_a_workflow_node_sees_the_view():
-    """An LlmAgent that is a node of a 2.x Workflow gets its view too."""
-    workflow = pytest.importorskip("google.adk.workflow", reason="this ADK has no Workflow")
-    flow = workflow.Workflow(name="flow", edges=[("START", agent("Review {compact:q}."))])
-    run = await run_agent(flow, "hi", state={"q": QUERIES})
-    assert run.requests[0].system.startswith(f"Review {VIEW}.")
-
-
-@pytest.mark.parametrize("static", [None, "Static."])
-async def test_text_that_came_in_from_elsewhere_is_left_alone(static):
-    """A placeholder within a state text that ADK filled in, before and after the real one, stays as it was written."""
-    reviewer = agent("{said} | Review {compact:q} | {said}", static_instruction=static)
-    run = await run_agent(reviewer, "hi", state={"q": QUERIES, "said": "X | Review {compact:q} | X"})
-    expected = "X | Review {compact:q} | X | Review " + VIEW + " | X | Review {compact:q} | X"
-    request = run.requests[0]
-    assert expected in (request.system if static is None else texts(request)[0])
-
-
-async def test_users_tools_and_agents_texts_are_left_alone():
-    """What a user typed, a tool returned or another agent said keeps its placeholder, byte for byte."""
-
-    def echo() -> str:
-        """Echoes."""
-        return "tool {compact:q}"
-
-    first = agent("Say it.", name="first")
-    first.model = ScriptedModel(answer=answers("agent {compact:q}"))
-    second = agent("Now {compact:q}.", tools=[echo])
-    second.model = ScriptedModel(answer=answers(call("echo"), "ok"))
-    run = await run_agent(
-        SequentialAgent(name="root", sub_agents=[first, second]), "user {compact:q}", state={"q": QUERIES}
-    )
-    last = run.requests_of("reviewer")[-1]
-    for text in ("user {compact:q}", "agent {compact:q}", "tool {compact:q}"):
-        assert text in text_of(last)
-    assert VIEW not in text_of(last)
-    assert last.system == f"Now {VIEW}.\n\n{IDENTITY}"
-
-
-class Appends(BaseTool):
-    """Adds a text to the system instruction, as PreloadMemory and LoadArtifacts do."""
-
-    text: str = ""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(name="appends", description="appends")
-        self.text = text
-
-    async def process_llm_request(self, *, tool_context: Any, llm_request: Any) -> None:
-        llm_request.append_instructions([self.text])
-
-
-@pytest.mark.parametrize("text", ["{compact:q}", "Review {compact:q}.", f"Review {{compact:q}}.\n\n{IDENTITY}"])
-@pytest.mark.parametrize("as_function", [False, True])
-async def test_what_tools_append_is_left_alone(text, as_function):
-    """A memory or file name that repeats the instruction, placeholder and all, is not filled in."""
-    instruction = (lambda context: "Review {compact:q}.") if as_function else "Review {compact:q}."
-    run = await run_agent(agent(instruction, tools=[Appends(text)]), "hi", state={"q": QUERIES})
-    assert run.requests[0].system == f"Review {VIEW}.\n\n{IDENTITY}\n\n{text}"
 
 
 @pytest.mark.parametrize("as_function", [False, True])
@@ -201,30 +124,11 @@ async def test_a_users_copy_does_not_stand_in_for_a_removed_instruction():
     assert texts(run.requests[-1]) == [typed, "done", "hi"]
 
 
-async def test_what_a_callback_puts_in_front_is_left_alone():
-    """Text in front of the instruction that repeats it is not filled in; the instruction, with its identity, is."""
-
-    def prepend(callback_context: Any, llm_request: Any) -> None:
-        before = llm_request.config.system_instruction
-        llm_request.config.system_instruction = f"Review {{compact:q}}.\n\n{before}"
-
-    reviewer = agent("Review {compact:q}.", prepend, CompactState(key="q", select=SELECT))
-    run = await run_agent(reviewer, "hi", state={"q": QUERIES})
-    assert run.requests[0].system == f"Review {{compact:q}}.\n\nReview {VIEW}.\n\n{IDENTITY}"
-
-
 async def test_an_instruction_that_is_kept_in_state():
     """Where a function returns a text of the state and nothing else, that text is the instruction."""
     reviewer = agent(lambda context: context.state["prompt"])
     run = await run_agent(reviewer, "hi", state={"q": QUERIES, "prompt": "Kept {compact:q}."})
     assert run.requests[0].system == f"Kept {VIEW}.\n\n{IDENTITY}"
-
-
-async def test_a_view_that_names_its_own_placeholder_is_not_filled_in_again():
-    """Also where an instruction is a function and the pass runs twice, a view is no instruction."""
-    twice = [CompactState(key="q", select=lambda value: "see {compact:q} there")] * 2
-    run = await run_agent(agent(lambda context: "P {compact:q}.", *twice), "hi", state={"q": QUERIES})
-    assert run.requests[0].system == f'P "see {{compact:q}} there".\n\n{IDENTITY}'
 
 
 async def test_state_cannot_end_the_labelled_instruction():
@@ -267,18 +171,6 @@ async def test_several_keys_in_any_order_and_twice(order, static, twice):
     )
 
 
-@pytest.mark.parametrize("key", ["user:foo", "temp:foo", "app:foo", "not-an-identifier"])
-async def test_keys_with_prefixes(key):
-    """Keys of every scope, and keys that ADK's own templates cannot name, have views."""
-
-    def put(callback_context: Any) -> None:
-        callback_context.state[key] = [1, 2]
-
-    reviewer = agent(f"V {{compact:{key}}}", CompactState(key=key), before_agent_callback=put)
-    run = await run_agent(reviewer, "hi")
-    assert run.requests[0].system == f"V [1,2]\n\n{IDENTITY}"
-
-
 async def test_escapes_follow_adk():
     """Doubled braces, blanks, and what the installed ADK takes for an escape mean here what they mean for `{name}`."""
     template = "{{NAME}} { NAME } {NAME?} \\{NAME} ${NAME} {x {NAME} y}"
@@ -293,14 +185,6 @@ async def test_a_placeholder_in_a_json_example_keeps_its_braces():
     """Braces around a placeholder that are not its own stay, so that `{"rows": {compact:q}}` stays JSON."""
     run = await run_agent(agent('{"rows": {compact:q}} {{compact:q}} x'), "hi", state={"q": 1})
     assert run.requests[0].system == f'{{"rows": 1}} 1 x\n\n{IDENTITY}'
-
-
-async def test_a_missing_value():
-    """Without a value `{compact:q}` is null and `{compact:q?}` is empty, and the run goes on."""
-    run = await run_agent(agent("<{compact:q}> <{compact:q?}>"), "hi")
-    assert run.requests[0].system == f"<null> <>\n\n{IDENTITY}"
-    run = await run_agent(agent("<{compact:q}> <{compact:q?}>"), "hi", state={"q": None})
-    assert run.requests[0].system == f"<null> <>\n\n{IDENTITY}"
 
 
 async def test_a_select_that_raises_does_not_end_the_run(caplog):
@@ -486,10 +370,7 @@ async def test_a_dynamic_instruction_that_a_callback_moved_is_found():
     reviewer = agent("L {compact:q}", *passes, tools=[add_query], static_instruction="Static.")
     reviewer.model = ScriptedModel(answer=answers(call("add_query", query_id="q3"), "done"))
     run = await run_agent(reviewer, "hi", state={"q": []})
-    assert [texts(request)[0] for request in run.requests] == [
-        framed("L []"),
-        framed('L [{"id":"q3","row_count":1}]'),
-    ]
+    assert [texts(request)[0] for request in run.requests] == [framed("L []"), framed('L [{"id":"q3","row_count":1}]')]
 
 
 async def test_a_slot_of_the_global_instruction_is_not_the_functions_own():

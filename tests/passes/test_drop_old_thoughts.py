@@ -27,16 +27,6 @@ def thoughts(request):
     return [[part.text for part in content.parts if part.thought] for content in request.contents]
 
 
-def test_drops_thoughts_of_finished_turns_only():
-    """The running turn keeps its thoughts; words, calls and every signature stay as they were."""
-    events = [*turn(1), *turn(2)]
-    raw, result = request_for("a", events), applied(DropOldThoughts(), "a", events)
-    assert thoughts(result) == [[], ["Signed."], [], [], *thoughts(raw)[4:]]
-    kept = [p.thought_signature for c in result.contents for p in c.parts if p.thought_signature]
-    assert kept == [p.thought_signature for c in raw.contents for p in c.parts if p.thought_signature]
-    assert thoughts(applied(DropOldThoughts(keep_turns=2), "a", events)) == thoughts(raw)
-
-
 def test_never_leaves_a_content_empty_or_touches_idle_requests():
     """A content of nothing but thoughts stays, and a request without old thoughts comes back as it is."""
     only = [user_said("Q"), event("a", THOUGHT, types.Part(text="", thought_signature=b"s")), user_said("R")]

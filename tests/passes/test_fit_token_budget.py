@@ -5,10 +5,8 @@ import logging
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.tools.function_tool import FunctionTool
-from google.genai import types
 
-from adk_context_pack import ContextPipeline, FitTokenBudget, ModelCall, search_history
+from adk_context_pack import ContextPipeline, FitTokenBudget, ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.adk_contents import contents_of, dynamic_content, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, summary, tool_returned, user_said
@@ -18,7 +16,6 @@ from tests.support.requests import applied, call_for, request_for
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
-LEFT_OUT = "Earlier conversation left out"
 KINDS = {
     "json": lambda n: {"rows": rows(n, 40)},
     "prose": lambda n: {
@@ -67,31 +64,13 @@ def test_never_over_budget_by_a_real_tokenizer(kind, build):
             assert real_tokens(applied(FitTokenBudget(max_tokens=8000), "a", events[:stop])) <= 8000
 
 
-def test_turns_go_first_then_groups_within_the_turn():
-    """Older turns go as a whole before anything of the running turn does; then its oldest calls go, and no question."""
-    events = [*many_turns(4), *long_turn(6)[1:]]
-    size = TokenMeter().contents(contents_of(events, "a"))
-    mild = applied(FitTokenBudget(max_tokens=round(size * 0.7)), "a", events).contents
-    assert "The last question." in said(mild)
-    assert "Question 0: what is on the pages?" not in said(mild)
-    assert sum(bool(c.parts[0].function_call) for c in mild[-12:]) == 6
-    hard = applied(FitTokenBudget(max_tokens=round(size * 0.2)), "a", events).contents
-    assert said(hard)[0].startswith(f"[{LEFT_OUT}") or said(hard)[1].startswith(f"[{LEFT_OUT}")
-    assert "The last question." in said(hard)
-    assert 0 < sum(bool(c.parts[0].function_call) for c in hard) < 6
-
-
 def test_keep_turns_holds_whole_turns_back():
     """The newest turns keep their questions and answers even where their calls must go."""
     events = many_turns(6)
     contents = applied(FitTokenBudget(max_tokens=3500, keep_turns=3), "a", events).contents
     kept = [text for text in said(contents) if "question" in text.lower()]
     assert "Question 0: what is on the pages?" not in kept
-    assert kept[-3:] == [
-        "Question 4: what is on the pages?",
-        "Question 5: what is on the pages?",
-        "The last question.",
-    ]
+    assert kept[-3:] == ["Question 4: what is on the pages?", "Question 5: what is on the pages?", "The last question."]
     assert "Answer 4: nothing unusual." in said(contents)
 
 
@@ -122,20 +101,6 @@ def test_instructions_and_summaries_stay():
     assert not new_problems(request.contents, result.contents)
 
 
-@pytest.mark.parametrize("call_id", ["adk-w", "call_w"])
-def test_waiting_calls_stay(call_id):
-    """A long-running call that waits stays with its receipt while everything around it goes."""
-    waiting = event("a", call_part("approve", {"sum": 7}, call_id), long_running_tool_ids={call_id})
-    receipt = tool_returned("a", "approve", {"status": "pending"}, call_id)
-    events = [user_said("Pay."), waiting, receipt, agent_said("a", "I wait."), *many_turns(8)]
-    raw = request_for("a", events)
-    result = FitTokenBudget(max_tokens=1500).apply(raw, call_for("a", events))
-    # The marker names what was left out, so that the name alone says nothing.
-    assert [name for name in called(result.contents) if name == "approve"] == ["approve"]
-    assert "I wait." not in said(result.contents)
-    assert not new_problems(raw.contents, result.contents)
-
-
 def test_a_call_that_waits_for_confirmation_stays():
     """The placeholder result of a tool that asked for a confirmation stays until the tool has run."""
     asked = tool_returned("a", "wipe", {"error": "This tool call requires confirmation"}, "adk-c")
@@ -156,18 +121,6 @@ def test_relays_are_no_turns():
     assert "Finding 29. " in said(result)[-1]
 
 
-def test_the_marker_names_search_history_only_if_the_agent_has_it():
-    """What was left out is told, and the tool is named where there is one."""
-    events = many_turns(8)
-    request = request_for("a", events)
-    plain = said(FitTokenBudget(max_tokens=2000).apply(request, call_for("a", events)).contents)[0]
-    assert plain.startswith(f"[{LEFT_OUT}")
-    assert "fetch" in plain
-    assert "search_history" not in plain
-    request.tools_dict = {"search_history": FunctionTool(search_history)}
-    assert "search_history" in said(FitTokenBudget(max_tokens=2000).apply(request, call_for("a", events)).contents)[0]
-
-
 def test_a_budget_that_cannot_be_met_is_said(caplog):
     """What must stay stays, the log warns and the report has a line."""
     events = [*many_turns(3)[:-1], user_said("x" * 9000)]
@@ -180,23 +133,6 @@ def test_a_budget_that_cannot_be_met_is_said(caplog):
     assert "over budget" in report.passes[0].note
     assert "the request of agent a cannot be made smaller: about " in caplog.text
     assert "tokens are left where 500 are allowed" in caplog.text
-
-
-def test_media_and_declarations_count():
-    """Images and tool declarations take from the budget, though they are no text."""
-    image = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
-    events = []
-    for n in range(20):
-        events += [event("user", types.Part(text=f"Look {n}"), image, role="user"), agent_said("a", "Seen.")]
-    events.append(user_said("Now?"))
-    assert len(applied(FitTokenBudget(max_tokens=3000), "a", events).contents) < 25
-    short = [*long_turn(3, size=20)]
-    request = request_for("a", short)
-    size = TokenMeter().request(request)
-    assert FitTokenBudget(max_tokens=size + 50).apply(request, call_for("a", short)) is request
-    big = types.FunctionDeclaration(name="big", description="many words " * 200)
-    request.config.tools = [types.Tool(function_declarations=[big])]
-    assert FitTokenBudget(max_tokens=size + 50).apply(request, call_for("a", short)) is not request
 
 
 def test_without_events_the_roles_decide():

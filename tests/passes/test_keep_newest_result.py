@@ -1,7 +1,5 @@
 """KeepNewestResult: of identical results only the newest stays whole."""
 
-import pytest
-
 from adk_context_pack import ContextPipeline, KeepNewestResult
 from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said
 from tests.support.histories import results, rows
@@ -32,22 +30,6 @@ def test_only_the_newest_of_identical_results_stays():
     assert "read" in results(applied(KeepNewestResult(), "a", events).contents)[0]["left_out"]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        ("write", {"path": "a"}, {"rows": rows(1, 40)}),
-        ("read", {"path": "b"}, {"rows": rows(1, 40)}),
-        ("read", {"path": "a"}, {"rows": rows(2, 40)}),
-    ],
-    ids=["tool", "arguments", "result"],
-)
-def test_another_tool_argument_or_result_is_not_identical(other):
-    """Whatever differs keeps both results."""
-    events = session(other, SAME)
-    raw = request_for("a", events)
-    assert KeepNewestResult().apply(raw, call_for("a", events)) is raw
-
-
 def test_small_excluded_and_waiting_results_stay():
     """Small results, excluded tools and waiting calls are left alone."""
     assert not any(notes(session(("read", {}, {"x": 1}), ("read", {}, {"x": 1}))))
@@ -75,11 +57,6 @@ def test_the_report_says_how_much_was_left_out():
     _, report = ContextPipeline([KeepNewestResult()]).run(request_for("a", events), call_for("a", events))
     (one,) = report.passes
     assert one.note == f"left out 2 repeated results, {one.tokens_saved} tokens"
-
-
-def test_small_results_in_between_end_nothing():
-    """A small result between identical large ones stays, and the older large one is still found."""
-    assert notes(session(SAME, ("read", {"path": "c"}, {"ok": True}), SAME)) == [True, False, False]
 
 
 def test_an_excluded_tool_in_between_ends_nothing():

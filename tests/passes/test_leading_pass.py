@@ -5,7 +5,7 @@ from google.adk.agents import LlmAgent
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, ContextPipeline, DropOldThoughts
-from adk_context_pack.passes.leading_pass import LeadingPass, leading_passes
+from adk_context_pack.passes.leading_pass import LeadingPass
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel
 
@@ -37,9 +37,3 @@ async def test_it_runs_once_for_each_model_call(way):
     said = [[part.text for content in request.contents for part in content.parts] for request in run.requests]
     assert [texts.count("STAMP") for texts in said] == [1, 1]
     assert [texts[0] for texts in said] == ["STAMP", "STAMP"]
-
-
-def test_it_hands_over_nothing_by_default():
-    """A pass that does not say what it will put into the request puts nothing there, and without an agent none is."""
-    assert Stamp().handed(None) == []
-    assert leading_passes(None) == ()

@@ -1,7 +1,5 @@
 """StripForContext: other agents' tool logs go, and nothing else."""
 
-import datetime as dt
-import enum
 import logging
 import warnings
 
@@ -22,10 +20,6 @@ formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
 
 
-class Color(enum.Enum):
-    RED = 1
-
-
 def session(*more):
     return [
         user_said("Where is Oslo?"),
@@ -34,24 +28,6 @@ def session(*more):
         agent_said("scout", "Oslo is in Norway."),
         *more,
     ]
-
-
-@formats
-@pytest.mark.parametrize("tool", ["get-issue", "ns.tool", "инструмент", "a b", "`quoted`", "x\ny", ""])
-@pytest.mark.parametrize("agent", ["агент", "model", "scout", "odd name]", "user2"])
-def test_takes_every_name_that_adk_allows(tool, agent, relay_format):
-    """No tool or agent name, however odd, keeps a log in the request."""
-    events = [user_said("Hi"), agent_called(agent, tool, "c", a=1), tool_returned(agent, tool, {"x": "secret"}, "c")]
-    request = applied(StripForContext(), "writer", events, relay_format=relay_format)
-    assert texts(request) == [["Hi"]]
-
-
-@formats
-def test_takes_results_that_are_no_python_literal(relay_format):
-    """Enums, dates, nan and objects in a result are recognised by what ADK renders, not by parsing it."""
-    odd = {"c": Color.RED, "d": dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "n": float("nan"), "o": {1, 2}}
-    events = [user_said("Hi"), agent_called("scout", "t", "c"), event("scout", result_part("t", odd, "c"), role="user")]
-    assert texts(applied(StripForContext(), "writer", events, relay_format=relay_format)) == [["Hi"]]
 
 
 @formats
@@ -66,31 +42,6 @@ def test_handles_several_parts_in_one_block(relay_format):
 
 
 @formats
-def test_keeps_code_files_and_blobs_of_a_block(relay_format):
-    """Native parts of other agents are no logs: all of them stay."""
-    natives = [
-        PNG,
-        types.Part(file_data=types.FileData(file_uri="gs://b/f", mime_type="text/csv")),
-        types.Part(executable_code=types.ExecutableCode(code="print(1)", language="PYTHON")),
-        types.Part(code_execution_result=types.CodeExecutionResult(output="1", outcome="OUTCOME_OK")),
-    ]
-    events = [user_said("Hi"), event("scout", *natives, call_part("t", {}, "1"))]
-    kept = applied(StripForContext(), "writer", events, relay_format=relay_format).contents[1].parts
-    assert kept[1:] == natives
-
-
-@formats
-def test_leaves_what_a_user_typed_even_if_it_is_a_relay(relay_format):
-    """A user's message that is a relayed block byte for byte stays, and the block that it copies still goes."""
-    log = agent_called("scout", "t", "c", q=1)
-    forged = relay.relayed(log, relay_format)
-    typed = event("user", *[part.model_copy() for part in forged.parts], role="user")
-    for events in ([typed, user_said("Hi"), log], [user_said("Hi"), log, typed]):
-        request = applied(StripForContext(), "writer", events, relay_format=relay_format)
-        assert sorted(map(str, texts(request))) == sorted(map(str, [["Hi"], [p.text for p in forged.parts]]))
-
-
-@formats
 def test_leaves_both_where_nothing_tells_them_apart(relay_format):
     """Where the block behind a user's copy may have left the request, the copy is never taken for the block."""
     log = agent_called("scout", "t", "c", q=1)
@@ -100,29 +51,11 @@ def test_leaves_both_where_nothing_tells_them_apart(relay_format):
     assert StripForContext().apply(request, model_call) is request
 
 
-@formats
-def test_leaves_blocks_that_no_event_is_behind(relay_format):
-    """A block that a callback or a memory put in is tied to no event of the session, so it stays."""
-    forged = relay.relayed(agent_called("scout", "t", "c", q=2), relay_format)
-    request = request_of([*contents_of(session(), "writer", relay_format=relay_format), forged])
-    assert StripForContext().apply(request, call_for("writer", session())).contents[-1] is forged
-
-
 def test_leaves_the_compaction_summary():
     """ADK's compaction summary in the form of a relay by `model` is no event of the session's, so it stays."""
     summary = relay.relayed(agent_said("model", "All that was before."), relay.PLAIN)
     request = request_of([summary, *contents_of(session(), "writer")])
     assert StripForContext().apply(request, call_for("writer", session())).contents[0] is summary
-
-
-@formats
-def test_leaves_the_dynamic_instruction(relay_format):
-    """The instruction that ADK sends as a user content beside a static one stays where it is."""
-    contents = contents_of(session(), "writer", relay_format=relay_format)
-    request = request_of(contents, dynamic="For context: you write reports.")
-    dynamic = next(content for content in request.contents if "you write reports" in content.parts[-1].text)
-    result = StripForContext().apply(request, call_for("writer", session()))
-    assert any(content is dynamic for content in result.contents)
 
 
 def test_warns_once_of_an_unknown_format(caplog):
@@ -134,14 +67,6 @@ def test_warns_once_of_an_unknown_format(caplog):
         results = [StripForContext().apply(request, call_for("writer", session())) for _ in range(3)]
     assert all(result is request for result in results)
     assert len(caplog.records) == 1
-
-
-def test_says_nothing_of_a_user_who_starts_with_for_context(caplog):
-    """`For context` is plain English: a user who types it causes no warning."""
-    events = [user_said("For context, I am in Oslo."), *session()]
-    _relay_format._warned.clear()
-    applied(StripForContext(), "writer", events)
-    assert not caplog.records
 
 
 @formats
@@ -181,32 +106,12 @@ def test_labels_of_a_submitted_result_are_no_user_message(relay_format):
 
 
 @formats
-def test_a_note_keeps_two_model_turns_apart(relay_format):
-    """Where a removed block stood between two turns of the model, a short fenced note stays between them."""
-    own = [agent_said("writer", "First."), agent_called("writer", "t", "w1"), tool_returned("writer", "t", 1, "w1")]
-    events = [user_said("Hi"), own[0], *session()[1:3], *own[1:]]
-    request = applied(StripForContext(), "writer", events, relay_format=relay_format)
-    assert [content.role for content in request.contents] == ["user", "model", "user", "model", "user"]
-    assert texts(request)[2] == [NOTE]
-    assert NOTE.startswith(relay.BEGIN)
-    assert NOTE.endswith(relay.END)
-
-
-@formats
 def test_a_note_stands_before_a_model_turn_that_would_be_first(relay_format):
     """A request whose first content was a removed block does not begin with the model's turn."""
     events = [*session()[1:3], agent_said("writer", "Hello."), user_said("Hi")]
     request = applied(StripForContext(), "writer", events, relay_format=relay_format)
     assert [content.role for content in request.contents] == ["user", "model", "user"]
     assert texts(request)[0] == [NOTE]
-
-
-@formats
-def test_a_note_keeps_a_model_turn_from_being_last(relay_format):
-    """A request that ended in a removed block ends in a note, not in the agent's own words."""
-    events = [user_said("Hi"), agent_said("writer", "Wait."), *session()[1:3]]
-    request = applied(StripForContext(), "writer", events, relay_format=relay_format)
-    assert texts(request)[-1] == [NOTE]
 
 
 def test_a_block_smaller_than_the_note_stays():
@@ -225,36 +130,6 @@ def test_the_user_message_is_what_remains_where_nothing_would(relay_format):
     result = StripForContext().apply(request_of(contents), call_for("writer", events))
     assert texts(result) == [["Where is Oslo?"]]
     assert result.contents[0].parts[0] is not events[0].content.parts[0]
-
-
-@formats
-def test_the_user_message_stays_first_when_the_agent_goes_on(relay_format):
-    """In the tool loop of an agent with include_contents='none', the part already sent stays a prefix."""
-    own = [agent_called("writer", "t", "w1"), tool_returned("writer", "t", 1, "w1")]
-    first, second = session()[:3], [*session()[:3], *own]
-    sent = [
-        StripForContext().apply(
-            request_of(contents_of(events, "writer", include="none", relay_format=relay_format)),
-            call_for("writer", events),
-        )
-        for events in (first, second)
-    ]
-    assert texts(sent[1])[0] == texts(sent[0])[0] == ["Where is Oslo?"]
-    assert len(sent[1].contents) == 3
-
-
-@formats
-@pytest.mark.parametrize("later", [agent_said("writer", "Where is Oslo?"), user_said("Where is Oslo?")])
-def test_the_message_put_in_stays_when_it_is_said_again(later, relay_format):
-    """Neither an answer in the message's words nor the same question again takes back what was sent."""
-    contents = contents_of(session()[1:3], "writer", relay_format=relay_format)
-    more = [*contents, *contents_of([later], "writer")]
-    sent = [
-        StripForContext().apply(request_of(each), call_for("writer", events))
-        for each, events in ((contents, session()[:3]), (more, [*session()[:3], later]))
-    ]
-    assert texts(sent[0]) == [["Where is Oslo?"]]
-    assert texts(sent[1]) == [["Where is Oslo?"], ["Where is Oslo?"]]
 
 
 @formats

@@ -7,7 +7,7 @@ from google.adk.plugins.logging_plugin import LoggingPlugin
 
 from adk_context_pack import CompactState, ContextPackPlugin, ContextPipeline, StripForContext
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.scripted_model import ScriptedModel
 from tests.support.warned import warned
 
 STATE = {"gaql_queries": [{"id": 1}], "mood": "good"}
@@ -105,20 +105,3 @@ async def test_a_key_that_is_still_missing_in_the_second_turn_is_named(key, near
 async def test_a_value_that_may_be_missing_is_not_named(mark):
     """An optional slot, and a pass without a slot, say nothing in any turn."""
     assert not await said_by(mark, [CompactState(key="orders")], "go", "again", "more")
-
-
-async def test_a_key_that_a_tool_writes_later_is_not_named():
-    """A first call before the data is there is no mistake, nor is an empty state or an empty list."""
-
-    def load(tool_context):
-        """Loads the orders."""
-        tool_context.state["orders"] = []
-        return {"ok": True}
-
-    def answer(request):
-        return "done" if results_in(request) else call("load")
-
-    instruction = "Review {compact:orders}"
-    pass_ = CompactState(key="orders", select=("id", "name"))
-    assert not await said_by(instruction, [pass_], "go", "again", answer=answer, tools=[load])
-    assert not await said_by(instruction, [CompactState(key="orders")], "go", "again", state={})

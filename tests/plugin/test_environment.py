@@ -1,7 +1,5 @@
 """Settings by environment, for a plugin that ADK builds without arguments."""
 
-import logging
-
 import pytest
 
 from adk_context_pack import ContextPackPlugin, Prices, SettingError
@@ -55,17 +53,6 @@ def test_a_bad_value_names_its_variable(monkeypatch, name, value):
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingError, match=f"{name} must be .*, not '{value}'"):
         ContextPackPlugin()
-
-
-async def test_the_page_is_written_at_the_end_of_each_run(monkeypatch, tmp_path, caplog):
-    """`ADK_CONTEXT_PACK_REPORT` names a page that holds all calls, and the log gives its path."""
-    page = tmp_path / "page.html"
-    monkeypatch.setenv("ADK_CONTEXT_PACK_REPORT", str(page))
-    plugin = ContextPackPlugin()
-    with caplog.at_level(logging.INFO, "adk_context_pack"):
-        await run_agent(team(), QUESTIONS[0], plugins=[plugin])
-    assert page.read_text(encoding="utf-8").count('"invocation_id"') == len(plugin.reports) == 3
-    assert str(page) in caplog.text
 
 
 @pytest.mark.parametrize("by_argument", [True, False])

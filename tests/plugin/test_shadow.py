@@ -9,16 +9,15 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adk_context_pack import CompactState, ContextPackPlugin, StripForContext
+from adk_context_pack import ContextPackPlugin, ContextPass, StripForContext
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.testing import RecordedRequest
 from samples.wolfy.agent import build_pipeline, open_account
 from samples.wolfy.measure import QUESTION
 from samples.wolfy.techniques import TECHNIQUES, leave_out, llm_agents
 from tests.reports.test_saved_results import QUESTIONS, team
 from tests.support.databases import without_ids
-from tests.support.run import run_agent, session_service
+from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -96,18 +95,6 @@ async def test_requests_and_sessions_are_those_without_the_plugin(script):
     assert [report.tokens_without_pack for report in plugin.reports] == pytest.approx(sent, rel=0.05)
 
 
-@pytest.mark.parametrize("service", ["memory", "sqlite"])
-async def test_a_stored_session_is_untouched(service, tmp_path):
-    """The session that a real service gives back is the one without the plugin."""
-    (tmp_path / "one").mkdir()
-    (tmp_path / "two").mkdir()
-    async with session_service(service, tmp_path / "one") as one, session_service(service, tmp_path / "two") as two:
-        script = [["table", "text", "say"], ["tree", "say", "table"]]
-        alone, beside, plugin = await both(lambda: told(script), "Go", "And now?", services=(one, two))
-    assert_untouched(alone, beside)
-    assert plugin.reports.totals().tokens_saved > 5_000
-
-
 @pytest.mark.slow
 async def test_the_wolfy_sample_is_untouched():
     """The Ads pipeline without techniques of its own sends and stores the same beside a shadow, which saves much."""
@@ -145,28 +132,6 @@ async def test_reports_say_what_the_plugin_would_have_done():
     kinds = [(each.tool, each.pass_name, each.tokens_before, bool(each.handle)) for each in shadow.result_reports]
     assert kinds == [(each.tool, each.pass_name, each.tokens_before, bool(each.handle)) for each in real.result_reports]
     assert {each.session_id for each in shadow.result_reports} == {"session"}
-
-
-async def test_a_process_that_sees_a_session_later_says_the_same():
-    """A restarted process, or a shadow that is attached later, tells the same from the stored events."""
-    early, late = ContextPackPlugin(shadow=True), ContextPackPlugin(shadow=True)
-    run = await run_agent(team(), *QUESTIONS[:2], plugins=[early])
-    service = run.session_service
-    await run_agent(team(), QUESTIONS[3], plugins=[late], session_service=service)
-    assert late.reports[0].tokens_saved > 10_000
-    assert late.reports[0].results["list_sales"] > 10_000
-    assert late.reports[0].unknown_results == 0
-
-
-async def test_a_pass_that_writes_state_writes_nothing():
-    """A view that `CompactState` would store is not stored in shadow mode."""
-
-    def reader():
-        return LlmAgent(name="reader", model=ScriptedModel(), instruction="See {compact:wish}.")
-
-    plugin = ContextPackPlugin(shadow=True, passes=[CompactState(key="wish", output_key="short_wish")])
-    alone, beside, _ = await both(reader, "Go", "On", plugin=plugin)
-    assert_untouched(alone, beside)
 
 
 async def test_a_failure_never_reaches_the_run(caplog):

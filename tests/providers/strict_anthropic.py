@@ -100,9 +100,7 @@ class StrictAnthropic:
 
 
 def _stream(message: Json) -> list[Json]:
-    entries: list[Json] = [
-        {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
-    ]
+    entries: list[Json] = [{"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}]
     for index, block in enumerate(message["content"]):
         is_text = block["type"] == "text"
         start = {**block, "text": ""} if is_text else {**block, "input": {}}

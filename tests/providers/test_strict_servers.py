@@ -73,10 +73,7 @@ def user(*texts):
 
 
 def calls_strict_anthropic(*ids):
-    return {
-        "role": "assistant",
-        "content": [{"type": "tool_use", "id": i, "name": "tool", "input": {}} for i in ids],
-    }
+    return {"role": "assistant", "content": [{"type": "tool_use", "id": i, "name": "tool", "input": {}} for i in ids]}
 
 
 def results_strict_anthropic(*ids, then=()):

@@ -3,46 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
 
-from adk_context_pack.relays.relayed_blocks import _search, find_relayed
+from adk_context_pack.relays.relayed_blocks import _search
 from tests.support import relay
 from tests.support.adk_contents import contents_of
-from tests.support.events import agent_said, user_said
-from tests.support.requests import call_for
+from tests.support.events import agent_said
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
-
-
-@formats
-def test_a_block_is_no_event_that_was_rewound(relay_format):
-    """Of two events that read alike, the one that a rewind took back is not behind the block."""
-    gone, stands = agent_said("scout", "Oslo.", invocation_id="1"), agent_said("scout", "Oslo.", invocation_id="2")
-    rewind = Event(author="user", actions=EventActions(rewind_before_invocation_id="1"))
-    events = [user_said("Hi"), gone, rewind, stands]
-    (block,) = find_relayed(contents_of(events, "writer", relay_format=relay_format), call_for("writer", events))
-    assert block.event is stands
-
-
-@formats
-def test_the_oldest_of_equal_events_is_the_one_that_is_left_out(relay_format):
-    """Of two events that read alike, a request that begins in the middle shows the newer one."""
-    older, newer = agent_said("scout", "Oslo."), agent_said("scout", "Oslo.")
-    contents = contents_of([newer], "writer", relay_format=relay_format)
-    (block,) = find_relayed(contents, call_for("writer", [older, user_said("And now?"), newer]))
-    assert block.event is newer
-
-
-@formats
-def test_a_later_event_that_says_more_raises_no_doubt(relay_format):
-    """A user's copy of a block is told from the block, also once the agent says the same again with more."""
-    first = agent_said("scout", "Oslo.")
-    typed = [part.text for part in contents_of([first], "writer", relay_format=relay_format)[0].parts]
-    events = [first, user_said(*typed), agent_said("scout", "Oslo.", "Or Bergen.")]
-    contents = contents_of(events, "writer", relay_format=relay_format)
-    blocks = find_relayed(contents, call_for("writer", events))
-    assert [block.event for block in blocks] == [events[0], events[2]]
 
 
 @formats

@@ -1,11 +1,9 @@
 """Results of other agents as text: quoted, shaped, with the one way to the whole."""
 
-import tracemalloc
-
 import pytest
 
-from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.relays.narrative import Limits, ResultSizes, ResultTexts, handle_in, shape_text, whole_text
+from adk_context_pack import estimate_tokens
+from adk_context_pack.relays.narrative import Limits, ResultSizes, ResultTexts, handle_in, whole_text
 
 LIMITS = Limits(said=100, args=100, result=100, error=100, whole=10, allowance=100)
 HANDLE = "2abcdefghjk"
@@ -41,23 +39,6 @@ def test_what_is_too_long_is_not_counted(length, is_kept):
     assert written.text == text
 
 
-@pytest.mark.parametrize(("whole", "is_kept"), [(20, True), (19, False)])
-def test_room_for_what_may_be_quoted(whole, is_kept):
-    """With twelve characters a token, a result that may be quoted whole has its text."""
-    written = ResultTexts(LIMITS._replace(whole=whole)).of({"result": "x" * 240})
-    assert bool(written.written) is is_kept
-
-
-def test_a_result_is_written_once():
-    """The same object is written once, and another object at its place is written again."""
-    texts, response = ResultTexts(LIMITS), {"a": 1}
-    written = texts.of(response)
-    assert texts.of(response) is written
-    other = {"a": 2}
-    texts._written[id(other)] = written
-    assert texts.of(other).text == '{"a":2}'
-
-
 @pytest.mark.parametrize("shown", ["x" * 499, "x" * 500])
 def test_the_size_of_a_long_result_is_remembered(shown):
     """A long result is measured once in a session, a short one in each run, and both have the same text."""
@@ -67,32 +48,6 @@ def test_the_size_of_a_long_result_is_remembered(shown):
     again = ResultTexts(LIMITS, sizes).of(dict(response), shown)
     assert (again.tokens, again.length, again.text) == (first.tokens, first.length, first.text)
     assert bool(again.written) is (len(shown) < 500)
-
-
-def test_what_remembered_sizes_weigh():
-    """A remembered size weighs what Python allocates for it, up to a third more or less."""
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    sizes = ResultSizes((hash(str(number)), (number + 1000, number + 2000)) for number in range(5000))
-    taken = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    assert 0.75 < sizes.bytes / taken < 1.33, (sizes.bytes, taken)
-
-
-@pytest.mark.parametrize(
-    ("response", "event_id", "shown"),
-    [
-        ({"rows": [1, 2]}, "", "{rows: list of 2} [99 characters]"),
-        ({"rows": [1, 2]}, "e1", "{rows: list of 2} [99 characters, read_event='e1']"),
-        ({"_handle": HANDLE}, "e1", f'{{_handle: "{HANDLE}"}} [99 characters]'),
-        ({"a": "x" * 61 + f" handle='{HANDLE}'"}, "e1", f" [99 characters, handle='{HANDLE}']"),
-    ],
-)
-def test_shapes(response, event_id, shown):
-    """A shape has the size and one way to the whole: its handle where it does not show it, else the event."""
-    text = shape_text(response, 99, LIMITS, event_id)
-    assert text.endswith(shown)
-    assert text == shown or response.get("a")
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 import pytest
 
-from adk_context_pack import CastNarrative, StripForContext
+from adk_context_pack import StripForContext
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from tests.support import relay
 from tests.support.adk_contents import RELAYED_SUMMARY, contents_of, request_of
-from tests.support.events import agent_called, agent_said, summary, tool_returned, user_said
-from tests.support.requests import call_for, texts
+from tests.support.events import agent_said, summary, user_said
+from tests.support.requests import call_for
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 SUMMARY = "The user asked for a report, and it was written."
@@ -43,18 +43,3 @@ def test_what_an_agent_called_model_said_is_a_block_like_any_other(relay_format)
     events = [said[0], summary(SUMMARY, 1000.0, 1000.0, timestamp=1000.5), *said[1:]]
     request, call = built(events, relay_format)
     assert [block.event for block in find_relayed(request.contents, call)] == [said[1]]
-
-
-@formats
-@pytest.mark.parametrize("entry", [StripForContext(keep_said=False), CastNarrative()])
-def test_a_message_that_was_summarized_is_not_put_in_again(entry, relay_format):
-    """A request that begins with a summary needs no message of the user's before the first block that goes."""
-    long_ago = user_said("Write the report of last year, with all of the figures. " * 20)
-    logs = [agent_called("scout", "look_up", "c1", query="x" * 200), tool_returned("scout", "look_up", "ok", "c1")]
-    said = stamped(long_ago, *logs, user_said("Thanks."))
-    events = [said[0], summary(SUMMARY, 1000.0, 1000.0, timestamp=1000.5), *said[1:]]
-    request, call = built(events, relay_format)
-    result = entry.apply(request, call)
-    assert "last year" not in str(texts(result))
-    assert SUMMARY in texts(result)[0][1]
-    assert texts(result)[-1] == ["Thanks."]

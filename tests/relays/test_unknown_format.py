@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from contextlib import contextmanager
 from unittest.mock import patch
 
 import pytest
-from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack import CastNarrative, StripForContext, UnknownRelayFormatWarning
 from adk_context_pack.relays import proof
 from adk_context_pack.relays.proof import unknown_preamble
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, contents_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
-from tests.support.requests import call_for, everything, request_for
-from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
+from tests.support.requests import call_for
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -87,53 +81,3 @@ def test_what_a_user_typed_in_the_new_format_stays(preamble):
         events = [typed, other, *EVENTS]
         found = find_relayed(contents_of(events, "writer"), call_for("writer", events))
     assert [block.position for block in found] == [3, 4, 5]
-
-
-def test_the_passes_work_on_it():
-    """The stripper removes the logs and the narrative retells them, as in a known format."""
-    with relaying(NEW):
-        model_call = call_for("writer", EVENTS)
-        stripped = everything(StripForContext(on_error="raise").apply(request_for("writer", EVENTS), model_call))
-        cast = everything(CastNarrative(on_error="raise").apply(request_for("writer", EVENTS), model_call))
-    assert "Norway" in stripped
-    assert "look_up" not in stripped
-    assert '[scout] called look_up{"query":"oslo","limit":3} -> ' in cast
-    assert NEW not in cast
-
-
-def test_it_warns_once_and_says_what_it_costs(caplog):
-    """However many blocks there are, there is one line in the log and one warning."""
-    with relaying(NEW), caplog.at_level(logging.WARNING), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for _ in range(2):
-            find_relayed(contents_of(EVENTS, "writer"), call_for("writer", EVENTS))
-    assert [record.getMessage() for record in caplog.records if "takes longer" in record.getMessage()] != []
-    assert len(caplog.records) == 1
-    assert [warning.category for warning in caught] == [UnknownRelayFormatWarning]
-
-
-def test_the_formats_that_are_known_need_no_renderer():
-    """The installed release, and both formats that the tests can render, are known."""
-    assert unknown_preamble() is None
-
-
-async def test_a_pipeline_runs_on_it():
-    """Through a real Runner, the second agent is shown the account in place of the logs."""
-
-    def look_up(city: str) -> dict:
-        return {"city": city, "rows": [{"street": "secret"}] * 400}
-
-    def scout(request):
-        return "Oslo it is." if results_in(request) else call("look_up", city="Oslo")
-
-    pipeline = SequentialAgent(
-        name="pipeline",
-        sub_agents=[
-            LlmAgent(name="scout", model=ScriptedModel(answer=scout), tools=[look_up]),
-            LlmAgent(name="writer", model=ScriptedModel(answer=text_of), before_model_callback=[CastNarrative()]),
-        ],
-    )
-    with relaying(NEW):
-        run = await run_agent(pipeline, "Look up Oslo.")
-    assert "[scout] said: Oslo it is." in run.answer
-    assert "scout >" not in run.answer

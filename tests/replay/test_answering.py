@@ -5,13 +5,8 @@ import sys
 
 import pytest
 
+from adk_context_pack import ContextPass
 from adk_context_pack.__main__ import main
-from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.replay.answering import packed
-from adk_context_pack.replay.tool_caps import ToolCaps
-from adk_context_pack.testing import Conversation, answerability
-from adk_context_pack.tools.offload_payload import default_result_passes
-from adk_context_pack.tools.shadow import UnkeptStore
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.run import session_service
 
@@ -103,12 +98,3 @@ async def test_without_the_option_nothing_is_measured(database, capsys):
     """The other tables stay as they are."""
     main(["replay", str(database), "--json"])
     assert "answerability" not in json.loads(capsys.readouterr().out)
-
-
-def test_a_handle_counts_where_it_is_shown():
-    """What a handle opens is within reach of those who are shown it, and of nobody else."""
-    told = Conversation(agent="clerk", events=EVENTS, keep_ids=True)
-    caps = ToolCaps(passes=default_result_passes(max_rows=5, max_tokens=100, store=UnkeptStore()))
-    seen, forgets = answerability([told], {"seen": packed([], caps), "forgets": packed([Forgets()], caps)})
-    assert (seen.visible, seen.reachable, forgets.reachable) == (1, 2, 1)
-    assert seen.characters_share < 0.2

@@ -10,11 +10,9 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps.app import App
 
-from adk_context_pack import ContextPackPlugin
+from adk_context_pack import ContextPackPlugin, ContextPipeline, StripForContext
 from adk_context_pack.__main__ import main
 from adk_context_pack._adk import requests as adk_requests
-from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.passes.strip_for_context import StripForContext
 from adk_context_pack.replay.command import Progress
 from tests.replay.recordings import as_json, recording
 from tests.reports.test_html_page import data_of
@@ -75,21 +73,6 @@ async def test_json_adds_up(tmp_path, capsys):
     assert found["prompt_tokens"] == 7000
 
 
-async def test_prints_tables(tmp_path, capsys):
-    """Without options the command prints a line for each agent, pass and session, and what the figures mean."""
-    code, out, _ = run(capsys, await recorded(tmp_path))
-    assert code == 0
-    for wanted in (
-        "5 model calls in 1 session",
-        "scout ",
-        "writer ",
-        "cast_narrative",
-        "session (",
-        "Where the provider counted a request, its figure is the one without the pack",
-    ):
-        assert wanted in out
-
-
 async def test_prices_count(tmp_path, capsys):
     """With cached tokens for nothing and at the full price, the cost goes from the new tokens alone to all of them."""
     path = await recorded(tmp_path)
@@ -107,17 +90,6 @@ async def test_passes_can_be_chosen(tmp_path, capsys, name):
     code, out, _ = run(capsys, await recorded(tmp_path), "--json", "--no-caps", "--passes", f"replay_settings:{name}")
     assert code == 0
     assert json.loads(out)["passes"].keys() == {"strip_for_context"}
-
-
-async def test_caps_can_be_set(tmp_path, capsys):
-    """Fewer rows make smaller results, and add tools to read the others back; `--no-caps` leaves results alone."""
-    path = await recorded(tmp_path)
-    # What a capped result says of all rows is quoted to other agents, which would hide the difference here.
-    options = ("--json", "--passes", "replay_settings:PASSES")
-    few, many = (json.loads(run(capsys, path, *options, *more)[1]) for more in (("--max-rows", "5"), ("--no-caps",)))
-    assert few["passes"]["read_back_tools"]["tokens_saved"] < 0
-    assert few["passes"]["tool_caps"]["tokens_saved"] > 0
-    assert "tool_caps" not in many["passes"]
 
 
 async def test_a_counter_can_be_given(tmp_path, capsys):
@@ -191,20 +163,6 @@ async def test_a_budget_fails_the_command(tmp_path, capsys):
     code, _, err = run(capsys, path, "--max-tokens", "nobody=10")
     assert code == 64
     assert err == "--max-tokens nobody: no call of this agent in these sessions (agents: scout, writer)\n"
-
-
-async def test_broken_files_get_a_line_and_the_rest_goes_on(tmp_path, capsys):
-    """Files that cannot be read are told one by one; the others are replayed, and the exit code is 2."""
-    good = await recorded(tmp_path)
-    (tmp_path / "foreign.md").write_text("# text", encoding="utf-8")
-    code, out, err = run(capsys, tmp_path / "foreign.md", good, tmp_path / "missing.json", "--json")
-    assert code == 2
-    assert json.loads(out)["calls"] == 5
-    assert json.loads(out)["problems"] == err.splitlines()
-    assert [line.split(": ")[1] for line in err.splitlines()] == [
-        "neither a SQLite database nor JSON",
-        "No such file or directory",
-    ] or len(err.splitlines()) == 2
 
 
 @pytest.mark.parametrize(

@@ -100,10 +100,7 @@ def test_steps_without_words_results_or_an_end(tmp_path):
     }
     older, newer = read(
         tmp_path,
-        {
-            "eval_set_id": "set",
-            "eval_cases": [{"eval_id": "older", "conversation": [turn]}, case("newer", steps)],
-        },
+        {"eval_set_id": "set", "eval_cases": [{"eval_id": "older", "conversation": [turn]}, case("newer", steps)]},
     )
     assert [kind for _, _, kind in told(older)] == ["Where?", "call", "result", "call"]
     assert [(author, kind) for author, _, kind in told(newer)][1:] == [("scout", "hm"), ("scout", "In Norway.")]

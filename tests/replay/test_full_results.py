@@ -12,10 +12,9 @@ from google.adk.artifacts.file_artifact_service import FileArtifactService
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
-from adk_context_pack import ContextPackPlugin, cap_rows
+from adk_context_pack import ContextPackPlugin, PayloadStore, cap_rows
 from adk_context_pack.__main__ import main
 from adk_context_pack.replay.full_results import FullResults
-from adk_context_pack.stores.payload_store import PayloadStore
 from tests.replay.live_apps import agent, fail, get_rows, read_text, rows
 from tests.replay.live_runs import KEY, usage_of, weigh, written
 from tests.support.histories import o200k

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from adk_context_pack import PrefixReport
 from adk_context_pack.replay.replayed import Replayed
-from adk_context_pack.reports.call_report import PrefixReport
 from tests.reports.test_calibrated import adds_up, report
 
 
@@ -18,9 +18,3 @@ def test_all_figures_are_scaled_and_add_up(tokens):
     assert call.prefix_without.tokens == pytest.approx(tokens[0] / 2, abs=1)
     assert call.report.prefix.share == pytest.approx(0.5, abs=0.1)
     adds_up(call.report)
-
-
-def test_the_replays_own_figures_stay():
-    """A call whose figures are those of the replay is the same call."""
-    call = Replayed(report(), PrefixReport())
-    assert call.corrected((1000, 500)) is call

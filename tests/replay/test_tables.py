@@ -50,11 +50,6 @@ def test_the_headline_is_last():
     ]
 
 
-def test_one_is_singular():
-    """A single call of a single session is not told in the plural."""
-    assert "\n1 model call in 1 session\n" in replay_text(some(sessions=1, calls=1))
-
-
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
 def test_tables_fit_the_terminal(width):
     """No row of a table is wider than the terminal, and each keeps its name and what was saved."""
@@ -76,8 +71,3 @@ def test_colors_are_for_terminals(monkeypatch):
     assert "\x1b[" in replay_text(some(), Screen.of(Terminal()))
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in replay_text(some(), Screen.of(Terminal()))
-
-
-def test_nothing_read_shows_no_tables():
-    """Without a call there is one line, and no empty table."""
-    assert replay_text(ReplaySums()) == "no model calls found"

@@ -1,6 +1,6 @@
 """AgentUse: the largest request, and where and how often the prefix broke."""
 
-from adk_context_pack.reports.call_report import PrefixReport
+from adk_context_pack import PrefixReport
 from adk_context_pack.reports.token_use import AgentUse, broke_in_fixed
 from tests.reports.test_report_log import report
 
@@ -20,14 +20,3 @@ def test_breaks_are_counted_by_their_place():
     assert (use.breaks, use.breaks_in_fixed) == (2, 1)
     assert (use.lost, use.lost_in_fixed) == (110, 80)
     assert not broke_in_fixed(one(0, 0))
-
-
-def test_the_largest_request_names_its_model():
-    """The model is that of the largest request, and instructions and declarations add up."""
-    use = AgentUse()
-    use.add(one(0, 0, model="large"))
-    small = one(100, model="small")
-    small.tokens_after = 50
-    use.add(small)
-    assert (use.model, use.largest) == ("large", 100)
-    assert (use.instruction, use.largest_instruction, use.declared) == (80, 40, 20)

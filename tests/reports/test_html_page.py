@@ -7,12 +7,8 @@ import re
 
 import pytest
 
-from adk_context_pack.errors import SettingError
-from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.reports.html_page import ADDED, CHANGED, REMOVED, SAME, html_page, keep_page, write_html
-from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack import CastNarrative, ContextPipeline, ReportLog, SettingError, StripForContext, write_html
+from adk_context_pack.reports.html_page import ADDED, CHANGED, REMOVED, SAME, html_page, keep_page
 from tests.reports.test_report_log import report
 from tests.support.reported import SECRET, reported_run
 

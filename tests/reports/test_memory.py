@@ -4,10 +4,7 @@ import gc
 
 import pytest
 
-from adk_context_pack import ModelCall
-from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack import CastNarrative, ContextPipeline, ModelCall, StripForContext
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 

@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 from google.adk.events.event import Event
 
-from adk_context_pack import ModelCall, ReportLog, default_passes
-from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.reports.html_page import write_html
-from adk_context_pack.reports.prices import Prices
-from adk_context_pack.reports.report_log import ReportTotals
+from adk_context_pack import (
+    CastNarrative,
+    ContextPipeline,
+    ModelCall,
+    Prices,
+    ReportLog,
+    ReportTotals,
+    StripForContext,
+    default_passes,
+    write_html,
+)
 from tests.reports.test_html_page import ATTACK
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.browser import Page, browser

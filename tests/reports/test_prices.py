@@ -2,8 +2,7 @@
 
 import pytest
 
-from adk_context_pack.errors import SettingError
-from adk_context_pack.reports.prices import Prices
+from adk_context_pack import Prices, SettingError
 
 
 def test_cached_tokens_have_their_own_price():

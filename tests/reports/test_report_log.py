@@ -4,11 +4,8 @@ import asyncio
 
 from google.adk.agents import LlmAgent, ParallelAgent
 
-from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack import CallReport, ContextPipeline, ReportLog, StripForContext
 from adk_context_pack.reports import report_log
-from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.report_log import ReportLog
 from tests.support.reported import SECRET, reported_run
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel

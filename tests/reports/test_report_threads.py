@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from adk_context_pack import CallReport, ReportLog
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports import prefix as prefix_module
-from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.prefix import PrefixMemory
-from adk_context_pack.reports.report_log import ReportLog
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import user_said
 

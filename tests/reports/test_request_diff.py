@@ -9,14 +9,6 @@ from adk_context_pack.reports.request_view import ViewPart
 views = st.lists(st.builds(ViewPart, st.sampled_from(["user", "model"]), st.text("abc ", max_size=8)), max_size=8)
 
 
-def test_tells_what_became_of_each_part():
-    """Parts that stayed, went, came or were rewritten each get their row."""
-    before = (ViewPart("a", "1"), ViewPart("b", "gone"), ViewPart("c", "old"), ViewPart("d", "4"))
-    after = (ViewPart("a", "1"), ViewPart("c", "new"), ViewPart("d", "4"), ViewPart("e", "5"))
-    rows = [(row.status, (row.before or row.after).label) for row in compare(before, after)]
-    assert rows == [("same", "a"), ("removed", "b"), ("changed", "c"), ("same", "d"), ("added", "e")]
-
-
 @given(views, views)
 def test_rows_hold_both_requests_whole(before, after):
     """Read down, each side of the rows is the request itself, in order."""

@@ -7,7 +7,7 @@ import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
-from adk_context_pack import CapRows, ContextPackPlugin, ContextPipeline, OffloadPayload, cap_rows, offload_payload
+from adk_context_pack import ContextPackPlugin
 from adk_context_pack.conversation.memos import SESSIONS
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports import result_sizes
@@ -115,36 +115,6 @@ async def test_counts_in_every_place_where_reports_are_read(caplog):
     assert '"tokens_without_pack":' in html_page(plugin.reports)
 
 
-async def test_wrapped_tools_and_callbacks_count_too():
-    """Without the plugin, a pipeline counts what a wrapped tool or an `after_tool_callback` saved."""
-    pipeline = ContextPipeline([])
-
-    def read(request):
-        if results_in(request):
-            return "Done."
-        return [call("list_sales"), call("read_log")]
-
-    agent = LlmAgent(
-        name="reader",
-        model=ScriptedModel(answer=read),
-        tools=[cap_rows(list_sales, max_rows=5), offload_payload(read_log)],
-        before_model_callback=[pipeline],
-    )
-    await run_agent(agent, "go")
-    assert pipeline.reports[-1].results["list_sales"] > 10_000
-    assert pipeline.reports[-1].results["read_log"] > 10_000
-    by_callback = ContextPipeline([])
-    agent = agent.clone(
-        update={
-            "tools": [list_sales, read_log],
-            "before_model_callback": [by_callback],
-            "after_tool_callback": [CapRows(max_rows=5), OffloadPayload()],
-        }
-    )
-    await run_agent(agent, "go")
-    assert by_callback.reports[-1].results == pytest.approx(pipeline.reports[-1].results, abs=4)
-
-
 async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):
     """After a restart, results of earlier runs count as unknown, and the sum as a lower bound."""
     sessions = InMemorySessionService()
@@ -189,16 +159,6 @@ async def test_a_counter_that_fails_costs_the_figures_only(caplog):
     assert "_row_limits" in results_in(run.requests[1], "list_sales")[0].response
     assert plugin.result_reports[0].tokens_saved == 0
     assert "could not be counted" in caplog.text
-
-
-def test_the_oldest_results_are_forgotten_first():
-    """The memory of results is bounded."""
-    sizes = ResultSizes(max_results=4)
-    for number in range(9):
-        sizes.add("s", {"n": number}, [], SmallerResult(tool="t", saved=number, saved_in_text=0))
-    known = [sizes.of_response("s", "t", {"n": number}, {}) for number in range(9)]
-    assert [one and one.saved for one in known] == [None] * 5 + [5, 6, 7, 8]
-    assert sizes.of_response("other", "t", {"n": 8}, {}) is None
 
 
 def test_a_session_is_known_as_long_as_one_of_its_results_is():

@@ -4,12 +4,8 @@ import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack import CastNarrative, ContextPipeline, PassReport, StripForContext, estimate_tokens
 from adk_context_pack.reports import telemetry
-from adk_context_pack.reports.call_report import PassReport
 from adk_context_pack.reports.telemetry import Telemetry
 from tests.reports.test_call_report import FailOnPurpose
 from tests.reports.test_report_log import report as plain_report
@@ -96,31 +92,6 @@ async def test_span_events_tell_each_call(spans):
     assert SECRET not in repr([dict(event.attributes) for event in ours])
 
 
-async def test_the_span_of_each_model_call_carries_its_report(spans):
-    """On every release, the span that ADK makes of a model call has the report of that very call as attributes."""
-    spans.clear()
-    # With a counter the figures of a call are the same before and after the provider has answered.
-    pipeline = ContextPipeline([StripForContext(), FailOnPurpose()], counter=estimate_tokens)
-    await reported_run("Where is Oslo?", "And Rome?", pipeline=pipeline)
-    names = {span.name for span in spans.get_finished_spans()}
-    wanted = "call_llm" if "call_llm" in names else "generate_content scripted-model"
-    found = [span for span in spans.get_finished_spans() if span.name == wanted]
-    assert len(found) == len(pipeline.reports) == 5
-    for span, report in zip(sorted(found, key=lambda each: each.start_time), pipeline.reports, strict=True):
-        ours = span.attributes
-        assert ours["gen_ai.agent.name"] == report.agent
-        assert ours["gen_ai.conversation.id"] == "session"
-        assert ours["adk_context_pack.invocation_id"] == report.invocation_id
-        assert ours["adk_context_pack.tokens_after"] == report.tokens_after
-        assert ours["adk_context_pack.tokens_saved"] == report.tokens_saved
-        assert ours["adk_context_pack.pass.strip_for_context"] == report.passes[0].tokens_saved
-        assert ours["adk_context_pack.failed"] == ("fail_on_purpose",)
-        assert ours["adk_context_pack.prefix.share"] == report.prefix.share
-        assert ours["gen_ai.usage.input_tokens"] == 700
-        assert ours["gen_ai.usage.cache_read.input_tokens"] == 300
-        assert SECRET not in repr({name: value for name, value in ours.items() if "adk_context_pack" in name})
-
-
 def test_the_documented_attributes_are_those_that_are_sent():
     """Each attribute of a report is in the table of the module, and each of the table is sent."""
     report = call_report(
@@ -133,12 +104,3 @@ def test_the_documented_attributes_are_those_that_are_sent():
     by_others = {name for name in table if name.startswith("gen_ai.usage")}
     common = {"gen_ai.agent.name", "gen_ai.request.model"}
     assert {*common, *telemetry._attributes(report), *telemetry._effects(report)} == table - by_others
-
-
-async def test_other_spans_carry_no_report(spans):
-    """Neither a tool's span nor that of the agent or the run has the attributes of one call."""
-    spans.clear()
-    await reported_run()
-    for span in spans.get_finished_spans():
-        ours = any(name.startswith("adk_context_pack") for name in span.attributes)
-        assert ours == (span.name == "call_llm" or span.name.startswith("generate_content")), span.name

@@ -4,13 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.passes.strip_for_context import StripForContext
-from adk_context_pack.reports.call_report import PassReport, PrefixReport
-from adk_context_pack.reports.categories import CATEGORIES
-from adk_context_pack.reports.prices import Prices
-from adk_context_pack.reports.report_log import ReportTotals
+from adk_context_pack import (
+    CATEGORIES,
+    CastNarrative,
+    ContextPipeline,
+    PassReport,
+    PrefixReport,
+    Prices,
+    ReportTotals,
+    StripForContext,
+)
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, TokenUse
 from tests.reports.test_report_log import report
 from tests.support.reported import reported_run

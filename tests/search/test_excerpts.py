@@ -38,18 +38,6 @@ def test_neighbours_that_may_not_be_seen_stay_out():
     assert shown(index, "two", max_tokens=100, keep=lambda text: text != 2)[0] == ["A one.", "B two."]
 
 
-def test_the_budget_holds_and_says_where_to_go_on():
-    """Hits that no longer fit are left, the first of them is told, and each part costs its overhead."""
-    index = index_of("x red one.", "no more yy", "x red two.", "no more yy", "x red three")
-    assert shown(index, "red", max_tokens=22) == (["no more yy", "x red three"], 1)
-    assert shown(index, "red", max_tokens=22, overhead=5) == (["x red three"], 1)
-
-
-def test_the_best_hit_is_shown_however_small_the_budget():
-    """Something is shown wherever something was found."""
-    assert shown(index_of("red cat."), "red", max_tokens=1) == (["red cat."], None)
-
-
 @given(st.lists(st.sampled_from(["red one. ", "big two. ", "x. "]), min_size=1, max_size=30), st.integers(1, 200))
 def test_parts_never_overlap_and_cost_no_more_than_the_budget(pieces, budget):
     """No passage is shown twice, and beyond the first one all costs fit."""

@@ -1,22 +1,6 @@
 """Phrases: what a query puts in quotes."""
 
-import pytest
-
-from adk_context_pack.search.terms import Phrase, split_query
-
-
-@pytest.mark.parametrize(
-    ("query", "words", "phrases"),
-    [
-        ('who said "big  red" cat', "who said  big  red  cat", ("big  red",)),
-        ("“one” and „two“", "one  and  two", ("one", "two")),
-        ('5" screen', '5" screen', ()),
-        ('"" x', '"" x', ()),
-    ],
-)
-def test_splits_words_and_phrases(query, words, phrases):
-    """All words count, and what stood in quotes is told apart; a lone mark is none."""
-    assert split_query(query) == (words, phrases)
+from adk_context_pack.search.terms import Phrase
 
 
 def test_finds_each_place_whatever_the_white_space_and_case():

@@ -33,11 +33,6 @@ def test_finds_words_identifiers_and_numbers(text, wanted):
     assert wanted <= set(terms(text))
 
 
-def test_a_plain_word_counts_once():
-    """Repeats are counted, and a plain word gives one term."""
-    assert terms("Flight flights flight") == ["flight"] * 3
-
-
 @pytest.mark.parametrize(
     ("asked", "said"), [("Café", "CAFE"), ("booked flights", "BOOKING FLIGHT"), ("o\u2019clock", "o'clock")]
 )

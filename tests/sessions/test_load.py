@@ -14,13 +14,12 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.base_session_service import BaseSessionService
 from pydantic import BaseModel
 
-from adk_context_pack import CapRows, ContextPackPlugin
+from adk_context_pack import CapRows, ContextPackPlugin, load_payload
 from adk_context_pack.conversation import memos
 from adk_context_pack.reports import prefix as prefix_memory
 from adk_context_pack.reports import report_log, result_sizes
 from adk_context_pack.reports.outlets import EventReport
 from adk_context_pack.stores.handles import stored_results
-from adk_context_pack.stores.opening import load_payload
 from tests.sessions.load_app import MARK, Load
 
 # The whole load takes a minute or two, so that CI asks for it on one release; elsewhere the same with less.

@@ -7,8 +7,7 @@ import math
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 
-from adk_context_pack import ContextPackPlugin, DataSummarizer, PayloadStore, query_rows, read_payload
-from adk_context_pack.stores.opening import load_payload
+from adk_context_pack import ContextPackPlugin, DataSummarizer, PayloadStore, load_payload, query_rows, read_payload
 from tests.support.databases import kept_results
 from tests.support.in_tool import in_tool
 from tests.support.run import run_agent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from types import SimpleNamespace
 
 import pytest
@@ -43,31 +42,6 @@ async def service():
 def add(service, key="ours") -> None:
     """Writes an addition of the pack."""
     guard(SimpleNamespace(session_service=service, session=service.session), Addition(key=key))
-
-
-async def test_it_hands_on_what_it_is_given(service):
-    """Positional, by keyword, with arguments that ADK does not know: the service's own answer, once."""
-    add(service)
-    session, one, two, three = service.session, event(ours=1), event(), event(theirs=1)
-    for answer in (
-        service.append_event(session, one),
-        service.append_event(session=session, event=two),
-        service.append_event(session, three, 1, more=2),
-    ):
-        assert await answer == "the service's own answer"
-    assert service.calls == [(session, one, (), {}), (session, two, (), {}), (session, three, (1,), {"more": 2})]
-    assert session.events == [one, two, three]
-
-
-async def test_exceptions_that_are_not_about_additions_pass(service):
-    """An event with nothing of the pack's is refused once, and looked at no further."""
-    add(service)
-    service.refused = ("theirs",)
-    refused = event(theirs=1)
-    with pytest.raises(PermissionError, match=refused.id):
-        await service.append_event(service.session, refused)
-    assert len(service.calls) == 1
-    assert refused.actions.state_delta == {"theirs": 1}
 
 
 async def test_a_partial_event_is_not_the_one_that_is_stored(service):
@@ -130,16 +104,6 @@ async def test_other_sessions_keep_their_own(service):
         await service.append_event(other, event(ours=1))
 
 
-async def test_one_guard_for_each_service(service):
-    """A service gets one guard, which looks like the method that it wraps."""
-    add(service)
-    own = service.append_event
-    add(service)
-    assert service.append_event is own
-    assert isinstance(own.__self__, AppendGuard)
-    assert inspect.iscoroutinefunction(own)
-
-
 @pytest.mark.parametrize("copied_by", [copy.copy, copy.deepcopy], ids=["copy", "deepcopy"])
 async def test_a_copy_of_a_service_writes_to_itself(service, copied_by):
     """A copied service stores its own events, before and after the pack adds something there too."""
@@ -152,17 +116,6 @@ async def test_a_copy_of_a_service_writes_to_itself(service, copied_by):
     assert len(copied.calls) == 2
     assert not hasattr(service, "calls")
     assert copied.append_event.__self__ is not service.append_event.__self__
-
-
-async def test_sessions_of_one_id_are_told_apart(service):
-    """An addition for one user's session is not taken out of the event of another user's session of the same id."""
-    add(service)
-    other = await service.create_session(app_name="app", user_id="another", session_id=service.session.id)
-    service.refused = ("ours",)
-    theirs = event(ours=1)
-    with pytest.raises(PermissionError, match=theirs.id):
-        await service.append_event(other, theirs)
-    assert theirs.actions.state_delta == {"ours": 1}
 
 
 async def test_no_message_of_a_service_reaches_the_log(service, caplog, monkeypatch):

@@ -35,13 +35,6 @@ def _small_parts(request):
     json_parts._PART = former
 
 
-@given(VALUES, st.booleans(), st.sampled_from([(",", ":"), (", ", ": ")]))
-def test_values_are_those_of_json(value, ascii_only, separators):
-    """Any value is read as `json.loads` reads it, with spaces between the tokens and without."""
-    text = json.dumps(value, ensure_ascii=ascii_only, separators=separators)
-    assert loads(text) == json.loads(text) == value
-
-
 @given(VALUES, st.integers(0, 400), st.sampled_from(["", "}", "]", '"', ",", '},{"id":', "\\", "x", " "]))
 def test_broken_text_is_refused_alike(value, place, noise):
     """A text with something put in or cut off is read or refused as `json.loads` would."""
@@ -58,10 +51,3 @@ def test_borders_within_texts_are_not_borders(pieces):
     text = json.dumps(value, separators=(",", ":"))
     assert loads(text) == value
     assert loads(json.dumps("".join(pieces))) == "".join(pieces)
-
-
-@pytest.mark.parametrize("around", [" {}", "{} ", "\n{}\n"])
-def test_spaces_around_a_text_are_allowed(around):
-    """Spaces before and after a value make no difference, as for `json.loads`."""
-    for value in ("a long text", [{"id": 1}, {"id": 2}], {"rows": [{"id": 1}, {"id": 2}]}):
-        assert loads(around.replace("{}", json.dumps(value, separators=(",", ":")))) == value

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.errors import StoreError
+from adk_context_pack import StoreError
 from adk_context_pack.stores import packed_rows
-from adk_context_pack.stores.codec import compress, decode, encode
-from adk_context_pack.stores.packed_rows import pack_rows, packed_bytes, unpack_rows
+from adk_context_pack.stores.codec import decode, encode
+from adk_context_pack.stores.packed_rows import pack_rows, unpack_rows
 from tests.support.kept import kept_in_state
 
 ROWS = [{"campaign": f"Ä {n}", "clicks": n * 7919 % 1009, "cost": n / 7, "on": None} for n in range(200)]
@@ -56,37 +56,6 @@ def test_any_rows_come_back(rows, wrapped):
     if entry["packed"] is not None:
         assert repr(unpack_rows(entry["packed"])) == repr(decode(data))
         assert repr(kept_in_state(entry)) == repr(decode(data))
-
-
-def test_rows_take_fewer_bytes_than_by_zlib():
-    """The text is at most three quarters of what zlib makes of the same rows."""
-    data, entry = entry_of(ROWS)
-    assert len(entry["packed"]) < 0.75 * len(compress(data))
-    assert packed_bytes(entry["packed"]) < len(data)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        [*ROWS[:6], {"long": "x" * 5_000}],
-        ROWS[:20],
-        "[{" * 5_000,
-        [list(row.values()) for row in ROWS],
-        [{}] * 5_000,
-        [{str(n): n, "text": "x" * 60} for n in range(100)],
-        {"mixed": [*ROWS, 1]},
-    ],
-    ids=["one long row", "small", "text", "lists", "empty", "no common keys", "mixed"],
-)
-def test_what_gains_nothing_is_not_packed(value):
-    """Small results, texts, and rows that have little in common stay with zlib."""
-    assert pack_rows(encode(value).data) is None
-
-
-def test_many_bytes_are_not_packed(monkeypatch):
-    """Rows that would take the parser long without a break stay with zlib."""
-    monkeypatch.setattr(packed_rows, "_MAX_BYTES", 5_000)
-    assert pack_rows(encode(ROWS).data) is None
 
 
 def test_without_lzma_rows_stay_with_zlib(monkeypatch):

@@ -11,13 +11,12 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.errors import HandleError, SettingError, StoreError
+from adk_context_pack import HandleError, PayloadStore, SettingError, StoreError, load_payload
 from adk_context_pack.stores import handles, payload_store
 from adk_context_pack.stores.handles import stored_results
-from adk_context_pack.stores.opening import choose_store, load_payload, resolve
-from adk_context_pack.stores.payload_store import PayloadStore
-from tests.support.in_tool import in_tool, run_in_tool
-from tests.support.kept import kept_artifacts, kept_in_state
+from adk_context_pack.stores.opening import resolve
+from tests.support.in_tool import in_tool
+from tests.support.kept import kept_artifacts
 from tests.support.run import SERVICES, session_service
 
 ROWS = [{"id": i, "name": f"row {i}"} for i in range(50)]
@@ -76,8 +75,7 @@ async def _load_all(context, found):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["user:rows-t.json", "../../x/rows-t.json", "rows-../x.json", "/etc/passwd", "a", "", 7, "rows-t.json\n"],
+    "name", ["user:rows-t.json", "../../x/rows-t.json", "rows-../x.json", "/etc/passwd", "a", "", 7, "rows-t.json\n"]
 )
 async def test_a_forged_pointer_opens_no_file(name):
     """A pointer in state that names a file of the user's, of another session or outside is refused unread."""
@@ -91,62 +89,6 @@ async def test_a_forged_pointer_opens_no_file(name):
     state = {"rows:t:2pw92fpz5qx": pointer}
     with pytest.raises(HandleError, match="no stored result"):
         await in_tool(lambda c: load_payload(c, "2pw92fpz5qx"), state=state, artifact_service=artifacts)
-
-
-@pytest.mark.parametrize("handle", ["", "nope", "x" * 1500, "\0\n\x1b", "2pw92fpz5qx", None, 7, "../../x", "ROWS:T:X"])
-async def test_unknown_handles_are_answered_with_those_there_are(handle):
-    """A handle that this session never gave out is refused in a short message that names the newest ones."""
-
-    async def act(context):
-        known = await PayloadStore().put(context, ROWS, tool_name="list_rows")
-        with pytest.raises(HandleError) as caught:
-            await load_payload(context, handle)
-        return known, str(caught.value)
-
-    known, message = await in_tool(act)
-    assert f"{known} (list_rows)" in message
-    assert len(message) < 300
-
-
-async def test_handles_are_short_and_say_nothing_of_the_call():
-    """A handle has 11 plain characters, whatever the tool is called, and works with other case and spaces."""
-
-    async def act(context):
-        handle = await PayloadStore(place="artifacts").put(context, ROWS, tool_name="../ns:tool\n" + "x" * 1500)
-        assert await load_payload(context, f" {handle.upper()} ") == ROWS
-        return handle, await kept_artifacts(context)
-
-    handle, names = await in_tool(act)
-    assert len(handle) == 11
-    assert len(names) == 1
-    assert handle.isalnum()
-    assert handle.isascii()
-    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") for name in names)
-    assert max(map(len, names)) < 70
-
-
-async def test_rows_are_kept_once_and_in_one_delta():
-    """State holds the result as text under one key, and only the event of its call carries it."""
-    handle, run = await run_in_tool(lambda c: PayloadStore(place="state").put(c, ROWS, tool_name="list_rows"))
-    entry = run.session.state[f"rows:list_rows:{handle}"]
-    assert kept_in_state(entry) == ROWS
-    carrying = [event for event in run.session.events if entry["zlib"] in event.model_dump_json()]
-    assert len(carrying) == 1
-
-
-async def test_large_results_go_to_artifacts_and_small_ones_to_state():
-    """auto: above 2 KB of JSON the state holds an entry of a few bytes, if the app has an artifact service."""
-    large = [{"text": "x" * 1000}] * 3
-
-    async def act(context):
-        return [await PayloadStore().put(context, value, tool_name="t") for value in (ROWS[:10], large)]
-
-    for artifacts in (InMemoryArtifactService(), None):
-        (small, big), run = await run_in_tool(act, artifact_service=artifacts)
-        assert kept_in_state(run.session.state[f"rows:t:{small}"]) == ROWS[:10]
-        kept = run.session.state[f"rows:t:{big}"]
-        assert kept["stored"] == ("zlib1" if artifacts is None else "store")
-        assert len(str(kept)) < 250
 
 
 async def test_parallel_calls_lose_nothing():
@@ -240,24 +182,6 @@ async def test_what_cannot_be_encoded_is_one_error(how, tmp_path):
         assert await in_tool(act, session_service=sessions) == []
 
 
-async def test_json_nested_deeper_than_adk_writes_survives(tmp_path):
-    """300 levels, which Python's JSON holds and ADK's events do not, are kept as text and the run ends well."""
-    deep: list = []
-    for _ in range(300):
-        deep = [deep]
-    async with session_service("sqlite", tmp_path) as sessions:
-        handle = await in_tool(
-            lambda c: PayloadStore(place="state").put(c, deep, tool_name="t"), session_service=sessions
-        )
-        assert await in_tool(lambda c: load_payload(c, handle), session_service=sessions) == deep
-
-
-async def test_artifacts_without_a_service_is_one_error():
-    """The place "artifacts" in an app without an artifact service is a StoreError."""
-    with pytest.raises(StoreError, match="no artifact service"):
-        await in_tool(lambda c: PayloadStore(place="artifacts").put(c, ROWS, tool_name="t"), artifact_service=None)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -269,46 +193,6 @@ def test_settings_that_cannot_work_name_their_value(name, value):
     """A wrong setting fails when the store is built, with the value in the message."""
     with pytest.raises(SettingError, match=f"{name} must be .*{value!r}"):
         PayloadStore(**{name: value})
-
-
-def test_a_store_is_chosen_by_name_or_given():
-    """A name gives a store at that place, a store itself stays, anything else is refused."""
-    store = PayloadStore(max_results=3)
-    assert choose_store(store) is store
-    assert choose_store("state") == PayloadStore(place="state")
-    with pytest.raises(SettingError, match="disk"):
-        choose_store("disk")
-
-
-class KeepsForEver(InMemoryArtifactService):
-    """A service that removes nothing."""
-
-    async def delete_artifact(self, **_):
-        raise PermissionError("secret")
-
-
-@pytest.mark.parametrize("service", [KeepsForEver(), None], ids=["refuses", "none"])
-async def test_an_artifact_that_cannot_be_removed_costs_room_and_nothing_else(service, monkeypatch, caplog):
-    """If an expired artifact cannot be removed its handle is gone all the same, and the new result is kept."""
-    now = [1_800_000_000]
-    monkeypatch.setattr(payload_store.time, "time", lambda: now[0])
-    found = []
-
-    async def act(context):
-        now[0] += 1
-        place = "artifacts" if not found else "state"
-        found.append(await PayloadStore(place=place, max_results=1).put(context, [len(found)], tool_name="t"))
-        if len(found) == 1:
-            return None
-        with pytest.raises(HandleError, match="has expired"):
-            await load_payload(context, found[0])
-        return await load_payload(context, found[1])
-
-    _, first = await run_in_tool(act, artifact_service=service or InMemoryArtifactService())
-    second = await in_tool(act, session_service=first.session_service, artifact_service=service)
-    assert second == [1]
-    assert "an expired result could not be removed: the " in caplog.text
-    assert "secret" not in "".join(record.getMessage() for record in caplog.records)
 
 
 async def test_a_handle_is_never_given_twice(monkeypatch):

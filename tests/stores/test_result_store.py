@@ -11,10 +11,8 @@ import pytest
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
-from adk_context_pack import ContextPackPlugin, PayloadStore, StoreError, load_payload, query_rows
-from adk_context_pack.errors import SettingError
+from adk_context_pack import PayloadStore, StoreError, load_payload
 from adk_context_pack.stores import result_store
-from tests.attacks.hostile import OddTool, own_run
 from tests.support.in_tool import in_tool
 
 ROWS = [{"id": number, "amount": number} for number in range(3000)]
@@ -58,22 +56,6 @@ class Bucket:
         if self.how in ("half for good", "never deletes"):
             await asyncio.sleep(3600)
         self.objects.pop(kept["path"] if isinstance(kept, dict) else kept, None)
-
-
-async def test_the_plugin_keeps_results_in_a_store_of_the_apps_own():
-    """The model reads back every row by its handle, and state holds the name of the object and no rows."""
-    bucket = Bucket()
-    results, run = await own_run(
-        [ContextPackPlugin(store=PayloadStore(place=bucket))],
-        [OddTool("work", {"rows": ROWS}), query_rows],
-        ("work", {}),
-        ("query_rows", {"handle": lambda found: found[0]["_handle"], "sql": "SELECT COUNT(*), SUM(amount) FROM rows"}),
-    )
-    assert results[1]["rows"] == [[3000, sum(range(3000))]]
-    (entry,) = [value for key, value in run.session.state.items() if key.startswith("rows:")]
-    assert (entry["stored"], entry["store"]) == ("store", "bucket")
-    assert entry["kept"] in bucket.objects
-    assert len(str(entry)) < 300
 
 
 async def test_another_process_opens_it_by_a_store_of_the_same_name(monkeypatch):
@@ -185,9 +167,3 @@ async def test_what_expires_is_deleted():
 
     handles = await in_tool(act)
     assert sorted(path[-16:-5] for path in bucket.objects) == sorted(handles[-2:])
-
-
-def test_a_place_that_is_neither_a_name_nor_a_store_is_refused():
-    """The error names the setting and its value."""
-    with pytest.raises(SettingError, match="place must be a ResultStore or one of"):
-        PayloadStore(place="nowhere")

@@ -96,19 +96,6 @@ async def test_where_marks_fill_a_session_nothing_more_is_kept():
     assert 800 < await in_tool(act) < 1_000
 
 
-async def test_what_is_larger_than_a_session_is_not_kept():
-    """One result above the limit is not kept, and pushes nothing out."""
-
-    async def act(context):
-        store = PayloadStore(place="state", max_session_bytes=5_000)
-        first = await store.put(context, [1], tool_name="t")
-        with pytest.raises(StoreError, match=r"may hold \(5,000 bytes\)"):
-            await store.put(context, [noise(20_000)], tool_name="t")
-        return await load_payload(context, first)
-
-    assert await in_tool(act) == [1]
-
-
 async def test_the_report_says_what_expired():
     """The report of the result that pushed older ones out of the session says how many."""
 
@@ -126,17 +113,6 @@ async def test_the_report_says_what_expired():
     await run_agent(LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[tool]), "go")
     assert [report.notes for report in reports][:2] == [(), ()]
     assert reports[-1].notes == ("older results of the session that expired: 1",)
-
-
-async def test_the_default_keeps_a_session_small():
-    """Without any setting, a session keeps at most 4 MiB of results in its state."""
-
-    async def act(context):
-        for _ in range(6):
-            await PayloadStore(place="state").put(context, [noise(1_500_000)], tool_name="t")
-        return len(json.dumps(dict(context.session.state)))
-
-    assert await in_tool(act) < 4 * 2**20 + 1_000
 
 
 @pytest.mark.parametrize("service", ["sqlite", "database"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.stores import json_parts
-from adk_context_pack.stores.codec import compress, decompress, encode
+from adk_context_pack.stores.codec import encode
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 
 
@@ -79,15 +79,3 @@ def test_no_piece_is_long():
     pieces = list(json_parts.parts({"log": "x" * 2_500_000, "rows": rows, "members": members}, exact_json))
     assert max(map(len, pieces)) == json_parts._CHARACTERS_AT_ONCE
     assert sum(len(piece) > 1_000 for piece in pieces) == 3 + 10 + 10
-
-
-@given(st.binary())
-def test_what_is_compressed_comes_back(data):
-    """Any bytes come back from their text."""
-    assert decompress(compress(data), len(data)) == data
-
-
-def test_many_rows_are_smaller_as_text():
-    """A table takes less than a quarter of its JSON."""
-    data = encode([{"id": n, "city": f"city {n % 7}", "clicks": n * 31 % 997} for n in range(2_000)]).data
-    assert len(compress(data)) < len(data) / 4

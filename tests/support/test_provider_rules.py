@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 from google.genai import types
 
-from tests.support.provider_rules import (
-    CHECKERS,
-    gemini_problems,
-    lost_signatures,
-    new_problems,
-)
+from tests.support.provider_rules import CHECKERS, gemini_problems, lost_signatures, new_problems
 
 
 def user(*texts: str) -> types.Content:
@@ -65,11 +60,7 @@ BAD = {
     "an empty part": ([types.Content(role="user", parts=[types.Part()])], "gemini openai"),
     "an unknown role": ([types.Content(role="tool", parts=[types.Part(text="hi")])], "gemini"),
     "a result beside text": (
-        [
-            user("hi"),
-            calls("a"),
-            types.Content(role="user", parts=[*results("a").parts, types.Part(text="and")]),
-        ],
+        [user("hi"), calls("a"), types.Content(role="user", parts=[*results("a").parts, types.Part(text="and")])],
         "gemini",
     ),
 }

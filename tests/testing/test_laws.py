@@ -6,8 +6,7 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack import ClearToolResults
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack import ClearToolResults, ModelCall
 from adk_context_pack.testing.conversation import Conversation, OneRequest
 from adk_context_pack.testing.laws import characters, heard, idle_is_identity, must_go_on, reachable
 from tests.support.events import agent_called, agent_said, tool_returned, user_said

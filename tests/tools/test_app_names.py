@@ -2,7 +2,6 @@
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
-from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
 
@@ -52,12 +51,6 @@ async def test_an_agent_that_the_app_does_not_have_is_named_once(name, hint):
     """The warning has the name and the nearest agent."""
     (text,) = await said_by(team(), ContextPackPlugin(agents={name: None}))
     assert text == f"ContextPackPlugin: agents names {name!r}, which the app does not have{hint}"
-
-
-async def test_agents_in_any_place_are_known():
-    """The root, a sub-agent and the agent of an agent tool are all part of the app."""
-    agents = dict.fromkeys(("team", "researcher", "writer", "helper"), PackSettings())
-    assert not await said_by(team(AgentTool(one("helper"))), ContextPackPlugin(agents=agents))
 
 
 @pytest.mark.parametrize("hidden", [[Tools()], [search, Tools()]])

@@ -302,9 +302,7 @@ async def test_mcp_tools_are_deferred():
 async def test_found_tools_are_declared_in_full_batches():
     """With batches nothing is declared until as many tools were found; what is declared stays and can be called."""
     model, got = scripted(
-        call("find_tools", query="room"),
-        call("find_tools", query="forecast"),
-        call("book", city="Oslo"),
+        call("find_tools", query="room"), call("find_tools", query="forecast"), call("book", city="Oslo")
     )
     run = await run_agent(agent_with(model, book, weather, batch=2, max_found=1), "Go.")
     assert [declared[2:] for declared, _, _ in got] == [[], [], ["book", "weather"], ["book", "weather"]]

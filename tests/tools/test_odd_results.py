@@ -67,15 +67,6 @@ async def test_numpys_scalars_are_pythons_numbers(wrap):
     assert await result_of(numpy.int64(7), wrap) == {"result": 7}
 
 
-@pytest.mark.parametrize("wrap", [cap_rows, offload_payload])
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-async def test_a_frame_is_rows_behind_either_wrapper(wrap, library):
-    """A frame within a result, and one that is the result, reach the model as rows."""
-    frame = pytest.importorskip(library).DataFrame({"a": [1, 2]})
-    assert await result_of({"t": frame}, wrap) == {"t": [{"a": 1}, {"a": 2}]}
-    assert await result_of(frame, wrap) == {"result": [{"a": 1}, {"a": 2}]}
-
-
 async def test_an_arrow_table_is_rows_behind_a_wrapper():
     """The same for pyarrow."""
     arrow = pytest.importorskip("pyarrow")

@@ -12,12 +12,9 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack import PayloadStore, QueryRows, estimate_tokens, query_rows
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import SettingError
-from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools import query_rows as module
-from adk_context_pack.tools.query_rows import QueryRows, query_rows
 from tests.support.in_tool import model_that_calls
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import results_in
@@ -66,25 +63,6 @@ async def test_a_cut_answer_says_so():
     assert 0 < len(by_tokens["rows"]) < 90
     assert by_tokens["total_rows"] == 90
     assert estimate_tokens(json_text(by_tokens)) < 500
-
-
-async def test_one_long_cell_is_clipped_and_can_be_read_on():
-    """A cell over the whole budget comes in part, with its length; substr reads the rest."""
-    text = "".join(f"word{i} " for i in range(20_000))
-    first, rest = await ask([{"x": text}], "SELECT x FROM rows", "SELECT substr(x, -9) FROM rows")
-    assert f"[{len(text)} characters" in first["rows"][0][0]
-    assert estimate_tokens(json_text(first)) < 4200
-    assert rest["rows"] == [[text[-9:]]]
-
-
-async def test_a_wrong_column_is_answered_with_the_columns_there_are():
-    """An unknown column or table and a syntax error come with the names that there are."""
-    for reply in await ask(
-        ROWS, "SELECT clicks FROM rows", "SELECT * FROM data", "SELEC 1", 'SELECT "m.click" FROM rows'
-    ):
-        assert reply["tables"] == {"rows": ["id", "city", "m.clicks"]}
-        assert reply["error"]
-        assert "single quotes" in reply["hint"]
 
 
 async def test_a_list_of_columns_is_bounded():
@@ -150,39 +128,12 @@ async def test_a_handle_of_another_session_is_unknown_even_if_its_rows_are_loade
         assert "no stored result" in results_in(stolen.requests[-1])[0].response["error"]
 
 
-async def test_later_queries_use_the_loaded_table(monkeypatch):
-    """Rows are loaded into SQLite once, however many queries follow, also those that come at the same time."""
-    loads = []
-    real = module.load_tables
-    monkeypatch.setattr(module, "load_tables", lambda *args, **settings: loads.append(1) or real(*args, **settings))
-    answers = await ask(ROWS, *(f"SELECT {i} + count(*) FROM rows" for i in range(5)))
-    assert [answer["rows"][0][0] for answer in answers] == [3000 + i for i in range(5)]
-    assert len(loads) == 1
-
-
 async def test_several_tables_are_named_by_their_keys():
     """A result with two tables is queried by their keys, joins included; lists of words do not count."""
     value = {"orders": [{"id": 1, "user": 7}], "users": [{"id": 7, "name": "Ann"}], "tags": ["x"]}
     joined, wrong = await ask(value, "SELECT name FROM orders o JOIN users u ON o.user = u.id", "SELECT * FROM rows")
     assert joined["rows"] == [["Ann"]]
     assert set(wrong["tables"]) == {"orders", "users", "tags"}
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"rows": ROWS[:3], "warnings": ["slow"]},
-        {"data": {"result": ROWS[:3]}},
-        json.dumps(ROWS[:3]),
-        "id,city\n0,Rome\n1,Oslo\n2,Rome\n",
-        {"columns": ["id", "city"], "rows": [[0, "Rome"], [1, "Oslo"], [2, "Rome"]]},
-        {"content": [{"type": "text", "text": json.dumps(ROWS[:3])}], "structuredContent": {"result": ROWS[:3]}},
-    ],
-)
-async def test_rows_are_found_in_every_form(value):
-    """A table in a key, nested, in JSON text, CSV, columns with values and MCP results is `rows`."""
-    (answer,) = await ask(value, "SELECT sum(id), count(DISTINCT city) FROM rows")
-    assert answer["rows"] == [[3, 2]]
 
 
 @pytest.mark.parametrize("value", ["just a text", {"a": 1}, 7, None])
@@ -231,13 +182,6 @@ def test_the_tool_survives_a_copy_of_its_agent():
     """An agent with the tool, ready-made or with settings, can be deep-copied, as ADK's own helpers do."""
     agent = LlmAgent(name="analyst", tools=[query_rows, QueryRows(max_rows=3)])
     assert len(copy.deepcopy(agent).tools) == 2
-
-
-@pytest.mark.parametrize("name", ["max_rows", "max_tokens", "max_seconds", "max_megabytes"])
-def test_settings_that_cannot_work_name_their_value(name):
-    """A limit that is no positive integer fails when the tool is built."""
-    with pytest.raises(SettingError, match=f"QueryRows: {name} .* not -3"):
-        QueryRows(**{name: -3})
 
 
 async def test_real_tables_answer_like_python():
@@ -299,24 +243,10 @@ async def test_notes_on_the_rows_stand_in_each_answer():
     ]
 
 
-async def test_an_ambiguous_column_is_answered_with_the_tables():
-    """A name that two tables have is an error with both tables' columns beside it."""
-    (reply,) = await ask(ROWS, "SELECT id FROM rows a, rows b")
-    assert "ambiguous" in reply["error"]
-    assert reply["tables"]["rows"][:2] == ["id", "city"]
-
-
 async def test_a_long_cell_fills_its_budget():
     """The one long cell of a row is clipped no shorter than it has to be."""
     (reply,) = await ask([{"x": "word " * 40_000}], "SELECT x FROM rows")
     assert 1500 < estimate_tokens(json_text(reply)) < 4200
-
-
-@pytest.mark.parametrize("value", [{"rows": []}, {"campaigns": [], "note": "none found"}])
-async def test_an_empty_table_can_be_asked(value):
-    """A stored result whose table has no rows answers that there are none."""
-    (reply,) = await ask(value, "SELECT count(*) FROM rows")
-    assert reply["rows"] == [[0]]
 
 
 async def test_lists_of_words_beside_a_table_do_not_take_its_name():
@@ -353,16 +283,6 @@ ORDERS = [{"id": 1, "user": 7, "total": 5}, {"id": 2, "user": 8, "total": 6}, {"
 USERS = [{"id": 7, "name": "Ann"}, {"id": 8, "name": "Bob"}]
 
 
-@pytest.mark.parametrize(
-    "table", ["{1}", '"{1}"', "{1}.rows", "`{1}`.users", '"{1}"."users"'], ids=["bare", "quoted", "main", "key", "both"]
-)
-async def test_two_results_are_joined_in_one_query(table):
-    """A query over one handle names another handle of the session as a table, however it writes the name."""
-    sql = f"SELECT u.name, sum(r.total) FROM rows r JOIN {table} u ON u.id = r.user GROUP BY 1 ORDER BY 1"
-    (reply,) = await ask_all([{"orders": ORDERS}, {"users": USERS}], sql)
-    assert reply["rows"] == [["Ann", 12], ["Bob", 6]]
-
-
 async def test_a_joined_query_with_a_mistake_names_all_columns():
     """An error over two handles lists the tables of both, those of the second under its handle."""
     (reply,) = await ask_all([ORDERS, USERS], "SELECT nam FROM rows r JOIN {1} u ON u.id = r.user")
@@ -371,12 +291,6 @@ async def test_a_joined_query_with_a_mistake_names_all_columns():
     assert reply["tables"]["rows"] == ["id", "user", "total"]
     assert reply["tables"][second] == ["id", "name"]
     assert 'Did you mean "name"' in reply["hint"]
-
-
-async def test_only_handles_of_the_session_are_tables():
-    """Another session's handle in a query is an unknown table, whoever's rows are in the cache."""
-    (reply,) = await ask_all([ORDERS], 'SELECT * FROM rows r JOIN "2abcdefghjk" u ON 1')
-    assert reply["error"] == "no such table: 2abcdefghjk"
 
 
 async def test_a_query_joins_a_bounded_number_of_results():

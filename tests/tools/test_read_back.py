@@ -5,7 +5,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from adk_context_pack.tools.query_rows import QueryRows
+from adk_context_pack import QueryRows
 from adk_context_pack.tools.read_back import READ_BACK, offer_read_back
 
 ROWS_KEY = "rows:fetch:0000000000a"

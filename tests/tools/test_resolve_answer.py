@@ -13,7 +13,7 @@ from adk_context_pack import PayloadStore, SettingError, cap_rows, defer_tools, 
 from adk_context_pack.testing import check_references
 from tests.support.references import LETTER, ORDERS, ROWS, TEXT, Taker, agent_of, handle_in, list_orders
 from tests.support.run import run_agent, said, session_service
-from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.scripted_model import ScriptedModel, call
 
 LISTED = "context_pack_answer_references"
 
@@ -75,19 +75,6 @@ async def test_an_answer_in_json_stays_json():
     answer = json.loads((await resolved(run)).text)
     page = {"total": 50, "next": None}
     assert answer == {"ids": list(range(50)), "said": f"It is {ORDERS[0]['name']}.", "page": page}
-
-
-async def test_an_answer_in_json_counts_as_its_reader_reads_it():
-    """A path with quotes, which JSON escapes, opens the oldest of many results."""
-    handles = []
-
-    def answer(request):
-        handles.extend(result.response["_handle"] for result in results_in(request, "list_orders"))
-        return json.dumps({"total": f'{{{{result:{handles[0]}["page"].total}}}}'})
-
-    run = await run_agent(agent_with(*[call("list_orders")] * 13, answer), "Go.")
-    assert (await resolved(run)).text == '{"total":50}'
-    assert run.events[-1].custom_metadata[LISTED] == handles[:1]
 
 
 @pytest.mark.parametrize(

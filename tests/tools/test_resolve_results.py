@@ -11,7 +11,7 @@ from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, SettingError, cap_rows, defer_tools, estimate_tokens, resolve_results
 from adk_context_pack.testing import check_references
-from tests.support.references import LETTER, ORDERS, ROWS, TEXT, Taker, agent_of, handle_in, list_orders
+from tests.support.references import LETTER, ORDERS, ROWS, Taker, agent_of, handle_in, list_orders
 from tests.support.run import SERVICES, run_agent, session_service
 from tests.support.scripted_model import call, results_in
 
@@ -99,17 +99,6 @@ async def test_it_costs_few_output_tokens():
     assert estimate_tokens(calls_of(run)[0].args["value"]) <= 20
 
 
-async def test_only_agents_with_such_a_tool_are_told():
-    """The stubs of rows and of texts say how to refer to them where it works, and nothing elsewhere."""
-    steps = (call("list_orders"), call("read_letter"))
-    run = await run_agent(agent_of(*steps, taker=Taker()), "Go.")
-    other = await run_agent(agent_of(*steps, taker=Taker(), tools=[ROWS, TEXT]), "Go.")
-    told = results_of(run, "list_orders"), results_of(run, "read_letter")
-    assert all("{{result:" in str(result) for result in told)
-    assert handle_in(run.requests[-1], "read_letter") in str(told[1]).partition("{{result:")[2]
-    assert "{{result:" not in str([results_of(other, "list_orders"), results_of(other, "read_letter")])
-
-
 @pytest.mark.parametrize(
     ("path", "said"),
     [
@@ -148,17 +137,6 @@ async def test_values_are_bounded_by_bytes():
     run = await run_agent(agent, "Go.")
     assert "at most 500 are passed on. Refer to a part of {{result:" in results_of(run)[0]["error"]
     assert taker.got == [["a", None]]
-
-
-async def test_two_references_count_twice():
-    """The bound holds for the arguments as the tool gets them."""
-
-    def step(request):
-        one = f"{{{{result:{handle_in(request)}.page}}}}"
-        return call("take", value=[one] * 30)
-
-    run = await run_agent(agent_of(call("list_orders"), step, taker=Taker(), max_bytes=500), "Go.")
-    assert "bytes" in results_of(run)[0]["error"]
 
 
 async def test_what_is_put_in_is_not_resolved_again():

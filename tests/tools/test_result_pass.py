@@ -5,11 +5,8 @@ from dataclasses import dataclass
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
-from adk_context_pack.errors import SettingError, StoreError
-from adk_context_pack.plugin import ContextPackPlugin
-from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.result_pass import ResultPass, reduce_result
-from adk_context_pack.tools.tool_call import ToolCall
+from adk_context_pack import CapRows, ContextPackPlugin, ResultPass, SettingError, StoreError, ToolCall
+from adk_context_pack.tools.result_pass import reduce_result
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
@@ -100,13 +97,6 @@ async def test_a_pass_may_raise_in_a_test():
     """With `on_error="raise"` the exception comes through."""
     with pytest.raises(ZeroDivisionError):
         await reduce_result([Fails(on_error="raise")], dict(PAGE), ToolCall(tool_name="fetch"))
-
-
-async def test_single_tools_have_settings_of_their_own_or_none():
-    """Settings by a tool's name stand in place of those for all, and None leaves its results."""
-    entry = DropHtml(tools={"fetch": DropHtml(field="css"), "whole": None})
-    for tool, left in (("fetch", {"title", "html"}), ("whole", {*PAGE}), ("other", {"title", "css"})):
-        assert set(await reduce_result([entry], dict(PAGE), ToolCall(tool_name=tool))) == left
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adk_context_pack.errors import QueryError
+from adk_context_pack import QueryError
 from adk_context_pack.tools.references import EACH, Key
 from adk_context_pack.tools.result_path import value_at
 

@@ -8,10 +8,7 @@ from google.adk.sessions.session import Session
 from google.adk.tools.load_artifacts_tool import LoadArtifactsTool
 from google.genai import types
 
-from adk_context_pack.tables.failure import error_of
-from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.offload_payload import OffloadPayload
-from adk_context_pack.tools.result_pass import ResultPass
+from adk_context_pack import CapRows, OffloadPayload, ResultPass
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
 from tests.support.events import agent_said, event, result_part
 from tests.support.in_tool import in_tool
@@ -29,18 +26,6 @@ async def reduced(result, reducer=REDUCER, name="fetch", *, tool=None, answer=Fa
         return await reducer.reduce(tool or SimpleNamespace(name=name), {}, context, result)
 
     return await in_tool(action)
-
-
-async def test_tables_are_capped_and_other_large_things_go():
-    """Each by its own settings; in a result with both, both."""
-    assert len((await reduced({"rows": ROWS}))["rows"]) == 5
-    assert "read_payload" not in str(await reduced({"rows": ROWS}))
-    assert len(str(await reduced({"text": LONG}))) < 3000
-    both = await reduced({"id": 7, "rows": ROWS, "text": LONG, "status": "ok"})
-    assert list(both)[:4] == ["id", "rows", "text", "status"]
-    assert len(both["rows"]) == 5
-    assert len(both["text"]) < 3000
-    assert (both["id"], both["status"], both["_row_limits"]) == (7, "ok", {"rows": {"shown": 5, "total": 50}})
 
 
 async def test_many_fields_beside_a_table_give_way_to_one_preview():
@@ -71,14 +56,6 @@ async def test_many_fields_beside_a_table_give_way_to_one_preview():
 async def test_what_stays_is_the_same_object(result, settings):
     """Small results, errors, ADK's own tools, answers to the user, and what settings leave out."""
     assert await reduced(result, **settings) is result
-
-
-async def test_one_without_the_other():
-    """Either part can be switched off."""
-    only_rows = ResultReducer(passes=(CapRows(max_rows=5),))
-    assert (await reduced({"rows": ROWS, "text": LONG}, only_rows))["text"] is LONG
-    only_payloads = ResultReducer(passes=(OffloadPayload(max_tokens=1000),))
-    assert (await reduced({"rows": ROWS, "text": LONG}, only_payloads))["rows"] is ROWS
 
 
 @pytest.mark.parametrize(("name", "rows"), [("small", 3), ("whole", 50), ("fetch", 5)])
@@ -138,28 +115,6 @@ def test_a_stored_event_is_found_by_its_id_among_the_newest():
     made.id = "e1"
     assert is_stored(context(made.model_copy(), agent_said("b", "x")), made)
     assert not is_stored(context(agent_said("b", "x")), made)
-
-
-LARGE_FAILURES = [
-    ({"error": LONG}, lambda shown: len(shown["error"]) < 3000),
-    ({"status": "error", "message": "no disk", "body": LONG}, lambda shown: len(shown["body"]) < 3000),
-    (
-        {"status": "error", "message": "too many", "rows": ROWS * 20},
-        lambda shown: len(shown["rows"]) == 5 and shown["_row_limits"] == {"rows": {"shown": 5, "total": 1000}},
-    ),
-    ({"isError": True, "content": [{"type": "text", "text": LONG}]}, lambda shown: len(str(shown["content"])) < 3000),
-]
-
-
-@pytest.mark.parametrize(("result", "is_small"), LARGE_FAILURES)
-async def test_a_large_failure_comes_down_to_the_limits(result, is_small):
-    """Of a failure over 2,000 tokens the body goes, while status and message stay word for word."""
-    shown = await reduced(result)
-    assert is_small(shown)
-    assert {key: shown[key] for key in ("status", "message", "isError") if key in result} == {
-        key: result[key] for key in ("status", "message", "isError") if key in result
-    }
-    assert error_of(shown) is not None
 
 
 async def test_a_failure_that_goes_as_a_whole_keeps_its_message():

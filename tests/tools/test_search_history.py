@@ -19,9 +19,9 @@ from adk_context_pack import (
     FitTokenBudget,
     SearchHistory,
     SettingError,
+    estimate_tokens,
     search_history,
 )
-from adk_context_pack.conversation.token_estimate import estimate_tokens
 from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
 from tests.support.histories import rows
 from tests.support.plugin_apps import ROWS, list_sales

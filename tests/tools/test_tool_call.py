@@ -3,9 +3,8 @@
 import pytest
 from google.genai import types
 
-from adk_context_pack.errors import StoreError
-from adk_context_pack.stores.opening import load_payload
-from adk_context_pack.tools.tool_call import Kept, ToolCall
+from adk_context_pack import StoreError, ToolCall, load_payload
+from adk_context_pack.tools.tool_call import Kept
 from tests.support.events import agent_called, event, result_part
 from tests.support.in_tool import in_tool
 

@@ -24,21 +24,6 @@ def found(query):
     return [one.name for one in INDEX.find(query, 2)]
 
 
-def test_finds_by_name_description_parameter_and_value():
-    """Each part of a declaration finds its tool; quotation marks make no difference."""
-    assert found("creating issues")[0] == "create_issue"
-    assert found('"What is the forecast for this town?"')[0] == "get_weather"
-    assert found("business class") == ["list_flights"]
-    assert found("nothing of the kind") == []
-
-
-def test_gives_the_nearest_name():
-    """A typo leads to the tool that is meant, and nonsense to none."""
-    assert INDEX.nearest("createIssue") == "create_issue"
-    assert INDEX.nearest("get_wether") == "get_weather"
-    assert INDEX.nearest("zzz") is None
-
-
 def test_lists_as_much_as_fits():
     """Sentences where they fit, else names, else their number, else nothing."""
     assert "create_issue: Creates an issue in a repository\n" in INDEX.listing(500, sentences=True)

@@ -1,13 +1,12 @@
 """Wrapping: what stays of a tool, and what is left alone."""
 
-import copy
 import importlib
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.base_tool import BaseTool
 
-from adk_context_pack.errors import SettingError
+from adk_context_pack import SettingError
 from adk_context_pack.tools.wrap import wrap_run, wrap_tool
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -49,23 +48,6 @@ async def test_a_copy_for_one_model_call_runs_the_tool_itself():
     assert (await wrap_run(tool, doubled).run_async(args={}, tool_context=None))["result"] == 2
     assert tool.count == 1
     assert "run_async" not in vars(tool)
-
-
-async def test_a_deep_copy_of_a_wrapped_tool_runs_on_its_own():
-    """`copy.deepcopy` of an agent with wrapped tools does not tie the copy to the original."""
-    wrapped = wrap_tool(Counter(), doubled)
-    twin = copy.deepcopy(wrapped)
-    await twin.run_async(args={}, tool_context=None)
-    assert (twin.count, wrapped.count) == (1, 0)
-
-
-async def test_wrapping_twice_runs_both():
-    """Two wrappers around one tool reduce one after the other, the inner one first."""
-
-    async def kept(tool, args, tool_context, result):
-        return result["result"]
-
-    assert await wrap_tool(wrap_tool(Counter(), doubled), kept).run_async(args={}, tool_context=None) == 2
 
 
 async def test_a_node_of_a_workflow_is_a_tool():

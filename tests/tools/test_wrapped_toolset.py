@@ -12,7 +12,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
 
-from adk_context_pack.tools.cap_rows import cap_rows
+from adk_context_pack import cap_rows
 from adk_context_pack.tools.wrap import WrappedToolset
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
