@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, HttpUrl, SecretStr
 
 from adk_context_pack._json import exact_json, json_text
+from adk_context_pack._text import shorten, shorten_counted, shorten_middle
 
 PACKAGE = Path(__file__).resolve().parents[1] / "adk_context_pack"
 
@@ -150,3 +151,12 @@ def test_nobody_else_decides_how_a_value_is_spelled():
     """No other module hands `json` a rule for odd values."""
     writers = [path.name for path in PACKAGE.rglob("*.py") if "default=str" in path.read_text()]
     assert writers == []
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [(shorten, "abcde…"), (shorten_middle, "abc…ij"), (shorten_counted, "abcdef… [+4 characters]")],
+)
+def test_what_is_left_is_where_it_was(function, text):
+    """The beginning stays, or both ends, or the beginning with the number of characters that are missing."""
+    assert function("abcdefghij", 6) == text

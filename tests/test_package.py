@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import adk_context_pack
+from adk_context_pack import SettingError
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "adk_context_pack").rglob("*.py"))
@@ -93,3 +94,8 @@ def test_the_readme_command_is_what_ci_runs():
     assert command
     if (ROOT / ".ci" / "run").exists():
         assert command[1] in (ROOT / ".ci" / "run").read_text()
+
+
+def test_a_setting_error_is_a_value_error():
+    """Code that catches ValueError catches a bad setting."""
+    assert issubclass(SettingError, ValueError)

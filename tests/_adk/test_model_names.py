@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from google.adk import models
 from google.adk.agents import LlmAgent
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.tools.load_artifacts_tool import LoadArtifactsTool
+from hypothesis import given
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
 from pydantic import Field, PrivateAttr
 
-from adk_context_pack import ContextPackPlugin
+from adk_context_pack import ContextPackPlugin, defer_tools, query_rows, resolve_results
+from adk_context_pack._adk import model_spans
+from adk_context_pack._adk.known_tools import kind_of
+from adk_context_pack._adk.live_events import live_events
 from adk_context_pack._adk.model_names import model_names
+from adk_context_pack._adk.model_spans import ModelSpans, is_model_span
+from tests.support.adk_contents import contents_of
+from tests.support.conversation import Conversation
+from tests.support.conversations import conversations
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, text_of
+from tests.support.spans import exported_spans
 
 LONG = "A long tale of many words. " * 1_500
 
@@ -87,3 +102,75 @@ async def test_a_request_fits_the_smallest_window(backup, fits):
     agent = LlmAgent(name="a", model=with_backup("gemini-2.5-flash", backup))
     run = await run_agent(agent, LONG, "And now?", plugins=[ContextPackPlugin()])
     assert (LONG not in text_of(run.requests[-1])) is fits
+
+
+async def test_the_tools_of_defer_tools_are_known():
+    """`find_tools` gives a catalog, `use_tool` an answer to read whole, and a deferred tool stays what it is."""
+    find, use, artifacts, rows = await defer_tools(LoadArtifactsTool(), resolve_results(query_rows)).get_tools()
+    kinds = [kind_of(tool, "") for tool in (find, use, artifacts, rows)]
+    assert kinds == ["catalog", "control", "control", "read_back"]
+
+
+def rewind(before: str) -> Event:
+    """The user takes back all since an invocation."""
+    return Event(author="user", actions=EventActions(rewind_before_invocation_id=before))
+
+
+@pytest.mark.slow
+@given(conversations())
+def test_adk_builds_the_same_contents_of_them(conversation: Conversation):
+    """What is left out, ADK's own content builder leaves out as well."""
+    left = live_events(conversation.events)
+    with suppress(ValueError):
+        assert contents_of(left, conversation.agent, **conversation.settings) == conversation.contents()
+
+
+NAME = "adk_context_pack.test"
+
+
+@pytest.fixture
+def spans():
+    with exported_spans() as exporter:
+        yield exporter
+
+
+def ended(exporter):
+    return {span.name: dict(span.attributes) for span in exporter.get_finished_spans()}
+
+
+def test_a_call_of_another_agent_has_none(spans):
+    """A model call within the span of another agent does not take what waits for this agent's call."""
+    tracer, ours = trace.get_tracer("test"), ModelSpans()
+    with tracer.start_as_current_span("invoke_agent a"):
+        ours.attach({NAME: 1})
+        with tracer.start_as_current_span("invoke_agent b"), tracer.start_as_current_span("generate_content b"):
+            pass
+        with tracer.start_as_current_span("generate_content a"):
+            pass
+    assert ended(spans)["generate_content b"] == {}
+    assert ended(spans)["generate_content a"] == {NAME: 1}
+
+
+def test_the_span_of_the_callback_may_be_that_of_the_call(spans):
+    """Where the callback runs within the model call's span, that span has them, as has the one within it."""
+    tracer, ours = trace.get_tracer("test"), ModelSpans()
+    with tracer.start_as_current_span("call_llm"):
+        ours.attach({NAME: 1})
+        with tracer.start_as_current_span("generate_content m"):
+            pass
+    assert ended(spans) == {"call_llm": {NAME: 1}, "generate_content m": {NAME: 1}}
+
+
+def test_calls_that_never_come_are_forgotten(spans, monkeypatch):
+    """What waits is bounded, and nothing waits where no span is recorded."""
+    monkeypatch.setattr(model_spans, "_MAX_WAITING", 2)
+    tracer, ours = trace.get_tracer("test"), ModelSpans()
+    ours.attach({NAME: 0})
+    assert not ours._waiting
+    for number in range(5):
+        with tracer.start_as_current_span(f"invoke_agent {number}"):
+            ours.attach({NAME: number})
+    assert [each[NAME] for each in ours._waiting.values()] == [3, 4]
+    assert len(ours._providers) == 1
+    assert isinstance(next(iter(ours._providers)), TracerProvider)
+    assert not is_model_span(trace.INVALID_SPAN)

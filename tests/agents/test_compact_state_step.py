@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents import LlmAgent
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.tools.tool_context import ToolContext
 

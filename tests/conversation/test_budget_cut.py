@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.conversation.budget_cut import BudgetCut, CutWalk
+from adk_context_pack.conversation.budget_cut import BudgetCut, CutWalk, marker_text, without
 from adk_context_pack.conversation.calibration import Calibration, Figure
 from adk_context_pack.conversation.outline import Group, GroupKind
+from adk_context_pack.conversation.pairing import pair
+from tests.support.events import call_part, result_part
 
 KINDS: tuple[GroupKind, ...] = ("user", "model", "exchange", "relay", "model", "exchange")
 
@@ -125,3 +128,90 @@ def test_what_leaves_first(kinds, budget, pinned, dropped) -> None:
         calibration=Calibration({}),
     )
     assert cut.find().dropped == dropped
+
+
+def content(role, *parts):
+    return types.Content(role=role, parts=[types.Part(text=part) if isinstance(part, str) else part for part in parts])
+
+
+def groups_of(roles):
+    kinds = {"u": "user", "m": "model", "r": "relay"}
+    return [Group(index, index + 1, kinds[role]) for index, role in enumerate(roles)]
+
+
+@pytest.mark.parametrize(
+    ("roles", "dropped", "left"),
+    [
+        ("um", {}, "u0 m1"),
+        ("umum", {0, 1}, "mark u2 m3"),
+        ("umum", {0}, "mark m1 u2 m3"),
+        ("umum", {1}, "u0 mark u2 m3"),
+        ("umum", {2}, "u0 m1 mark m3"),
+        ("umumum", {0, 2}, "mark m1 again m3 u4 m5"),
+        ("umumum", {0, 3}, "mark m1 u2 u4 m5"),
+        ("umumum", {1, 4}, "u0 mark u2 m3 again m5"),
+        ("umumum", {1, 3}, "u0 mark u2 u4 m5"),
+        ("umrmum", {0, 2, 4}, "mark m1 again m3 again m5"),
+        ("umuu", {0, 2}, "mark m1 u3"),
+        ("um", {1}, "u0"),
+    ],
+)
+def test_gaps(roles, dropped, left):
+    """The first gap has the marker, and a later one a short text where two turns of the model would meet."""
+    contents = [content("model" if role == "m" else "user", f"{role}{n}") for n, role in enumerate(roles)]
+    found = without(contents, groups_of(roles), dropped, "mark")
+    shown = ["again" if "Something else" in each.parts[0].text else each.parts[0].text for each in found]
+    assert shown == left.split()
+    assert all(each.role == "user" for each in found if each not in contents)
+
+
+def history(*names, turns=1):
+    """One turn for each call, with its result, then `turns` turns without one."""
+    contents, groups = [], []
+    for number, name in enumerate(names):
+        start = len(contents)
+        contents += [
+            content("model", call_part(name, {}, f"c{number}")),
+            content("user", result_part(name, {}, f"c{number}")),
+        ]
+        groups.append(Group(start, start + 2, "exchange"))
+    for _ in range(turns):
+        groups.append(Group(len(contents), len(contents) + 1, "user"))
+        contents.append(content("user", "hi"))
+    return contents, groups
+
+
+def said(contents, groups, dropped, **more):
+    return marker_text(groups, dropped, pair(contents), **{"findable": False, **more})
+
+
+LEFT = "[Earlier conversation left out to save space: "
+
+
+@pytest.mark.parametrize(
+    ("names", "turns", "dropped", "what"),
+    [
+        (["a"], 1, {0}, "1 tool call (a)."),
+        (["a"], 1, {0, 1}, "1 user turn, 1 tool call (a)."),
+        (["a"], 2, {1}, "1 user turn."),
+        (["a"], 2, {1, 2}, "2 user turns."),
+        (["b", "a", "b"], 1, {0, 1, 2}, "3 tool calls (a, b)."),
+        (["b", "a", "b"], 1, {0, 2}, "2 tool calls (b)."),
+        (["d", "c", "b", "a"], 1, {0, 1, 2, 3}, "4 tool calls (a, b, c, d)."),
+        (["e", "d", "c", "b", "a"], 1, {0, 1, 2, 3, 4}, "5 tool calls (a, b, c, d, …)."),
+        (["x\ny", "n" * 30], 1, {0, 1}, f"2 tool calls ({'n' * 30}, x y)."),
+        (["n" * 31], 1, {0}, f"1 tool call ({'n' * 29}…)."),
+    ],
+)
+def test_what_a_marker_counts(names, turns, dropped, what):
+    """A marker counts the turns and the calls that left, and names up to four tools in order, each cut at 30."""
+    contents, groups = history(*names, turns=turns)
+    assert said(contents, groups, dropped) == f"{LEFT}{what}]"
+
+
+def test_messages_where_neither_turns_nor_calls_left():
+    """Other messages are counted."""
+    contents = [content("model", "one"), content("model", "two"), content("user", "three")]
+    groups = [Group(0, 1, "model"), Group(1, 2, "model"), Group(2, 3, "user")]
+    assert said(contents, groups, {0, 1}) == f"{LEFT}2 messages.]"
+    assert said(contents, groups, {1}) == f"{LEFT}1 messages.]"

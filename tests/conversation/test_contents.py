@@ -1,8 +1,27 @@
 """Contents compared, measured and copied."""
 
-from google.genai import types
+from __future__ import annotations
 
+import copy
+import itertools
+import tracemalloc
+from decimal import Decimal
+
+import pytest
+from google.genai import types
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation import known_contents
+from adk_context_pack.conversation.budget_cut import GroupWeights
+from adk_context_pack.conversation.clearing import KEY, is_note, is_shorter, note_length, result_note
 from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of, spoken
+from adk_context_pack.conversation.known_contents import ContentHashes
+from adk_context_pack.conversation.memos import GrowingCache, bytes_of
+from adk_context_pack.conversation.outline import Group
+from tests.support.conversation import Conversation
+from tests.support.conversations import conversations
 
 PICTURE = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png"))
 OTHER = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"other"))
@@ -38,3 +57,205 @@ def test_a_changed_copy_leaves_the_original():
     assert after.model_dump(exclude_unset=True) == {"text": "x", "thought": True}
     assert before.thought is None
     assert before.model_fields_set == {"text"}
+
+
+@pytest.mark.slow
+@given(conversations())
+def test_copies_have_the_same_hashes(conversation: Conversation) -> None:
+    """ADK's contents of another run are known again, whatever their payloads hold."""
+    contents, loaded = conversation.contents(), copy.deepcopy(conversation).contents()
+    dumped = [content.model_dump() for content in contents]
+    hashes, again = ContentHashes().of(contents), ContentHashes().of(loaded)
+    for one, other, mark, same in zip(dumped, [each.model_dump() for each in loaded], hashes, again, strict=True):
+        assert mark == same or repr(one) != repr(other)
+
+
+def test_payloads_that_no_format_holds() -> None:
+    """A value that is not JSON's own is marked by how it is sent, and told from another one."""
+    odd = [{"n": Decimal("1.1")}, {"n": Decimal("1.2")}, {"n": {1}}, {"n": object}]
+    contents = [
+        types.Content(
+            role="user", parts=[types.Part(function_response=types.FunctionResponse(name="f", response=each))]
+        )
+        for each in odd
+    ]
+    assert len(set(ContentHashes().of(contents))) == len(odd)
+    assert ContentHashes().of(contents) == ContentHashes().of(contents)
+
+
+def test_payloads_of_calls_long_past_are_not_held() -> None:
+    """A payload serves the calls after it, and passes that make new ones at each call fill no memory."""
+    hashes, kept = ContentHashes(), result({"rows": list(range(9))})
+    for number in range(3000):
+        hashes.next_call()
+        hashes.of([kept, *(result({"note": (number, each)}) for each in range(5))])
+    assert len(hashes._payloads) == len(hashes._hashes) < 300
+    assert hashes.of([kept]) == ContentHashes().of([kept])
+
+
+def test_a_payload_is_hashed_once(monkeypatch) -> None:
+    """The same object in the next call's copy of a content is known by its identity."""
+    hashed = []
+    monkeypatch.setattr(known_contents, "payload_hash", lambda value: hashed.append(value) or 1)
+    hashes, content = ContentHashes(), result({"rows": [1]})
+    for _ in range(3):
+        hashes.next_call()
+        hashes.of([content])
+    assert len(hashed) == 1
+
+
+def result(payload: object) -> types.Content:
+    response = types.FunctionResponse(name="f", response={})
+    response.response = payload
+    return types.Content(role="user", parts=[types.Part(function_response=response)])
+
+
+def test_every_kind_of_part_tells_contents_apart() -> None:
+    """Two contents that differ in one field of one part, in their order or in their role have different hashes."""
+    calls = (("f", "1", {"a": 1}), ("g", "1", {"a": 1}), ("f", "2", {"a": 1}), ("f", "1", {"a": 2}))
+    parts = [
+        *(types.Part(text=text) for text in "xy"),
+        *(types.Part(inline_data=types.Blob(mime_type=kind, data=data.encode())) for kind, data in ("a1", "a2", "b1")),
+        *(types.Part(file_data=types.FileData(mime_type=kind, file_uri=uri)) for kind, uri in ("au", "av", "bu")),
+        *(types.Part(executable_code=types.ExecutableCode(code=code, language="PYTHON")) for code in "ab"),
+        *(types.Part(code_execution_result=types.CodeExecutionResult(output=text)) for text in "ab"),
+        *(types.Part(function_call=types.FunctionCall(name=name, id=key, args=args)) for name, key, args in calls),
+        result({"a": 1}).parts[0],
+    ]
+    contents = [types.Content(role="user", parts=[part]) for part in parts]
+    contents += [types.Content(role="model", parts=parts[:1]), types.Content(role="user", parts=parts[:2])]
+    contents += [
+        types.Content(role="user", parts=parts[1::-1]),
+        types.Content(role="user"),
+        types.Content(role="model"),
+    ]
+    contents += [types.Content(role="user", parts=parts[1::5])]
+    assert len(set(ContentHashes().of(contents))) == len(contents)
+
+
+def test_every_part_counts_wherever_it_stands() -> None:
+    """Contents of one, two or three parts have the same hash only where all of their parts are the same."""
+    parts = [
+        types.Part(text="a"),
+        types.Part(text="b"),
+        types.Part(function_call=types.FunctionCall(name="f", args={"x": 1})),
+        types.Part(function_response=types.FunctionResponse(name="f", response={"y": 1})),
+        types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png")),
+        types.Part(file_data=types.FileData(file_uri="gs://a/b", mime_type="image/png")),
+    ]
+    lists = [list(chosen) for length in (1, 2, 3) for chosen in itertools.product(parts, repeat=length)]
+    contents = [types.Content(role=role, parts=chosen) for chosen in lists for role in ("user", "model")]
+    hashes = ContentHashes()
+    assert len(set(hashes.of(contents))) == len(contents) == 2 * (6 + 36 + 216)
+
+
+def test_a_body_that_is_no_dict_has_its_beginning_and_no_handle():
+    """Of a long text the note tells how it began; there is no handle to tell."""
+    text = "Oslo is the capital of Norway. " * 20
+    note = result_note("look_up", text, 150, findable=False)
+    assert is_note(note)
+    assert note["began"] == text[:100]
+    assert "handle" not in note
+
+
+def test_a_handle_is_found_beside_or_within_a_result():
+    """The handle of a stored result stays in its note, wherever the stub had it; one that is no handle does not."""
+    for response in ({"handle": "h1", "rows": []}, {"payload": {"handle": "h1"}, "n": 1}):
+        assert result_note("query", response, 5, findable=True)["handle"] == "h1"
+    for response in ({"handle": 7}, {"handle": "x" * 101}, {"payload": ["handle"]}):
+        assert "handle" not in result_note("query", response, 5, findable=True)
+
+
+@pytest.mark.parametrize(
+    ("payload", "found"),
+    [
+        ({KEY: "x"}, True),
+        ({KEY: "x" * 2_000}, True),
+        ({KEY: "x" * 2_001}, False),
+        ({KEY: "x" * 1_000, "was": "y" * 1_000}, True),
+        ({KEY: "x" * 1_000, "was": "y" * 1_001}, False),
+        ({KEY: "x", "n": 7, "list": ["y" * 96]}, True),
+        ({KEY: "x", "list": ["y" * 97]}, False),
+        ({"was": "y", KEY: "x"}, False),
+        ({}, False),
+        ([KEY], False),
+        (None, False),
+    ],
+)
+def test_what_is_a_note(payload, found):
+    """A note begins with its key, has at most 2,000 characters of texts, and nothing else that is long."""
+    assert is_note(payload) is found
+
+
+def test_a_note_is_no_longer_than_what_it_replaces():
+    """As many characters are allowed, and one more is not."""
+    assert is_shorter({"a": "xy"}, {"a": "12"})
+    assert not is_shorter({"a": "xyz"}, {"a": "12"})
+    note = {"a": "x" * 10, "bc": ""}
+    assert note_length(note) >= len(json_text(note))
+    assert note_length(note) == 1 + 10 + 2 + 8 + 2 + 0 + 0 + 8
+
+
+KINDS = ("user", "model", "exchange", "relay", "fixed")
+
+
+@given(
+    made=st.lists(st.tuples(st.integers(1, 3), st.sampled_from(KINDS), st.booleans()), max_size=20),
+    split=st.integers(0, 20),
+)
+def test_weights_that_grow_say_what_new_ones_say(made: list[tuple[int, str, bool]], split: int) -> None:
+    """Weights of a history that grew, and a copy of them, are those of the whole history, counted group by group."""
+    groups, start = [], 0
+    for length, kind, _ in made:
+        groups.append(Group(start, start + length, kind))
+        start += length
+    sizes = [7 * index % 31 for index in range(start)]
+    calls = [group.start for group, (_, _, called) in zip(groups, made, strict=True) if called]
+    grown = GroupWeights().grow(groups[:split], sizes, calls)
+    copied = grown.copied().grow(groups, sizes, calls)
+    assert len(grown.sizes) == min(split, len(groups))
+    for weights in (grown.grow(groups, sizes, calls), copied):
+        assert weights.sizes == [sum(sizes[one.start : one.stop]) for one in groups]
+        assert weights.fixed == {index for index, one in enumerate(groups) if one.kind == "fixed"}
+        assert weights.calls == {index for index, (_, _, called) in enumerate(made) if called}
+
+
+def add(cache: GrowingCache, numbers: list[int], fail_at: int | None = None) -> list[int]:
+    with cache.growing("all", list[int], numbers) as (found, new):
+        for number in new:
+            if number == fail_at:
+                raise ValueError(number)
+            found.append(number)
+    return found
+
+
+def test_a_value_that_failed_halfway_is_forgotten() -> None:
+    """Where the body raises, the next call starts over, and takes in no item twice."""
+    cache: GrowingCache = GrowingCache()
+    add(cache, [1])
+    with pytest.raises(ValueError, match="3"):
+        add(cache, [1, 2, 3], fail_at=3)
+    assert cache.peek("all") is None
+    assert add(cache, [1, 2, 3]) == [1, 2, 3]
+
+
+def test_what_is_kept_and_forgotten() -> None:
+    """A value may be kept as it is, and forgetting leaves nothing."""
+    cache: GrowingCache = GrowingCache()
+    cache.keep("one", 7)
+    assert cache.peek("one") == 7
+    cache.forget()
+    assert cache.peek("one") is None
+
+
+@pytest.mark.parametrize("make", [list, lambda numbers: dict.fromkeys(numbers, 1), set])
+def test_the_stated_bytes_are_those_of_memory(make) -> None:
+    """The weight of a list, dictionary or set of numbers is within a third of what Python allocates for it."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        value = make(list(range(10**6, 10**6 + 5_000)))
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert taken * 2 / 3 < bytes_of(value) < taken * 1.6

@@ -6,10 +6,14 @@ import copy
 import gc
 from collections.abc import Sequence
 from dataclasses import replace
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.session import Session
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,12 +27,14 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
+from adk_context_pack.conversation.history_index import HistoryIndex
 from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents
-from adk_context_pack.conversation.memos import GrowingCache
+from adk_context_pack.conversation.memos import GrowingCache, RunMemos, SessionMemos
+from adk_context_pack.conversation.session_events import reading_events
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
-from tests.support.events import agent_called, agent_said, tool_returned, user_said
+from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
 
 ORDERS = (
     default_passes(max_tokens=600),
@@ -128,3 +134,170 @@ def new_to(known: KnownContents) -> int:
 
 def known(cache: GrowingCache, contents: Sequence[types.Content]) -> KnownContents:
     return KnownContents(contents, ContentHashes().of(contents), cache, GrowingCache())
+
+
+def names(call: ModelCall, read: list[Event]) -> list[str]:
+    with reading_events(call, "names", list) as (found, new):
+        read += new
+        found.extend(event.content.parts[0].text for event in new)
+    return list(found)
+
+
+def test_copies_of_the_same_events_are_the_same_past() -> None:
+    """The next run has copies of all events, which need not be read again, save where events are held."""
+    events, memos = [user_said("one"), user_said("two")], ({}, {})
+    copies = copy.deepcopy(events)
+    for holds in (False, True):
+        found = []
+        for past in (events, copies):
+            call = ModelCall(events=past, session_memo=memos[0], run_memo=memos[1])
+            with reading_events(call, "all", list, holds_events=holds) as (value, new):
+                value.extend(new)
+            found.append(value)
+        assert (found[1][0] is copies[0]) == holds
+        assert len(found[1]) == 2
+
+
+def test_another_session_is_read_anew() -> None:
+    """Other events, fewer of them, a window over them, or events without an id are another past."""
+    memo: dict[object, object] = {}
+    first = [user_said("one"), user_said("two")]
+    assert names(ModelCall(events=first, session_memo=memo), []) == ["one", "two"]
+    assert names(ModelCall(events=first[:1], session_memo=memo), []) == ["one"]
+    assert names(ModelCall(events=[user_said("1"), user_said("2")], session_memo=memo), []) == ["1", "2"]
+    assert names(ModelCall(events=[], session_memo=memo), []) == []
+    unnamed = [user_said("one")]
+    unnamed[0].id = ""
+    assert names(ModelCall(events=unnamed, session_memo=memo), []) == ["one"]
+    unnamed[0].content.parts[0].text = "other"
+    assert names(ModelCall(events=unnamed, session_memo=memo), []) == ["other"]
+    five = [user_said(str(number)) for number in range(5)]
+    assert names(ModelCall(events=five[:4], session_memo=memo), []) == ["0", "1", "2", "3"]
+    assert names(ModelCall(events=five[1:], session_memo=memo), []) == ["1", "2", "3", "4"]
+
+
+async def test_a_run_is_forgotten_with_its_session() -> None:
+    """Calls of a run share a memo, another run has another one, and it goes when ADK lets go of the session object."""
+    memos = RunMemos()
+    service = InMemorySessionService()
+    made = await service.create_session(app_name="app", user_id="user")
+    first = await service.get_session(app_name="app", user_id="user", session_id=made.id)
+    second = await service.get_session(app_name="app", user_id="user", session_id=made.id)
+    use(memos, first)["call"] = 1
+    assert use(memos, first) == {"call": 1}
+    assert use(memos, second) == {}
+    assert len(memos) == 2
+    del first, second
+    gc.collect()
+    assert len(memos) == 0
+
+
+def test_sessions_that_called_once_go_first() -> None:
+    """A crowd of sessions that call once drives out none that comes back."""
+    memos = SessionMemos(max_bytes=100_000)
+    for _ in range(2):
+        fill(memos, "regular", 30_000)
+    for number in range(50):
+        fill(memos, f"guest {number}", 10_000)
+    assert "entry" in use(memos, session("regular"))
+    assert "entry" not in use(memos, session("guest 1"))
+
+
+def test_one_session_may_weigh_more_than_all() -> None:
+    """The newest session stays even if it alone weighs more than the bound."""
+    memos = SessionMemos(max_bytes=1_000)
+    fill(memos, "small", 10)
+    fill(memos, "large", 50_000)
+    assert len(memos) == 1
+    assert "entry" in use(memos, session("large"))
+    memos.clear()
+    assert (len(memos), memos.bytes) == (0, 0)
+
+
+def fill(memos: SessionMemos, name: str, size: int) -> None:
+    with memos.lent(session(name)) as memo:
+        memo["entry"] = SimpleNamespace(bytes=size)
+
+
+def use(memos: RunMemos | SessionMemos, one: Session) -> dict:
+    with memos.lent(one) as memo:
+        return memo
+
+
+def session(name: str, *, app: str = "app", user: str = "user") -> Session:
+    return Session(id=name, app_name=app, user_id=user)
+
+
+def indexed(*events, leaves_out=()):
+    index = HistoryIndex(leaves_out.__contains__)
+    index.grow(events)
+    return index
+
+
+def shown(index):
+    return [(entry.event, entry.agent, entry.kind, entry.tool, entry.turn) for entry in index.entries]
+
+
+def test_each_entry_has_its_event_author_kind_tool_and_turn():
+    """A turn starts with the user's words alone: not with an agent's, nor with a result that the user's side gave."""
+    index = indexed(
+        agent_said("a", "Welcome."),
+        user_said("One?"),
+        agent_called("a", "look", "c1", city="Oslo"),
+        tool_returned("user", "look", {"rows": 3}, "c1"),
+        agent_said("a", "Three."),
+        user_said("Two?"),
+        agent_said("b", "Four."),
+    )
+    assert shown(index) == [
+        (0, "a", "said", "", 1),
+        (1, "user", "said", "", 1),
+        (2, "a", "called", "look", 1),
+        (3, "user", "returned", "look", 1),
+        (4, "a", "said", "", 1),
+        (5, "user", "said", "", 2),
+        (6, "b", "said", "", 2),
+    ]
+    assert index.turns == 2
+
+
+def test_what_is_left_out_has_no_entry():
+    """Calls and results of tools that are left out, thoughts, summaries and empty events are not indexed."""
+    index = indexed(
+        agent_called("a", "secret", "c1"),
+        tool_returned("a", "secret", {"a": 1}, "c1"),
+        event("a", types.Part(text="hm", thought=True)),
+        summary("so far", 0.0, 1.0, timestamp=2.0),
+        Event(author="a"),
+        agent_said("a", "said"),
+        leaves_out=("secret", ""),
+    )
+    assert shown(index) == [(5, "a", "said", "", 1)]
+    assert not index.rewound
+
+
+def test_it_grows_by_what_is_new():
+    """Events are read once, and a list that ends earlier, or begins otherwise, is another session's."""
+    events = [user_said("one"), agent_said("a", "two"), user_said("three")]
+    index = indexed(*events[:2])
+    assert index.begins(events)
+    assert index.begins(events[:2])
+    assert not index.begins(events[:1])
+    assert not index.begins([user_said("one"), *events[1:]])
+    assert not index.begins([events[0], agent_said("a", "two"), events[2]])
+    before = index.bytes
+    index.grow(events)
+    index.grow(events)
+    assert [entry.event for entry in index.entries] == [0, 1, 2]
+    assert index.bytes > before
+    assert index.begins(events)
+    assert not index.begins(events[:2])
+    assert indexed().begins(events)
+
+
+def test_a_rewind_is_seen():
+    """A rewind among the events makes the index say so."""
+    if "rewind_before_invocation_id" not in EventActions.model_fields:
+        return
+    rewind = Event(author="user", actions=EventActions(rewind_before_invocation_id="i1"))
+    assert indexed(user_said("one"), rewind).rewound

@@ -26,7 +26,7 @@ HOMES = {
 
 INVARIANTS = ("tests/test_invariants.py", "tests/test_settings.py")
 LAWS = ("tests/laws/test_pass_laws.py", "tests/laws/test_reach_laws.py")
-PLUGIN = ("tests/test_plugin.py", "tests/test_plugin_apps.py", "tests/test_plugin_trouble.py", "tests/plugin")
+PLUGIN = ("tests/test_plugin.py", "tests/test_plugin_apps.py", "tests/plugin")
 _REQUEST = (LAWS, PLUGIN)
 WIDER = {
     "relays": _REQUEST,

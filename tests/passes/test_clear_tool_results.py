@@ -5,9 +5,17 @@ import itertools
 import pytest
 from google.adk.agents import LlmAgent
 
-from adk_context_pack import ClearToolResults
+from adk_context_pack import (
+    ClearToolResults,
+    ContextPackPlugin,
+    ContextPass,
+    ContextPipeline,
+    FitTokenBudget,
+    KeepNewestResult,
+    StripForContext,
+)
 from adk_context_pack.conversation.tokens import TokenMeter
-from tests.support.events import agent_said, call_part, event, tool_returned, user_said
+from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said
 from tests.support.histories import is_prefix, long_turn, many_turns, results, rows
 from tests.support.requests import applied, call_for, request_for
 from tests.support.run import run_agent
@@ -136,3 +144,140 @@ def test_clears_older_results_and_keeps_the_newest():
     found = cleared(applied(ClearToolResults(keep_results=2), "a", many_turns(6)).contents)
     assert not any(found[-2:])
     assert all(found[:8])
+
+
+def session(*asked):
+    events = [user_said("Q")]
+    for number, (tool, args, response) in enumerate(asked):
+        events += [
+            agent_called("a", tool, f"adk-{number}", **args),
+            tool_returned("a", tool, response, f"adk-{number}"),
+        ]
+    return [*events, agent_said("a", "So."), user_said("Next")]
+
+
+def notes(events, entry=None):
+    return ["left_out" in response for response in results(applied(entry or KeepNewestResult(), "a", events).contents)]
+
+
+SAME = ("read", {"path": "a"}, {"rows": rows(1, 40)})
+
+
+def test_only_the_newest_of_identical_results_stays():
+    """Three times the same leaves the last one whole, and the notes name the tool."""
+    events = session(SAME, SAME, ("read", {"path": "b"}, {"rows": rows(1, 40)}), SAME)
+    assert notes(events) == [True, True, False, False]
+    assert "read" in results(applied(KeepNewestResult(), "a", events).contents)[0]["left_out"]
+
+
+def test_small_excluded_and_waiting_results_stay():
+    """Small results, excluded tools and waiting calls are left alone."""
+    assert not any(notes(session(("read", {}, {"x": 1}), ("read", {}, {"x": 1}))))
+    assert not any(notes(session(SAME, SAME), KeepNewestResult(exclude_tools=["read"])))
+    waiting = event("a", call_part("read", {"path": "a"}, "w"), long_running_tool_ids={"w"})
+    receipt = tool_returned("a", "read", {"rows": rows(1, 40)}, "w")
+    assert not any(notes([user_said("Q"), waiting, receipt, *session(SAME)]))
+
+
+def test_a_note_never_has_more_characters_than_the_result():
+    """Digits have more tokens than words of the same length; a note that would be the longer text is not put in."""
+    dense = ("read", {"path": "a"}, {"at": "2025-01-02T03:04:05+00:00", "day": "20250102", "no": 7})
+    assert notes(session(dense, dense), KeepNewestResult(min_tokens=1)) == [False, False]
+
+
+def test_a_small_result_among_large_ones_ends_nothing():
+    """Results under the limit, wherever they stand, keep no other from being compared."""
+    small = ("read", {"path": "a"}, {"ok": 1})
+    assert notes(session(SAME, small, SAME, small)) == [True, False, False, False]
+
+
+def test_the_report_says_how_much_was_left_out():
+    """The note of the pass counts the results and what they weighed."""
+    events = session(SAME, SAME, SAME)
+    _, report = ContextPipeline([KeepNewestResult()]).run(request_for("a", events), call_for("a", events))
+    (one,) = report.passes
+    assert one.note == f"left out 2 repeated results, {one.tokens_saved} tokens"
+
+
+def test_an_excluded_tool_in_between_ends_nothing():
+    """A result of an excluded tool stays, and older results of other tools are still compared."""
+    between = ("write", {"path": "a"}, {"rows": rows(1, 40)})
+    assert notes(session(SAME, between, SAME), KeepNewestResult(exclude_tools=["write"])) == [True, False, False]
+
+
+CLEAR = ClearToolResults(keep_results=0, keep_in_turn=8)
+
+
+def leaves(events, *passes) -> bool:
+    request, call = request_for("a", events), call_for("a", events)
+    return any(entry.leaves_history(request, call) for entry in passes)
+
+
+@pytest.mark.parametrize(
+    ("events", "passes", "expected"),
+    [
+        ([user_said("hello")], (CLEAR, FitTokenBudget(max_tokens=1000)), False),
+        (long_turn(3), (CLEAR,), False),
+        (long_turn(9), (CLEAR,), True),
+        (many_turns(1, size=2), (CLEAR,), False),
+        (many_turns(1), (CLEAR,), True),
+        (many_turns(1), (ClearToolResults(keep_results=2),), False),
+        (many_turns(1), (ClearToolResults(keep_results=0, exclude_tools=["fetch"]),), False),
+        (many_turns(1), (StripForContext(),), False),
+        (many_turns(3), (FitTokenBudget(max_tokens=3_000),), True),
+        (many_turns(3), (FitTokenBudget(max_tokens=500_000),), False),
+    ],
+)
+def test_it_says_so_when_passes_leave_something_out(events, passes, expected):
+    """Results of finished turns, of a long running turn, and a history near its budget; small ones do not count."""
+    assert leaves(events, *passes) is expected
+
+
+def test_whatever_the_passes_clear_the_agent_could_search():
+    """No note is ever left in a request whose agent was not given the tool."""
+    events = many_turns(4, calls=3)
+    for count in range(1, len(events) + 1):
+        request, call = request_for("a", events[:count]), call_for("a", events[:count])
+        if CLEAR.apply(request, call) is not request:
+            assert leaves(events[:count], CLEAR)
+
+
+class DropOldest(ContextPass):
+    """A user's own pass that keeps the newest contents only."""
+
+    def apply(self, request, call):
+        """Leaves out all but the newest three contents."""
+        return request.model_copy(update={"contents": request.contents[-3:]}) if self.bites(request) else request
+
+    def leaves_history(self, request, call):
+        """Says so as soon as it bites."""
+        return self.bites(request)
+
+    def bites(self, request) -> bool:
+        """Whether there is something to leave out."""
+        return len(request.contents) > 3
+
+
+class Confused(DropOldest):
+    """A pass that cannot say what it needs."""
+
+    def leaves_history(self, request, call):
+        """Fails."""
+        raise RuntimeError("no idea")
+
+
+@pytest.mark.parametrize(("entry", "offered"), [(DropOldest(), True), (Confused(), False), (StripForContext(), False)])
+async def test_a_pass_of_the_users_own_gets_the_tool_for_its_agent(entry, offered):
+    """The plugin asks every pass, so a trimming pass that nobody here knows has search_history offered too."""
+
+    def fetch() -> dict:
+        return {"page": 1}
+
+    def answer(request):
+        return "done" if results_in(request) and request.contents[-1].role == "user" else call("fetch")
+
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[fetch])
+    run = await run_agent(agent, "one", "two", "three", plugins=[ContextPackPlugin(passes=[entry])])
+    names = [("search_history" in request.tool_names) for request in run.requests]
+    assert not names[0]
+    assert names[-1] is offered

@@ -6,23 +6,30 @@ import json
 import logging
 import warnings
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents import LlmAgent
 from google.adk.agents.loop_agent import LoopAgent
 from google.adk.agents.parallel_agent import ParallelAgent
 from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.global_instruction_plugin import GlobalInstructionPlugin
+from google.adk.plugins.logging_plugin import LoggingPlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.utils.instructions_utils import inject_session_state
 from google.genai import types
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from adk_context_pack import CompactState, ModelCall
+from adk_context_pack import CompactState, ContextPackPlugin, ContextPipeline, ModelCall, StripForContext
 from adk_context_pack._adk.instruction import BRACES, labels
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, answers, call
+from tests.support.spans import warned
 
 IDENTITY = 'You are an agent. Your internal name is "reviewer".'
 SELECT = {"status": {"success": ("id", "row_count"), "failed": ("id", "error"), None: ("id",)}}
@@ -400,3 +407,194 @@ async def test_a_template_that_begins_with_a_slot_is_found_behind_other_text(bef
     passes = (in_front, CompactState(key="q", select=SELECT))
     run = await run_agent(agent("{compact:q} are the queries.", *passes), "hi", state={"q": QUERIES})
     assert run.requests[0].system == f"{before}{VIEW} are the queries.\n\n{IDENTITY}"
+
+
+WHOLE_IDENTITY = '\n\nYou are an agent. Your internal name is "agent".'
+PLAIN = st.sampled_from(["", " ", "a", "Review: ", "\n\n", '"', "[1]", "null", "}", "7", "é"])
+NAMES = st.sampled_from(["{compact:a}", "{compact:b}", "{compact:a?}", "{compact:b?}", "{v}", "{w}"])
+TEMPLATES = st.lists(st.tuples(PLAIN, NAMES, PLAIN), min_size=1, max_size=5).map(
+    lambda items: "".join("".join(item) for item in items)
+)
+FORGED = st.lists(st.one_of(PLAIN, NAMES), max_size=5).map("".join)
+VALUES = st.one_of(st.none(), FORGED, st.lists(FORGED, max_size=3), st.integers())
+STATES = st.fixed_dictionaries({"a": VALUES, "b": VALUES, "v": FORGED, "w": FORGED})
+ORDERS = st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=4)
+
+
+def drive(coroutine: Any) -> Any:
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("ADK's injection waits")
+
+
+def expected(template: str, state: dict[str, Any], filled: set[str], context: Any) -> str:
+    """The template read from left to right: own placeholders are views, everything else is ADK's."""
+    cut = template
+    for key in sorted(filled):
+        for mark in (f"{{compact:{key}}}", f"{{compact:{key}?}}"):
+            cut = cut.replace(mark, f"\0{mark}\0")
+    pieces = []
+    for index, piece in enumerate(cut.split("\0")):
+        if index % 2 == 0:
+            pieces.append(drive(inject_session_state(piece, context)))
+            continue
+        value = state[piece.strip("{}?").removeprefix("compact:")]
+        empty = value is None and piece.endswith("?}")
+        pieces.append("" if empty else json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return "".join(pieces)
+
+
+def context_of(agent: Any, state: dict[str, Any]) -> Any:
+    session = SimpleNamespace(state=state, events=[])
+    inner = SimpleNamespace(agent=agent, session=session, artifact_service=None, plugin_manager=None)
+    return SimpleNamespace(_invocation_context=inner, session=session, state=state, agent_name="agent")
+
+
+def run(passes: list[CompactState], request: LlmRequest, state: dict[str, Any], context: Any) -> LlmRequest:
+    for entry in passes:
+        request = entry.apply(request, ModelCall(agent_name="agent", state=state, context=context))
+    return request
+
+
+@pytest.mark.slow
+@given(TEMPLATES, STATES, FORGED, ORDERS)
+@example("{compact:b?}{compact:a}", {"a": 0, "b": 1, "v": "", "w": ""}, "", ["b", "a"])
+def test_the_system_instruction_is_exact(template, state, appended, order):
+    """Whatever the state says and in whatever order passes run, exactly the template's own placeholders are views."""
+    agent = LlmAgent(name="agent", model="m", instruction=template)
+    context = context_of(agent, state)
+    tail = f"{IDENTITY}\n\n{appended}"
+    sent = drive(inject_session_state(template, context)) + tail
+    request = LlmRequest(config=types.GenerateContentConfig(system_instruction=sent))
+    passes = [CompactState(key=key, on_error="raise") for key in order]
+    result = run(passes, request, state, context)
+    assert result.config.system_instruction == expected(template, state, set(order), context) + tail
+    again = run(passes, result, state, context)
+    assert again.config.system_instruction == result.config.system_instruction
+
+
+@pytest.mark.slow
+@given(TEMPLATES, STATES, ORDERS, st.booleans())
+def test_the_dynamic_instruction_is_exact(template, state, order, typed):
+    """The same holds behind a static instruction, also where the user has typed the instruction byte for byte."""
+    agent = LlmAgent(name="agent", model="m", instruction=template, static_instruction="static")
+    context = context_of(agent, state)
+    sent = drive(inject_session_state(template, context)).join(labels())
+    said = types.UserContent(parts=[types.Part(text=sent if typed else "{compact:a}")])
+    request = LlmRequest(contents=[types.UserContent(parts=[types.Part(text=sent)]), said])
+    passes = [CompactState(key=key, on_error="raise") for key in order]
+    result = run(passes, request, state, context)
+    shown = expected(template, state, set(order), context).join(labels())
+    assert [content.parts[0].text for content in result.contents] == [shown, said.parts[0].text]
+    assert run(passes, result, state, context).contents == result.contents
+
+
+STATE = {"gaql_queries": [{"id": 1}], "mood": "good"}
+FILLED_VIEW = CompactState(key="gaql_queries")
+TYPO = "Review {compact:gaql_querys}"
+NEAR = "writer: no pass fills in {compact:gaql_querys} in the instruction (did you mean 'gaql_queries'?)"
+NONE = (
+    "writer: no pass fills in {compact:gaql_querys} in the instruction. Add CompactState(key='gaql_querys')"
+)  # fmt: skip
+
+
+class Own(BasePlugin):
+    async def before_model_callback(self, *, callback_context, llm_request):
+        return None
+
+
+def own_callback(callback_context, llm_request):
+    return None
+
+
+async def said_by(instruction, callbacks, *turns, plugins=(), state=STATE, **model):
+    agent = LlmAgent(
+        name="writer",
+        model=ScriptedModel(answer=model.pop("answer", lambda request: "done")),
+        instruction=instruction,
+        tools=model.pop("tools", []),
+        before_model_callback=list(callbacks),
+    )
+    with warned() as texts:
+        await run_agent(agent, *(turns or ("go",)), plugins=plugins, state=state)
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "plugins", "text"),
+    [
+        ([FILLED_VIEW], [], NEAR),
+        ([ContextPipeline([StripForContext(), FILLED_VIEW])], [], NEAR),
+        ([FILLED_VIEW], [ContextPackPlugin()], NEAR),
+        ([], [ContextPackPlugin(passes=[FILLED_VIEW])], NEAR),
+        ([FILLED_VIEW, own_callback], [Own(name="own")], NEAR),
+        ([StripForContext()], [], NONE),
+        ([], [ContextPackPlugin()], NONE),
+        ([], [ContextPackPlugin(), LoggingPlugin()], NONE),
+    ],
+)
+async def test_a_slot_that_no_pass_fills_in_is_named_once(callbacks, plugins, text):
+    """The warning has the slot, and the nearest key that a pass fills in or the pass to add."""
+    assert await said_by(TYPO, callbacks, "go", "again", plugins=plugins) == [text]
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "plugins"),
+    [
+        ([CompactState(key="gaql_querys", on_error="raise")], []),
+        ([StripForContext(), ContextPipeline([CompactState(key="gaql_querys")])], []),
+        ([StripForContext()], [ContextPackPlugin(passes=[CompactState(key="gaql_querys")])]),
+        ([StripForContext(), own_callback], []),
+        ([], [ContextPackPlugin(), Own(name="own")]),
+    ],
+)
+async def test_a_slot_that_somebody_fills_in_is_not_named(callbacks, plugins):
+    """The passes of all places count, and a callback of the app's own may fill in anything."""
+    assert not await said_by(TYPO, callbacks, plugins=plugins, state={"gaql_querys": 1})
+
+
+@pytest.mark.parametrize(
+    ("key", "state", "hint"),
+    [
+        ("gaql_querys", STATE, "'gaql_querys' (did you mean 'gaql_queries'?)"),
+        ("queries", {"user:queries": []}, "'queries' (did you mean 'user:queries'?)"),
+    ],
+)
+async def test_a_misspelled_key_is_named_at_the_first_call(key, state, hint):
+    """The warning has the key, the nearest one, and the way to say that a value may be missing."""
+    instruction = f"Review {{compact:{key}}}"
+    (text,) = await said_by(instruction, [CompactState(key=key)], "go", "again", state=state)
+    slot = f"{{compact:{key}}}"
+    assert text == (
+        f"writer: the state has no {hint}, so {slot} is null. "
+        f"If the value may be missing, write {slot[:-1]}?}}"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "near"), [("campaigns", "campaign"), ("orders", None)])
+async def test_a_key_that_is_still_missing_in_the_second_turn_is_named(key, near):
+    """A key with no clear misspelling waits for the agent's second turn."""
+    state = {near or "mood": 1}
+    instruction = f"Review {{compact:{key}}}"
+    assert not await said_by(instruction, [CompactState(key=key)], state=state)
+    assert len(await said_by(instruction, [CompactState(key=key)], "go", "again", "more", state=state)) == 1
+
+
+@pytest.mark.parametrize("mark", ["{compact:orders?}", "nothing to see"])
+async def test_a_value_that_may_be_missing_is_not_named(mark):
+    """An optional slot, and a pass without a slot, say nothing in any turn."""
+    assert not await said_by(mark, [CompactState(key="orders")], "go", "again", "more")
+
+
+async def test_what_a_callback_puts_in_front_is_left_alone():
+    """Text in front of the instruction that repeats it is not filled in; the instruction, with its identity, is."""
+
+    def prepend(callback_context: Any, llm_request: Any) -> None:
+        before = llm_request.config.system_instruction
+        llm_request.config.system_instruction = f"Review {{compact:q}}.\n\n{before}"
+
+    reviewer = agent("Review {compact:q}.", prepend, CompactState(key="q", select=SELECT))
+    run = await run_agent(reviewer, "hi", state={"q": QUERIES})
+    assert run.requests[0].system == f"Review {{compact:q}}.\n\nReview {VIEW}.\n\n{IDENTITY}"

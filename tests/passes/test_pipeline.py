@@ -7,7 +7,8 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
 
-from adk_context_pack import ContextPass, ContextPipeline, ModelCall
+from adk_context_pack import ContextPackPlugin, ContextPass, ContextPipeline, DropOldThoughts, ModelCall
+from adk_context_pack.passes.leading_pass import LeadingPass
 from tests.support.adk_contents import request_of
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, text_of
@@ -38,7 +39,7 @@ def agent(pipeline):
         name="a",
         model=ScriptedModel(answer=text_of, usage=lambda request: 42),
         before_model_callback=[pipeline],
-        after_model_callback=[pipeline.after_model],
+        after_model_callback=[pipeline.after_model] if isinstance(pipeline, ContextPipeline) else [],
     )
 
 
@@ -86,3 +87,47 @@ def test_a_context_that_cannot_be_read_does_not_end_the_run(caplog):
     assert request.contents == before
     assert len(pipeline.reports) == 0
     assert "the callback context could not be read" in caplog.text
+
+
+async def test_a_pass_that_fails_leaves_the_request_as_it_was(caplog):
+    """By default a failing pass is logged with its traceback, and the model gets what ADK built."""
+    with caplog.at_level(logging.ERROR, "adk_context_pack"):
+        run = await run_agent(agent(FailAlways()), "hello")
+    assert run.answer == "hello"
+    assert "pass fail_always failed and was skipped" in caplog.text
+    assert "nothing here" in caplog.text
+
+
+async def test_on_error_raise_lets_the_exception_through():
+    """For tests of one's own, a pass may raise."""
+    with pytest.raises(KeyError, match="nothing here"):
+        await run_agent(agent(FailAlways(on_error="raise")), "hello")
+
+
+class Stamp(LeadingPass):
+    """Adds one content to each request."""
+
+    def apply(self, request, call):
+        stamp = types.Content(role="user", parts=[types.Part(text="STAMP")])
+        return request.model_copy(update={"contents": [stamp, *request.contents]})
+
+
+ALONE = {
+    "alone": (lambda stamp: [stamp], []),
+    "before another pass": (lambda stamp: [stamp, DropOldThoughts()], []),
+    "before a pipeline": (lambda stamp: [stamp, ContextPipeline([DropOldThoughts()])], []),
+    "behind a pipeline": (lambda stamp: [ContextPipeline([DropOldThoughts()]), stamp], []),
+    "with the plugin": (lambda stamp: [stamp], [ContextPackPlugin]),
+}
+
+
+@pytest.mark.parametrize("way", ALONE)
+async def test_it_runs_once_for_each_model_call(way):
+    """Alone, beside other passes, around a pipeline and under the plugin, each request has one stamp and no more."""
+    callbacks, plugins = ALONE[way]
+    model = ScriptedModel(answer=lambda _: "Yes.")
+    agent = LlmAgent(name="a", model=model, before_model_callback=callbacks(Stamp()))
+    run = await run_agent(agent, "One?", "Two?", plugins=[make() for make in plugins])
+    said = [[part.text for content in request.contents for part in content.parts] for request in run.requests]
+    assert [texts.count("STAMP") for texts in said] == [1, 1]
+    assert [texts[0] for texts in said] == ["STAMP", "STAMP"]

@@ -1,10 +1,12 @@
 """The tools of ADK and of the pack beside the plugin: known by what they are, and not by what they are called."""
 
+from __future__ import annotations
+
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.tools.function_tool import FunctionTool
 
-from adk_context_pack import ContextPackPlugin
+from adk_context_pack import ContextPackPlugin, PackSettings, SettingError
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
@@ -42,3 +44,21 @@ async def test_a_tool_of_the_app_is_shortened_whatever_it_is_called(tool, shadow
     assert (report.tool, report.tokens_saved > 1000) == (tool.__name__, True)
     shown = results_in(run.requests[-1], tool.__name__)[0].response
     assert (LONG in str(shown)) is shadow
+
+
+def tool(name, value):
+    """A tool of this name that returns a value."""
+
+    def fetch():
+        return value
+
+    fetch.__name__ = fetch.__doc__ = name
+    return fetch
+
+
+@pytest.mark.parametrize("setting", ["all", 3, {"": "whole"}, ["whole"]])
+def test_a_setting_for_a_tool_that_cannot_work_is_named(setting):
+    """A wrong setting fails when built, with its value."""
+    given = setting if isinstance(setting, dict | list) else {"search": setting}
+    with pytest.raises(SettingError, match="tools"):
+        PackSettings(tools=given)

@@ -72,11 +72,11 @@ def user(*texts):
     return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
 
 
-def calls_strict_anthropic(*ids):
+def anthropic_calls(*ids):
     return {"role": "assistant", "content": [{"type": "tool_use", "id": i, "name": "tool", "input": {}} for i in ids]}
 
 
-def results_strict_anthropic(*ids, then=()):
+def anthropic_results(*ids, then=()):
     blocks = [{"type": "tool_result", "tool_use_id": i, "content": ""} for i in ids]
     return {"role": "user", "content": [*blocks, *({"type": "text", "text": text} for text in then)]}
 
@@ -91,38 +91,38 @@ ANTHROPIC_BAD = {
     "a blank text": ([user(" \n")], "non-whitespace text"),
     "the assistant first": ([MODEL, user("hi")], 'must use the "user" role'),
     "the assistant last": ([user("hi"), MODEL], "must end with a user message"),
-    "a call without result": ([user("hi"), calls_strict_anthropic("a"), user("and?")], "without `tool_result` blocks"),
-    "a call at the end": ([user("hi"), calls_strict_anthropic("a")], "without `tool_result` blocks"),
+    "a call without result": ([user("hi"), anthropic_calls("a"), user("and?")], "without `tool_result` blocks"),
+    "a call at the end": ([user("hi"), anthropic_calls("a")], "without `tool_result` blocks"),
     "one result of two": (
-        [user("hi"), calls_strict_anthropic("a", "b"), results_strict_anthropic("a")],
+        [user("hi"), anthropic_calls("a", "b"), anthropic_results("a")],
         "immediately after: b",
     ),
     "a result after text": (
-        [user("hi"), calls_strict_anthropic("a"), user("wait"), results_strict_anthropic("a")],
+        [user("hi"), anthropic_calls("a"), user("wait"), anthropic_results("a")],
         "without `tool_result` blocks immediately after",
     ),
-    "a result without call": ([user("hi"), results_strict_anthropic("a")], "unexpected `tool_use_id`"),
+    "a result without call": ([user("hi"), anthropic_results("a")], "unexpected `tool_use_id`"),
     "an unknown id": (
-        [user("hi"), calls_strict_anthropic("a"), results_strict_anthropic("a", "x")],
+        [user("hi"), anthropic_calls("a"), anthropic_results("a", "x")],
         "unexpected `tool_use_id`",
     ),
     "two results of one": (
-        [user("hi"), calls_strict_anthropic("a"), results_strict_anthropic("a", "a")],
+        [user("hi"), anthropic_calls("a"), anthropic_results("a", "a")],
         "must have a single result",
     ),
     "a reused id": (
         [
             user("hi"),
-            calls_strict_anthropic("a"),
-            results_strict_anthropic("a"),
-            calls_strict_anthropic("a"),
-            results_strict_anthropic("a"),
+            anthropic_calls("a"),
+            anthropic_results("a"),
+            anthropic_calls("a"),
+            anthropic_results("a"),
         ],
         "ids must be unique",
     ),
-    "no id": ([user("hi"), calls_strict_anthropic(""), results_strict_anthropic("")], "String should match pattern"),
+    "no id": ([user("hi"), anthropic_calls(""), anthropic_results("")], "String should match pattern"),
     "a call in a user message": (
-        [user("hi"), {**calls_strict_anthropic("a"), "role": "user"}, results_strict_anthropic("a")],
+        [user("hi"), {**anthropic_calls("a"), "role": "user"}, anthropic_results("a")],
         "can only be in `assistant`",
     ),
 }
@@ -137,7 +137,7 @@ def test_anthropic_refuses(case):
 
 def test_anthropic_refuses_frames():
     """A null system instruction, calls with no tools declared, and a missing limit are refused."""
-    called = [user("hi"), calls_strict_anthropic("a"), results_strict_anthropic("a")]
+    called = [user("hi"), anthropic_calls("a"), anthropic_results("a")]
     for change, words in (
         ({"system": None}, "system:"),
         ({"tools": []}, "must define tools"),
@@ -152,13 +152,13 @@ def test_anthropic_accepts_a_proper_conversation():
         user("hi"),
         user("there"),
         MODEL,
-        calls_strict_anthropic("a", "b"),
-        results_strict_anthropic("b", "a", then=["and?"]),
+        anthropic_calls("a", "b"),
+        anthropic_results("b", "a", then=["and?"]),
     ]
     assert StrictAnthropic().refusal({**FRAME, "messages": messages}) is None
 
 
-def user_strict_gemini(*texts):
+def gemini_user(*texts):
     return {"role": "user", "parts": [{"text": text} for text in texts]}
 
 
@@ -166,22 +166,22 @@ def model(*texts):
     return {"role": "model", "parts": [{"text": text} for text in texts]}
 
 
-def calls_strict_gemini(*names, **more):
+def gemini_calls(*names, **more):
     return {"role": "model", "parts": [{"functionCall": {"name": name, "args": {}, **more}} for name in names]}
 
 
-def results_strict_gemini(*names, **more):
+def gemini_results(*names, **more):
     parts = [{"functionResponse": {"name": name, "response": {}, **more}} for name in names]
     return {"role": "user", "parts": parts}
 
 
 # Signatures are wanted in the current turn alone, so the bad ones stand in an earlier one.
 GEMINI_GOOD = [
-    user_strict_gemini("hi"),
-    calls_strict_gemini("a", "b"),
-    results_strict_gemini("a", "b"),
-    calls_strict_gemini("a"),
-    results_strict_gemini("a"),
+    gemini_user("hi"),
+    gemini_calls("a", "b"),
+    gemini_results("a", "b"),
+    gemini_calls("a"),
+    gemini_results("a"),
     model("so"),
 ]
 
@@ -190,89 +190,89 @@ GEMINI_BAD = {
     "no parts": ([{"role": "user", "parts": []}], "parts must not be empty"),
     "no parts at all": ([{"role": "user"}], "parts must not be empty"),
     "an empty part": ([{"role": "user", "parts": [{}]}], "required oneof field 'data'"),
-    "an empty text": ([user_strict_gemini("")], "must have a text parameter"),
+    "an empty text": ([gemini_user("")], "must have a text parameter"),
     "a role of another provider": ([{"role": "assistant", "parts": [{"text": "hi"}]}], "use a valid role"),
-    "the model first": ([model("so"), user_strict_gemini("hi")], "start with a user role"),
+    "the model first": ([model("so"), gemini_user("hi")], "start with a user role"),
     "a call first": (
-        [calls_strict_gemini("a"), results_strict_gemini("a"), user_strict_gemini("hi")],
+        [gemini_calls("a"), gemini_results("a"), gemini_user("hi")],
         "function call turn comes immediately after",
     ),
-    "the model last": ([user_strict_gemini("hi"), model("so")], "ends with a user role"),
+    "the model last": ([gemini_user("hi"), model("so")], "ends with a user role"),
     "a call after a model turn": (
         [
-            user_strict_gemini("hi"),
+            gemini_user("hi"),
             model("so"),
-            calls_strict_gemini("a"),
-            results_strict_gemini("a"),
-            user_strict_gemini("hi"),
+            gemini_calls("a"),
+            gemini_results("a"),
+            gemini_user("hi"),
         ],
         "function call turn comes immediately after",
     ),
     "a call in a user turn": (
         [
-            user_strict_gemini("hi"),
-            {**calls_strict_gemini("a"), "role": "user"},
-            results_strict_gemini("a"),
-            user_strict_gemini("hi"),
+            gemini_user("hi"),
+            {**gemini_calls("a"), "role": "user"},
+            gemini_results("a"),
+            gemini_user("hi"),
         ],
         "function call turn comes immediately after",
     ),
     "a call without result": (
-        [user_strict_gemini("hi"), calls_strict_gemini("a"), user_strict_gemini("hi")],
+        [gemini_user("hi"), gemini_calls("a"), gemini_user("hi")],
         "number of function response parts",
     ),
     "a result without call": (
-        [user_strict_gemini("hi"), results_strict_gemini("a"), user_strict_gemini("hi")],
+        [gemini_user("hi"), gemini_results("a"), gemini_user("hi")],
         "comes immediately after a function call",
     ),
     "a result later": (
         [
-            user_strict_gemini("hi"),
-            calls_strict_gemini("a"),
-            user_strict_gemini("wait"),
-            results_strict_gemini("a"),
-            user_strict_gemini("hi"),
+            gemini_user("hi"),
+            gemini_calls("a"),
+            gemini_user("wait"),
+            gemini_results("a"),
+            gemini_user("hi"),
         ],
         "number of function response parts",
     ),
     "one result of two": (
-        [user_strict_gemini("hi"), calls_strict_gemini("a", "b"), results_strict_gemini("a"), user_strict_gemini("hi")],
+        [gemini_user("hi"), gemini_calls("a", "b"), gemini_results("a"), gemini_user("hi")],
         "number of function",
     ),
     "two results of one": (
-        [user_strict_gemini("hi"), calls_strict_gemini("a"), results_strict_gemini("a", "a"), user_strict_gemini("hi")],
+        [gemini_user("hi"), gemini_calls("a"), gemini_results("a", "a"), gemini_user("hi")],
         "number of function",
     ),
     "a result of another tool": (
-        [user_strict_gemini("hi"), calls_strict_gemini("a"), results_strict_gemini("b"), user_strict_gemini("hi")],
+        [gemini_user("hi"), gemini_calls("a"), gemini_results("b"), gemini_user("hi")],
         "names of function",
     ),
     "a result of another id": (
         [
-            user_strict_gemini("hi"),
-            calls_strict_gemini("a", id="1"),
-            results_strict_gemini("a", id="2"),
-            user_strict_gemini("hi"),
+            gemini_user("hi"),
+            gemini_calls("a", id="1"),
+            gemini_results("a", id="2"),
+            gemini_user("hi"),
         ],
         "ids of function responses",
     ),
     "a result beside text": (
         [
-            user_strict_gemini("hi"),
-            calls_strict_gemini("a"),
-            {"role": "user", "parts": [*results_strict_gemini("a")["parts"], {"text": "and"}]},
+            gemini_user("hi"),
+            gemini_calls("a"),
+            {"role": "user", "parts": [*gemini_results("a")["parts"], {"text": "and"}]},
         ],
         "not mixed",
     ),
     "no signature": (
-        [user_strict_gemini("hi"), calls_strict_gemini("a"), results_strict_gemini("a")],
+        [gemini_user("hi"), gemini_calls("a"), gemini_results("a")],
         "missing a thought_signature",
     ),
     "a made-up signature": (
         [
-            user_strict_gemini("hi"),
-            {"role": "model", "parts": [{**calls_strict_gemini("a")["parts"][0], "thoughtSignature": "c2lnbmF0dXJl"}]},
-            results_strict_gemini("a"),
+            gemini_user("hi"),
+            {"role": "model", "parts": [{**gemini_calls("a")["parts"][0], "thoughtSignature": "c2lnbmF0dXJl"}]},
+            gemini_results("a"),
         ],
         "Corrupted thought signature",
     ),
@@ -288,10 +288,7 @@ def test_gemini_refuses(case):
 
 def test_gemini_accepts_a_proper_conversation():
     """Parallel and sequential calls in an earlier turn, and user turns in a row, are fine."""
-    assert (
-        StrictGemini().refusal({"contents": [*GEMINI_GOOD, user_strict_gemini("quoted"), user_strict_gemini("and?")]})
-        is None
-    )
+    assert StrictGemini().refusal({"contents": [*GEMINI_GOOD, gemini_user("quoted"), gemini_user("and?")]}) is None
 
 
 def test_a_signature_is_wanted_back_on_its_own_call_until_the_turn_ends():
@@ -306,9 +303,9 @@ def test_a_signature_is_wanted_back_on_its_own_call_until_the_turn_ends():
     def refusal(*parts, then=()):
         body = {
             "contents": [
-                user_strict_gemini("hi"),
+                gemini_user("hi"),
                 {"role": "model", "parts": list(parts)},
-                results_strict_gemini("a", "b"),
+                gemini_results("a", "b"),
                 *then,
             ]
         }
@@ -319,6 +316,6 @@ def test_a_signature_is_wanted_back_on_its_own_call_until_the_turn_ends():
     assert refusal({**first, "thoughtSignature": url_safe}, second) is None
     bare = {"functionCall": first["functionCall"]}
     assert "missing a thought_signature" in refusal(bare, second)
-    assert refusal(bare, second, then=[model("so"), user_strict_gemini("and?")]) is None
+    assert refusal(bare, second, then=[model("so"), gemini_user("and?")]) is None
     changed = {**first, "functionCall": {"name": "a", "args": {"n": 2}}}
     assert "Corrupted" in refusal(changed, second)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
-from adk_context_pack.relays.relayed_blocks import _search
+from adk_context_pack import StripForContext, estimate_tokens
+from adk_context_pack.relays.narrative import Limits, ResultSizes, ResultTexts, handle_in, whole_text
+from adk_context_pack.relays.relayed_blocks import _search, find_relayed
 from tests.support import relay
-from tests.support.adk_contents import contents_of
-from tests.support.events import agent_said
+from tests.support.adk_contents import RELAYED_SUMMARY, contents_of, request_of
+from tests.support.events import agent_said, summary, user_said
+from tests.support.requests import call_for
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 
@@ -27,3 +32,120 @@ def test_the_search_goes_back_and_round(relay_format, cursor):
         assert _search(content, events, cursor, set())[0] == first
         assert _search(content, events, cursor, {first})[0] == (second if len(alike) == 2 else 0)
         assert _search(content, events, cursor, alike) == (0, [])
+
+
+SUMMARY = "The user asked for a report, and it was written."
+
+
+def stamped(*events):
+    for number, event in enumerate(events):
+        event.timestamp = 1000.0 + number
+    return list(events)
+
+
+def built(events, relay_format):
+    contents = contents_of(events, "writer", relay_format=relay_format, summary_form=RELAYED_SUMMARY)
+    return request_of(contents), call_for("writer", events)
+
+
+@formats
+def test_a_summary_that_reads_like_what_an_agent_said_stays(relay_format):
+    """Where an agent called `model` said what the summary says, nothing tells them apart, and none of them goes."""
+    said = stamped(user_said("Write it."), agent_said("model", SUMMARY), agent_said("model", SUMMARY))
+    events = [*said[:2], summary(SUMMARY, 1000.0, 1001.0, timestamp=1001.5), said[2]]
+    request, call = built(events, relay_format)
+    assert len(request.contents) == 2
+    assert find_relayed(request.contents, call) == []
+    once = StripForContext(keep_said=False).apply(request, call)
+    assert once is request
+
+
+@formats
+def test_what_an_agent_called_model_said_is_a_block_like_any_other(relay_format):
+    """Beside a summary that says something else, its blocks are known as its own."""
+    said = stamped(user_said("Write it."), agent_said("model", "Done. " * 50), user_said("Thanks."))
+    events = [said[0], summary(SUMMARY, 1000.0, 1000.0, timestamp=1000.5), *said[1:]]
+    request, call = built(events, relay_format)
+    assert [block.event for block in find_relayed(request.contents, call)] == [said[1]]
+
+
+LIMITS = Limits(said=100, args=100, result=100, error=100, whole=10, allowance=100)
+HANDLE = "2abcdefghjk"
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        ({"a": 1, "b": [2]}, '{"a":1,"b":[2]}'),
+        ({"result": "x" * 60}, f'"{"x" * 60}"'),
+        ({"result": "x" * 61}, "x" * 61),
+        ({"output": {"a": 1}}, '{"a":1}'),
+        ({"result": 1, "more": 2}, '{"result":1,"more":2}'),
+        ({"error": "no such table"}, "error: no such table"),
+        ({"error": {"code": 3}}, '{"error":{"code":3}}'),
+        ({"error": "no", "more": 2}, '{"error":"no","more":2}'),
+        ("plain", '"plain"'),
+        (None, "null"),
+    ],
+)
+def test_the_whole_text(response, text):
+    """A wrapper alone says nothing and is left out, and an error alone is one."""
+    assert whole_text(response) == text
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(158, True), (159, False)])
+def test_what_is_too_long_is_not_counted(length, is_kept):
+    """A text is kept up to 60 characters above the longest shape, or up to what the quoted tokens can have."""
+    written = ResultTexts(LIMITS).of({"result": ["x" * (length - 2)]})
+    assert written.length == length + 2
+    text = f'["{"x" * (length - 2)}"]'
+    assert (written.written, written.tokens) == ((text, estimate_tokens(text)) if is_kept else ("", 0))
+    assert written.text == text
+
+
+@pytest.mark.parametrize("shown", ["x" * 499, "x" * 500])
+def test_the_size_of_a_long_result_is_remembered(shown):
+    """A long result is measured once in a session, a short one in each run, and both have the same text."""
+    sizes, response = ResultSizes(), {"a": 1}
+    first = ResultTexts(LIMITS, sizes).of(response, shown)
+    assert len(sizes) == (len(shown) >= 500)
+    again = ResultTexts(LIMITS, sizes).of(dict(response), shown)
+    assert (again.tokens, again.length, again.text) == (first.tokens, first.length, first.text)
+    assert bool(again.written) is (len(shown) < 500)
+
+
+@pytest.mark.parametrize(
+    ("response", "handle"),
+    [
+        ({"_handle": HANDLE}, HANDLE),
+        ({"_handle": "short"}, ""),
+        ({"_handle": 7, "note": f'read it with handle: "{HANDLE}"'}, HANDLE),
+        ({"_handle": HANDLE, "note": "handle='3abcdefghjk'"}, HANDLE),
+        ({"note": "handle='IOIOIOIOIOI'"}, ""),
+        ({"rows": [f"handle='{HANDLE}'"]}, ""),
+        ([f"handle='{HANDLE}'"], ""),
+        ({}, ""),
+    ],
+)
+def test_the_handle_of_a_result(response, handle):
+    """The first handle is the result's own, else one that one of its texts names."""
+    assert handle_in(response) == handle
+
+
+@formats
+def test_the_oldest_of_equal_events_is_the_one_that_is_left_out(relay_format):
+    """Of two events that read alike, a request that begins in the middle shows the newer one."""
+    older, newer = agent_said("scout", "Oslo."), agent_said("scout", "Oslo.")
+    contents = contents_of([newer], "writer", relay_format=relay_format)
+    (block,) = find_relayed(contents, call_for("writer", [older, user_said("And now?"), newer]))
+    assert block.event is newer
+
+
+def test_what_remembered_sizes_weigh():
+    """A remembered size weighs what Python allocates for it, up to a third more or less."""
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    sizes = ResultSizes((hash(str(number)), (number + 1000, number + 2000)) for number in range(5000))
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert 0.75 < sizes.bytes / taken < 1.33, (sizes.bytes, taken)

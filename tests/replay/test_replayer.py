@@ -1,6 +1,9 @@
 """Replayer: the requests of a recorded session are those that its models received, and what the pack makes of them."""
 
+from __future__ import annotations
+
 import asyncio
+import io
 import re
 
 import pytest
@@ -14,14 +17,17 @@ from adk_context_pack import (
     OffloadPayload,
     PackSettings,
     PayloadStore,
+    PrefixReport,
     StripForContext,
 )
-from adk_context_pack.replay.replayed import CAPS
+from adk_context_pack.replay.replayed import CAPS, Counted, Replayed, scale_of
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
+from adk_context_pack.replay.sums import ReplaySums, Screen, Sum, percent, replay_text
 from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.tools.shadow import UnkeptStore
+from tests.reports.test_calibrated import adds_up, report
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.reported import reported_run
 from tests.support.run import run_agent
@@ -196,3 +202,95 @@ def test_nothing_of_the_session_is_changed():
     before = [event.model_dump_json() for event in session.events]
     list(replayer(StripForContext(), CastNarrative(), max_rows=100).replay(session))
     assert [event.model_dump_json() for event in session.events] == before
+
+
+@pytest.mark.parametrize("tokens", [(2000, 1000), (777, 333), (10, 9), (500, 500)])
+def test_all_figures_are_scaled_and_add_up(tokens):
+    """Passes, categories, tools and prefixes are scaled with the request, with the pack and without it."""
+    call = Replayed(report(), PrefixReport(tokens=500, previous_tokens=800)).corrected(tokens)
+    assert (call.report.tokens_before, call.report.tokens_after) == tokens
+    assert call.report.tokens_without_pack == tokens[0]
+    assert call.prefix_without.tokens == pytest.approx(tokens[0] / 2, abs=1)
+    assert call.report.prefix.share == pytest.approx(0.5, abs=0.1)
+    adds_up(call.report)
+
+
+def calls(factor, fixed, *sizes):
+    return [Counted(size, size // 2, round(fixed + factor * size)) for size in sizes]
+
+
+def test_the_figure_is_the_request_without_the_pack():
+    """What the provider counted is not estimated, and the saving is subtracted at the worth of a token."""
+    found = calls(0.5, 1_000, 2_000, 10_000)
+    assert scale_of(found, whole=False).of(found[1]) == (6_000, 3_500)
+
+
+def test_a_saving_is_never_more_than_the_request():
+    """A request with the pack is not told as negative."""
+    assert scale_of([Counted(4_000, 10, 900)], whole=True).of(Counted(4_000, 10, 900)) == (900, 2)
+    assert scale_of([Counted(400, 10, 90)], whole=True).of(Counted(4_000, 10, 90)) == (90, 0)
+
+
+def some(sessions=3, name="session", calls=4):
+    """Sums of some sessions with one agent."""
+    entry = Sum(
+        calls=calls, tokens_without=120_000, tokens_with=480, cost_without=2.5, cost_with=0.01, largest_with=200
+    )
+    named = [
+        RecordedSession(id=f"{name}-{n}", app_name="a", user_id="u", source="f.db", events=[]) for n in range(sessions)
+    ]
+    return ReplaySums(
+        total=entry, agents={"writer": entry}, sessions=[(each, entry) for each in named], passes={"tool_caps": 119_520}
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        (1000, 4, "-99.6 %"),
+        (1000, 0, "-100 %"),
+        (1000, 999, "-0.1 %"),
+        (1000, 500, "-50 %"),
+        (1000, 1000, "0 %"),
+        (0, 0, "0 %"),
+        (100, 125, "+25 %"),
+    ],
+)
+def test_rounding_hides_nothing(before, after, text):
+    """A saving that is not all of it is not shown as all of it, and a small one not as none."""
+    assert percent(before, after) == text
+
+
+def test_the_headline_is_last():
+    """The saving in tokens and in money is the last line, behind the tables."""
+    lines = replay_text(some()).splitlines()
+    assert lines[-1] == "The pack saves 119,520 of 120,000 tokens (-99.6 %) and 2.49 of 2.50 (-99.6 %)."
+    assert lines[-2] == "4 model calls in 3 sessions"
+    assert [line.split()[0] for line in lines if line.startswith(("session ", "pass ", "agent "))] == [
+        "session",
+        "pass",
+        "agent",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_tables_fit_the_terminal(width):
+    """No row of a table is wider than the terminal, and each keeps its name and what was saved."""
+    text = replay_text(some(name="a-session-with-quite-a-long-name"), Screen(width=width))
+    rows = [line for line in text.splitlines() if "120,000" in line and not line.startswith("The pack")]
+    assert len(rows) == 4
+    assert all(len(row) <= width and "-99.6 %" in row for row in rows)
+
+
+def test_colors_are_for_terminals(monkeypatch):
+    """A file gets plain text at full width, a terminal colors, and a terminal with NO_COLOR none."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert Screen.of(io.StringIO()) == Screen(width=120, colors=False)
+    assert "\x1b[" in replay_text(some(), Screen.of(Terminal()))
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in replay_text(some(), Screen.of(Terminal()))

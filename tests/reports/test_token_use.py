@@ -1,22 +1,31 @@
 """TokenUse: its sums are those of the reports, and its parts add up to the whole."""
 
 import pytest
+from google.adk.agents import LlmAgent
+from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import (
     CATEGORIES,
     CastNarrative,
+    CompactState,
     ContextPipeline,
     PassReport,
     PrefixReport,
     Prices,
     ReportTotals,
+    SettingError,
     StripForContext,
 )
-from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, TokenUse
+from adk_context_pack.reports.call_report import spread
+from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, AgentUse, TokenUse, broke_in_fixed
 from tests.reports.test_report_log import report
+from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
 from tests.support.reported import reported_run
+from tests.support.requests import call_for, request_for
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel
 
 PRICES = Prices(input=2.0, cached=0.5)
 SIZES = st.integers(0, 5_000)
@@ -127,3 +136,95 @@ def test_adk_alone_keeps_its_prefix_where_the_instruction_stays(kept, cached_wit
     known.add(first, PrefixReport())
     known.add(second, PrefixReport(tokens=7, previous_tokens=80))
     assert known.total.cost_without == pytest.approx(PRICES.micros(80, 0) + PRICES.micros(100, 7))
+
+
+USED_SIZES = {"system_instruction": 40, "tool_declarations": 10, "user": 50}
+
+
+def one(kept, previous=100, **settings):
+    prefix = PrefixReport(tokens=kept, previous_tokens=previous)
+    return report(tokens_before=100, tokens_after=100, categories=USED_SIZES, prefix=prefix, **settings)
+
+
+def test_breaks_are_counted_by_their_place():
+    """A prefix that ends in the instruction is told from one that ends in the history, and a whole one is no break."""
+    use = AgentUse()
+    for kept, previous in ((0, 0), (100, 100), (20, 100), (70, 100)):
+        use.add(one(kept, previous))
+    assert (use.breaks, use.breaks_in_fixed) == (2, 1)
+    assert (use.lost, use.lost_in_fixed) == (110, 80)
+    assert not broke_in_fixed(one(0, 0))
+
+
+def test_spreads_to_an_exact_sum():
+    """Scaled shares add up to the total, also where there is nothing to scale."""
+    assert spread({"a": 1, "b": 1, "c": 1, "other": 0}, 100) == {"a": 34, "b": 33, "c": 33, "other": 0}
+    assert spread({"a": 0, "other": 0}, 7) == {"a": 0, "other": 7}
+    assert spread({"a": 3, "other": 0}, 3) == {"a": 3, "other": 0}
+
+
+PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
+
+
+def categories_of(*session, agent="me"):
+    request = request_for(agent, session)
+    return ContextPipeline([]).run(request, call_for(agent, session))[1].categories
+
+
+def test_calls_and_results_are_the_agents_own():
+    """Calls and results of the agent itself are one category."""
+    session = [user_said("Look."), agent_called("me", "look", "c1"), tool_returned("me", "look", {"n": [1] * 50}, "c1")]
+    found = categories_of(*session)
+    assert found["tool_calls_and_results"] > 50
+    assert found["own_words"] == found["relayed"] == 0
+
+
+def test_an_image_within_a_message_is_media():
+    """Parts of one content may belong to different categories."""
+    found = categories_of(event("user", types.Part(text="What is this?"), PNG, role="user"))
+    assert found["media"] == 258
+    assert 0 < found["user"] < 20
+
+
+def test_a_compaction_summary_is_nobodys_words():
+    """ADK's summary is neither the user's nor the agent's nor a relay."""
+    session = [user_said("Hello"), agent_said("me", "Good day to you.")]
+    for place, each in enumerate(session):
+        each.timestamp = 1.0 + place
+    found = categories_of(*session, summary("They greeted each other at length.", 1.0, 2.0, timestamp=3.0))
+    assert found["other"] > 0
+    assert found["user"] == found["own_words"] == 0
+
+
+@pytest.mark.parametrize("static", [None, "You are a careful reviewer."])
+async def test_a_filled_in_view_is_a_state_view(static):
+    """What a pass filled into an instruction, dynamic or not, counts as a state view, and only after the passes."""
+    pipeline = ContextPipeline([CompactState(key="queries")])
+    agent = LlmAgent(
+        name="reviewer",
+        model=ScriptedModel(),
+        static_instruction=static,
+        instruction="Review these: {compact:queries}",
+        before_model_callback=[pipeline],
+    )
+    await run_agent(agent, "Go on.", state={"queries": [{"id": number, "title": "sum"} for number in range(30)]})
+    report = pipeline.reports[0]
+    assert report.categories_before["state_views"] == 0
+    assert report.categories["state_views"] > 200
+    before = report.categories_before["system_instruction"]
+    assert before - 10 <= report.categories["system_instruction"] <= before
+    assert sum(report.categories.values()) == report.tokens_after
+
+
+def test_cached_tokens_have_their_own_price():
+    """A million tokens of which half are cached cost half of each price, in the currency and in millionths of it."""
+    prices = Prices(input=3.0, cached=0.5)
+    assert prices.of(1_000_000, 500_000) == 1.75
+    assert prices.micros(10, 4) == 20
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), "1", None])
+def test_what_cannot_be_a_price_is_refused(value):
+    """A price that is not a number from 0 up is named with its value."""
+    with pytest.raises(SettingError, match="cached must be a number from 0 up"):
+        Prices(cached=value)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.search.ranked_index import RankedIndex
+from adk_context_pack.search.excerpts import excerpts
+from adk_context_pack.search.ranked_index import RankedIndex, passages
 from adk_context_pack.search.terms import content_terms, terms
 
 WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta", "ORD-4711", "4711", "東京", "red", "reds"])
@@ -84,3 +85,60 @@ def test_filters_and_limits_are_kept():
     assert sorted(found(index, "needle", keep=lambda text: text % 5 == 0)) == [0, 5, 10, 15]
     assert found(index, '"needle 7"', keep=lambda text: text != 7) == []
     assert len(found(index, "needle", limit=3)) == 3
+
+
+def cut(text, size):
+    return [text[start:end] for start, end in passages(text, size)]
+
+
+def test_ends_where_sentences_and_lines_do():
+    """As many sentences as fit make a passage."""
+    assert cut("One is. Two is? Three is!\nFour", 16) == ["One is. Two is? ", "Three is!\nFour"]
+
+
+def test_long_json_ends_after_objects_or_commas():
+    """JSON is cut after an object, and within a long one after a comma."""
+    assert cut('[{"a":1,"b":2},{"a":3,"b":4}]', 16) == ['[{"a":1,"b":2},', '{"a":3,"b":4}]']
+    assert cut('{"alpha":1,"beta":2,"gamma":3}', 16) == ['{"alpha":1,', '"beta":2,', '"gamma":3}']
+
+
+def excerpt_index(*texts):
+    index = RankedIndex(passage_size=12)
+    for text in texts:
+        index.add(text)
+    return index
+
+
+def shown(index, query, **settings):
+    parts, next_hit = excerpts(index, index.search(query), cost=len, **settings)
+    return [index.texts[part.text][part.start : part.end] for part in parts], next_hit
+
+
+def test_a_hit_has_its_neighbours():
+    """The sentence before and the one after are part of the excerpt; next to a text's end it is its neighbour's."""
+    index = excerpt_index("A one. B two. C three. D four. E five.", "F six.")
+    assert shown(index, "three", max_tokens=24) == (["B two. C three. D four. "], None)
+    assert shown(index, "five", max_tokens=21) == (["D four. E five.", "F six."], None)
+
+
+def test_what_is_left_of_the_budget_goes_to_what_stands_around():
+    """Where all hits fit, passages further away are shown too, the nearer ones first."""
+    index = excerpt_index("A one. B two. C three. D four. E five.", "F six.")
+    assert shown(index, "four", max_tokens=40) == (["B two. C three. D four. E five.", "F six."], None)
+
+
+def test_neighbours_that_may_not_be_seen_stay_out():
+    """A neighbouring text that the caller does not keep is not shown."""
+    index = excerpt_index("A one.", "B two.", "C three.")
+    assert shown(index, "two", max_tokens=100, keep=lambda text: text != 2)[0] == ["A one.", "B two."]
+
+
+@given(st.lists(st.sampled_from(["red one. ", "big two. ", "x. "]), min_size=1, max_size=30), st.integers(1, 200))
+def test_parts_never_overlap_and_cost_no_more_than_the_budget(pieces, budget):
+    """No passage is shown twice, and beyond the first one all costs fit."""
+    index = excerpt_index("".join(pieces), "".join(reversed(pieces)))
+    hits = index.search("red big")
+    parts, _ = excerpts(index, hits, max_tokens=budget, cost=len, overhead=3)
+    characters = [(part.text, place) for part in parts for place in range(part.start, part.end)]
+    assert len(characters) == len(set(characters))
+    assert not parts or len(parts) == 1 or len(characters) + 3 * len(parts) <= budget

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.search.terms import content_terms, terms
+from adk_context_pack.search.terms import Phrase, content_terms, stem, terms
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,45 @@ def test_any_text_has_terms_or_none(text):
 def test_lines_do_not_touch_each_other(lines):
     """The terms of lines put together are those of each line, one after the other."""
     assert terms("\n".join(lines)) == [term for line in lines for term in terms(line)]
+
+
+def test_finds_each_place_whatever_the_white_space_and_case():
+    """Each beginning is found; other words between are not passed over."""
+    assert list(Phrase("big RED").places("Big\n red, big bad red, BIG RED")) == [0, 23]
+    assert list(Phrase(" ").places("a b")) == []
+
+
+def test_places_stay_within_a_text_that_grows_when_folded():
+    """A letter that becomes two when case is folded moves no place beyond the end."""
+    assert list(Phrase("x").places("ßßßx")) == [3]
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "book books booked booking",
+        "reserve reserves reserved reserving reservation reservations",
+        "cancel cancels cancelled canceled cancelling cancellation cancellations",
+        "policy policies",
+        "stop stops stopped stopping",
+        "box boxes boxed",
+        "ship shipped shipping",
+        "call calls called calling",
+        "install installed installation",
+    ],
+)
+def test_forms_of_a_word_meet(forms):
+    """Singular and plural, tenses and nouns made of a verb have one stem."""
+    assert len({stem(word) for word in forms.split()}) == 1
+
+
+@pytest.mark.parametrize("word", ["is", "bus", "as", "sk4711", "ord-4711", "東京", "été", "", "sing", "red"])
+def test_short_and_foreign_words_stay(word):
+    """What is short, has digits or is not plain English comes back as it was."""
+    assert stem(word) == word
+
+
+@given(st.text(alphabet="abcdeginostuy", min_size=1, max_size=12))
+def test_a_stem_is_never_empty_nor_longer(word):
+    """Something is left of every word, and nothing is added but a final i."""
+    assert 1 <= len(stem(word)) <= len(word)

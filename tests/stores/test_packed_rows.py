@@ -1,18 +1,30 @@
 """Rows as packed text."""
 
+from __future__ import annotations
+
+import asyncio
 import base64
 import json
 import lzma
+import math
+import os
 import string
+import subprocess
+import sys
+import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import StoreError
-from adk_context_pack.stores import packed_rows
-from adk_context_pack.stores.codec import decode, encode
+from adk_context_pack import SettingError, StoreError
+from adk_context_pack._json import exact_json, without_surrogates
+from adk_context_pack.stores import json_parts, packed_rows
+from adk_context_pack.stores.byte_cache import ByteCache
+from adk_context_pack.stores.codec import decode, encode, survives_as_state
+from adk_context_pack.stores.json_parts import loads
 from adk_context_pack.stores.packed_rows import pack_rows, unpack_rows
+from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 from tests.support.kept import kept_in_state
 
 ROWS = [{"campaign": f"Ä {n}", "clicks": n * 7919 % 1009, "cost": n / 7, "on": None} for n in range(200)]
@@ -98,3 +110,228 @@ def test_a_flipped_letter_never_raises_anything_else(place, letter):
         unpack_rows(text[:at] + letter + text[at + 1 :])
     except StoreError:
         return
+
+
+@pytest.mark.slow
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.floats() | st.text(st.characters()),
+        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+    )
+)
+def test_json_values_come_back_exactly(value):
+    """NaN, infinities, big integers and lone surrogates included."""
+    encoded = encode(value)
+    assert encoded.plain
+    assert repr(decode(encoded.data)) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "survives"),
+    [
+        ([1, "x", None, 1.5, True], True),
+        ("NaN Infinity", True),
+        (math.nan, False),
+        (-math.inf, False),
+        ("\0", False),
+        ("\ud800", False),
+        ([2**70], True),
+        ([1e15, -0.01, 5e-324, -1e-07], True),
+        ([1e16], False),
+        ([0.5, -0.0, 1], False),
+        ("e+ and -0.0, in words", True),
+    ],
+)
+def test_what_services_would_change_or_refuse_is_known(value, survives):
+    """NaN, NUL, lone surrogates, and floats that JSONB makes integers do not survive; the words of them do."""
+    assert survives_as_state(value, encode(value)) is survives
+
+
+@pytest.mark.parametrize(
+    "value", [object(), lambda: 1, {"a": iter([1])}, [10**5000], {1: 2, "1": 3, (1,): 4}, {object(): 1}]
+)
+def test_what_cannot_be_encoded_is_one_error(value):
+    """An object, a function, an iterator, an endless integer, an odd key: StoreError with no payload in it."""
+    with pytest.raises(StoreError, match="no JSON form"):
+        encode(value)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_what_is_no_json_is_one_error(data):
+    """Broken, empty or endlessly deep data is a StoreError."""
+    with pytest.raises(StoreError, match="cannot be read"):
+        decode(data)
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=6)
+        | st.dictionaries(st.text(max_size=4), inner, max_size=5)
+        | st.lists(st.fixed_dictionaries({"id": inner, "t": inner}), max_size=8)
+    ),
+    max_leaves=40,
+)
+
+
+def outcome(read, text):
+    try:
+        return read(text)
+    except ValueError:
+        return "refused"
+
+
+@pytest.fixture(params=[1, 7, 40], scope="module")
+def _small_parts(request):
+    former, json_parts._PART = json_parts._PART, request.param
+    yield
+    json_parts._PART = former
+
+
+@pytest.mark.usefixtures("_small_parts")
+@given(VALUES, st.integers(0, 400), st.sampled_from(["", "}", "]", '"', ",", '},{"id":', "\\", "x", " "]))
+def test_broken_text_is_refused_alike(value, place, noise):
+    """A text with something put in or cut off is read or refused as `json.loads` would."""
+    text = json.dumps(value, separators=(",", ":"))
+    place %= len(text) + 1
+    for broken in (text[:place], text[:place] + noise + text[place:], text + noise):
+        assert outcome(loads, broken) == outcome(json.loads, broken)
+
+
+@pytest.mark.usefixtures("_small_parts")
+@given(st.lists(st.sampled_from(['},{"id":1', "\\", '"', "\U0001f600", "\\u0041", "a" * 9, "\n"]), max_size=30))
+def test_borders_within_texts_are_not_borders(pieces):
+    """Text that looks like the end of a row or like an escape stays text."""
+    value = {"rows": [{"id": number, "t": "".join(pieces[number:])} for number in range(9)], "n": 1}
+    text = json.dumps(value, separators=(",", ":"))
+    assert loads(text) == value
+    assert loads(json.dumps("".join(pieces))) == "".join(pieces)
+
+
+def test_what_was_used_last_stays():
+    """Above the limit the value that was not used for longest goes."""
+    cache = ByteCache(max_bytes=100)
+    for key in "abc":
+        cache.get_or_make(key, lambda key=key: (key.upper(), 33))
+    assert cache.get("a") == "A"
+    cache.get_or_make("d", lambda: ("D", 33))
+    assert [cache.get(key) for key in "abcd"] == ["A", None, "C", "D"]
+
+
+def test_what_is_too_large_is_handed_out_and_not_kept():
+    """A value above the limit is given once and pushes nothing out."""
+    cache = ByteCache(max_bytes=10)
+    cache.get_or_make("a", lambda: ("A", 10))
+    assert cache.get_or_make("big", lambda: ("BIG", 11)) == "BIG"
+    assert (cache.get("big"), cache.get("a")) == (None, "A")
+    assert cache.kept_bytes == 10
+
+
+def test_of_many_threads_one_makes_the_value():
+    """Threads that ask at once wait for the one that makes it."""
+    cache = ByteCache(max_bytes=100)
+    started, go, made = threading.Barrier(9), threading.Event(), []
+
+    def make():
+        go.wait(5)
+        made.append(1)
+        return "value", 1
+
+    def ask(found):
+        started.wait()
+        found.append(cache.get_or_make("key", make))
+
+    found: list = []
+    threads = [threading.Thread(target=ask, args=(found,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    started.wait()
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert found == ["value"] * 8
+    assert made == [1]
+
+
+def test_a_limit_that_cannot_work_names_its_value():
+    """No bytes at all are refused."""
+    with pytest.raises(SettingError, match="0"):
+        ByteCache(max_bytes=0)
+
+
+def test_a_second_value_takes_the_place_of_the_first():
+    """Where two threads made a value after a third had failed, only the later one is kept and weighs."""
+    cache = ByteCache(max_bytes=100)
+    cache.get_or_make("other", lambda: ("O", 40))
+    for value in ("one", "two"):
+        cache.put("key", value, 60)
+    assert [cache.get(key) for key in ("key", "other")] == ["two", "O"]
+
+
+async def test_long_work_leaves_the_loop_and_never_enters_asyncios_pool():
+    """Small work runs at once, large work in a thread of the pack's own, while the loop goes on."""
+    assert await off_loop(10, threading.get_ident) == threading.get_ident()
+    name = await off_loop(OFF_LOOP_BYTES, lambda: threading.current_thread().name)
+    assert name.startswith("adk_context_pack")
+    go = threading.Event()
+    waiting = [asyncio.ensure_future(off_loop(OFF_LOOP_BYTES, go.wait, 30)) for _ in range(8)]
+    await asyncio.sleep(0.05)
+    ours = [thread for thread in threading.enumerate() if thread.name.startswith("adk_context_pack")]
+    assert len(ours) <= 2
+    assert await asyncio.to_thread(lambda: "asyncio's pool is free") == "asyncio's pool is free"
+    go.set()
+    assert await asyncio.gather(*waiting) == [True] * 8
+
+
+FORKED = """
+import asyncio, os
+from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
+def done():
+    return asyncio.run(asyncio.wait_for(off_loop(OFF_LOOP_BYTES, lambda: "done"), 20))
+done()
+child = os.fork()
+if not child:
+    os._exit(done() != "done")
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_has_threads_of_its_own():
+    """A server that forks after a run, as gunicorn with preload does, works on in its child."""
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120)  # noqa: S603 - the text above
+
+
+MANY_ROWS = st.lists(
+    st.dictionaries(st.text(max_size=3), st.none() | st.integers() | st.floats() | st.text(max_size=3))
+)
+
+
+@pytest.mark.slow
+@given(
+    st.dictionaries(st.text(max_size=3), MANY_ROWS | st.text())
+    | MANY_ROWS
+    | st.text()
+    | st.text('a\ud83d\ude00"é', max_size=9)
+)
+def test_pieces_make_the_same_text_as_the_whole(value):
+    """A result that is written in pieces is the same JSON as one that is written at once, as text and as UTF-8."""
+    items, characters = json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE
+    whole = encode(value)
+    try:
+        json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE = 2, 3
+        in_pieces = json_parts.dumps(value, exact_json)
+        assert encode(value) == whole
+    finally:
+        json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE = items, characters
+    assert in_pieces == exact_json(value)
+    assert whole.data.decode() == without_surrogates(in_pieces)
+
+
+def test_no_piece_is_long():
+    """The text, the rows and the members of a large result are written in pieces of a bounded length."""
+    rows, members = [{"id": 1}] * 9_500, {f"key {number}": number for number in range(9_500)}
+    pieces = list(json_parts.parts({"log": "x" * 2_500_000, "rows": rows, "members": members}, exact_json))
+    assert max(map(len, pieces)) == json_parts._CHARACTERS_AT_ONCE
+    assert sum(len(piece) > 1_000 for piece in pieces) == 3 + 10 + 10

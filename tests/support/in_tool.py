@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents import LlmAgent
 from google.adk.tools.tool_context import ToolContext
 
 from tests.support.run import Run, run_agent

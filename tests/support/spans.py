@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,9 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from adk_context_pack import ContextPackWarning
+from adk_context_pack.errors import warn_once
 
 
 @contextmanager
@@ -25,3 +29,14 @@ def exported_spans() -> Iterator[InMemorySpanExporter]:
         yield exporter
     finally:
         exporter.shutdown()
+
+
+@contextmanager
+def warned() -> Iterator[list[str]]:
+    """Yields the texts of the warnings within, as in a fresh process. The list is complete at the end."""
+    warn_once.cache_clear()
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        yield texts
+    texts += [str(entry.message) for entry in seen if issubclass(entry.category, ContextPackWarning)]

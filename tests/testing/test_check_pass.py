@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from google.adk.agents import LlmAgent
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.genai import types
 
 from adk_context_pack import (
+    CapRows,
     CastNarrative,
     ClearToolResults,
     CompactState,
@@ -15,10 +19,24 @@ from adk_context_pack import (
     DropOldThoughts,
     FitTokenBudget,
     KeepNewestResult,
+    OffloadPayload,
+    ResultPass,
     SettingError,
     StripForContext,
+    defer_tools,
+    resolve_results,
 )
-from adk_context_pack.testing import LAWS, Conversation, check_pass
+from adk_context_pack.stores.artifact_store import ArtifactStore
+from adk_context_pack.testing import (
+    LAWS,
+    Conversation,
+    RecordedRequest,
+    check_declared_tools,
+    check_pass,
+    check_references,
+    check_result_pass,
+    check_store,
+)
 from tests.support.breakers import (
     adds_a_note,
     copies_for_nothing,
@@ -33,7 +51,11 @@ from tests.support.breakers import (
 )
 from tests.support.events import agent_said, user_said
 from tests.support.histories import many_turns
+from tests.support.kept import Shelf
+from tests.support.references import ROWS, Taker, agent_of, handle_in
 from tests.support.requests import call_for, request_for
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -131,3 +153,173 @@ def test_a_law_that_does_not_exist_is_refused(setting):
     """A slip in a name would otherwise spare nothing, or everything."""
     with pytest.raises(SettingError, match="ste"):
         check_pass(StripForContext(), **setting)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropLog(ResultPass):
+    """Leaves out the field `log`."""
+
+    async def apply(self, result, call):
+        """Returns the result without its log."""
+        if not isinstance(result, dict) or "log" not in result:
+            return result
+        return {key: value for key, value in result.items() if key != "log"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Breaks(ResultPass):
+    """Breaks one law."""
+
+    how: str
+
+    async def apply(self, result, call):
+        """Breaks it on results that are dicts."""
+        if not isinstance(result, dict) or not result:
+            return result
+        if self.how == "pure":
+            result["seen"] = True
+        broken = {
+            "idle is identity": dict(result),
+            "never grows": {**result, "note": "a note"},
+            "failures": {"gone": True} if "status" in result or "error" in result or "isError" in result else result,
+        }
+        if self.how == "raises":
+            raise ZeroDivisionError
+        return broken.get(self.how, result)
+
+
+@pytest.mark.parametrize("entry", [CapRows(max_rows=5), OffloadPayload(), DropLog()], ids=lambda entry: entry.name)
+def test_passes_that_keep_the_laws_pass(entry):
+    """The package's own passes and a simple one keep every law on every shape of result."""
+    check_result_pass(entry, results=[{"log": "x", "a": [1, 2]}])
+
+
+@pytest.mark.parametrize("how", ["pure", "idle is identity", "never grows", "failures", "raises"])
+def test_a_pass_that_breaks_a_law_is_noticed(how):
+    """Each law finds the pass that breaks it, and the message names the law."""
+    with pytest.raises(AssertionError, match=how):
+        check_result_pass(Breaks(how=how))
+
+
+async def test_a_store_of_ones_own_keeps_the_rules_and_is_left_empty():
+    """A plain store over a dict passes, and the check leaves nothing in it."""
+    shelf = Shelf()
+    await check_store(shelf)
+    assert shelf.kept == {}
+
+
+async def test_the_packs_own_store_keeps_the_rules():
+    """The store over ADK's artifact services is one more implementation of the contract."""
+    await check_store(ArtifactStore(), artifact_service=InMemoryArtifactService())
+
+
+class Shared(Shelf):
+    def place(self, scope, name):
+        return name
+
+
+class Truncating(Shelf):
+    async def open(self, scope, name, kept):
+        data = await super().open(scope, name, kept)
+        return data and data[:999]
+
+
+class Keeping(Shelf):
+    async def delete(self, scope, name, kept):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("store", "rule"),
+    [
+        (Shared(), "another scope"),
+        (Truncating(), "came back as others"),
+        (Keeping(), "still there"),
+        (object(), "has `name`"),
+    ],
+    ids=["shared", "truncating", "keeping", "object"],
+)
+async def test_a_broken_store_is_named(store, rule):
+    """A store that shares scopes, loses bytes, keeps what is deleted or lacks a method fails with the rule."""
+    with pytest.raises(AssertionError, match=rule):
+        await check_store(store)
+
+
+def take(handle, path=""):
+    return call("take", value=f"{{{{result:{handle}{path}}}}}")
+
+
+async def test_the_law_notices_what_was_not_shown():
+    """`check_references` fails for a session whose tool was given a result that no request shows."""
+    taker = Taker()
+    agent = agent_of(call("list_orders"), lambda request: take(handle_in(request), ".page"), taker=taker)
+    run = await run_agent(agent, "Go.")
+    check_references(run.session.events, run.requests)
+    with pytest.raises(AssertionError, match="which a was not shown"):
+        check_references(run.session.events, run.requests[:1])
+
+
+async def test_tools_that_resolve_nothing_do_not_count():
+    """A tool that gets the reference as a text is left out by naming the others."""
+    taker = Taker()
+    agent = agent_of(call("list_orders"), lambda request: take(handle_in(request)), taker=taker)
+    run = await run_agent(agent, "Go.")
+    check_references(run.session.events, [], tools={"other"})
+    with pytest.raises(AssertionError, match="take was given"):
+        check_references(run.session.events, [], tools={"take"})
+
+
+async def test_the_law_holds_for_answers():
+    """A handle that an event lists for its answer needs a request that shows it."""
+
+    def answer(request):
+        return f"All of {{{{result:{handle_in(request)}.page.total}}}}."
+
+    tools = [resolve_results(ROWS, in_answers=True)]
+    run = await run_agent(agent_of(call("list_orders"), answer, taker=Taker(), tools=tools), "Go.")
+    check_references(run.session.events, run.requests)
+    with pytest.raises(AssertionError, match="an answer may refer to"):
+        check_references(run.session.events, run.requests[:1])
+
+
+def request_with(*names, agent="a", description="d"):
+    functions = [types.FunctionDeclaration(name=name, description=description) for name in names]
+    config = types.GenerateContentConfig(tools=[types.Tool(function_declarations=functions)])
+    return RecordedRequest(agent=agent, model="m", contents=[], config=config)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [request_with("one"), request_with("two", "one"), request_with("one", "two", description="other")],
+    ids=["gone", "moved", "changed"],
+)
+def test_a_declaration_that_goes_changes_or_moves_is_noticed(later):
+    """Each of the three fails, and the message names the agent and the tool."""
+    with pytest.raises(AssertionError, match=r"a is shown another declaration .* of (one|two)"):
+        check_declared_tools([request_with("one", "two"), later])
+
+
+def test_agents_are_looked_at_one_by_one():
+    """New declarations at the end are fine, and those of another agent do not count."""
+    check_declared_tools([request_with("one"), request_with("three", agent="b"), request_with("one", "two")])
+
+
+def book(city: str) -> dict:
+    """Books a room."""
+    return {"booked": city}
+
+
+@pytest.mark.parametrize("batch", [None, 1])
+async def test_the_law_holds_for_deferred_tools(batch):
+    """Whether tools are found or also declared in batches, no declaration changes in a session."""
+
+    def answer(request):
+        if not results_in(request, "find_tools"):
+            return call("find_tools", query="book a room")
+        return "Found."
+
+    model = ScriptedModel(answer=answer)
+    agent = LlmAgent(name="a", model=model, tools=[defer_tools(book, batch=batch)])
+    await run_agent(agent, "Book a room in Oslo.", "Thanks.")
+    assert len(model.requests) > 2
+    check_declared_tools(model.requests)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack import ClearToolResults, ModelCall
+from adk_context_pack.testing import generate
 from adk_context_pack.testing.conversation import Conversation, OneRequest
-from adk_context_pack.testing.laws import characters, heard, idle_is_identity, must_go_on, reachable
+from adk_context_pack.testing.laws import characters, heard, idle_is_identity, must_go_on, reachable, unpaired
+from adk_context_pack.testing.picture import picture
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
 CALL = ModelCall(agent_name="a", user_content=types.Content(role="user", parts=[types.Part(text="hi")]))
@@ -93,3 +98,70 @@ def test_a_note_without_a_tool_is_no_way_back():
     reachable(clear.apply, told)
     with pytest.raises(AssertionError, match="no tool to read back is named and offered for"):
         reachable(bare, told)
+
+
+def made(text: str) -> types.Content:
+    kind, _, call_id = text.partition(" ")
+    if kind == "call":
+        call = types.FunctionCall(name="t", id=call_id or None)
+        return types.Content(role="model", parts=[types.Part(function_call=call)])
+    if kind == "result":
+        response = types.FunctionResponse(name="t", id=call_id or None, response={})
+        return types.Content(role="user", parts=[types.Part(function_response=response)])
+    return types.Content(role="user", parts=[types.Part(text=text)])
+
+
+@pytest.mark.parametrize(
+    ("contents", "alone"),
+    [
+        ([], 0),
+        (["call a", "result a"], 0),
+        (["call a"], 1),
+        (["result a"], 1),
+        (["call a", "said", "result a"], 0),
+        (["call", "result"], 0),
+        (["call", "said", "result"], 2),
+        (["call", "call"], 2),
+        (["call a", "result b"], 2),
+    ],
+)
+def test_what_is_alone_is_counted(contents, alone):
+    """With ids the pair may stand apart; without, the result has to come right after its call."""
+    assert len(list(unpaired(map(made, contents)))) == alone
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+def contents(conversation):
+    return picture(conversation.request().contents)
+
+
+@pytest.mark.slow
+def test_a_seed_gives_the_same_conversations():
+    """Twice the same for one seed, others for another."""
+    first, again, other = (list(generate(20, seed=seed)) for seed in (1, 1, 2))
+    assert list(map(contents, first)) == list(map(contents, again))
+    assert list(map(contents, first)) != list(map(contents, other))
+    assert len(first) == 20
+
+
+def test_what_passes_look_for_is_in_them():
+    """Relays, own calls with and without ids, parallel ones, thoughts, signatures and several turns."""
+    found = list(generate(100))
+    parts = [part for one in found for content in one.request().contents for part in content.parts or ()]
+    calls = [part.function_call for part in parts if part.function_call]
+    assert any((part.text or "").startswith("For context:") for part in parts)
+    assert {bool(call.id) for call in calls} == {True, False}
+    assert any(part.thought_signature for part in parts)
+    assert any(len([p for p in c.parts if p.function_call]) > 1 for one in found for c in one.request().contents)
+    assert max(len({event.invocation_id for event in one.events}) for one in found) == 3
+
+
+@pytest.mark.slow
+def test_the_kit_needs_neither_pytest_nor_hypothesis():
+    """Importing it loads neither, so that any test runner will do."""
+    script = "import sys, adk_context_pack.testing; print([n for n in ('pytest', 'hypothesis') if n in sys.modules])"
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - our own script
+    assert done.stdout.strip().splitlines()[-1] == "[]"

@@ -8,7 +8,7 @@ from google.adk.tools.function_tool import FunctionTool
 from adk_context_pack import CapRows, ContextPackPlugin, PackSettings, cap_rows
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
-from tests.support.warned import warned
+from tests.support.spans import warned
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

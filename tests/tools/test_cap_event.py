@@ -1,7 +1,7 @@
 """Capping for a whole app: on fresh events, or at the request, without hiding what an agent does itself."""
 
 import pytest
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.function_tool import FunctionTool

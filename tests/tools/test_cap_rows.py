@@ -7,7 +7,8 @@ import logging
 from datetime import date
 
 import pytest
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents import LlmAgent
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
@@ -16,10 +17,19 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack import CapRows, cap_rows
+from adk_context_pack import (
+    CapRows,
+    ContextPackPlugin,
+    PayloadStore,
+    SettingError,
+    cap_rows,
+    offload_payload,
+    query_rows,
+)
 from tests.support.kept import kept_in_state
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.tables import transactions
 
 ROWS = [{"id": n, "name": f"campaign {n}", "clicks": n * 3} for n in range(250)]
 
@@ -322,3 +332,216 @@ async def test_media_in_a_result_stays():
     assert [kept_in_state(value).keys() for key, value in context.state.items()] == [{"rows"}]
     parts = [chart] * 200
     assert await cap_rows(tool_returning(parts), max_rows=2).run_async(args={}, tool_context=context) is parts
+
+
+TRANSACTIONS = transactions()
+
+
+def list_transactions() -> dict:
+    """Lists transactions."""
+    return {"rows": list(TRANSACTIONS)}
+
+
+def analyst(*tools, calls=(("list_transactions", {}),), **settings):
+    """An agent that makes `calls` at once and then stops."""
+
+    def answer(request):
+        return "done" if results_in(request) else [call(name, **args) for name, args in calls]
+
+    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=list(tools), **settings)
+
+
+def cut(run, index=0):
+    """What the model was shown as the result of a call."""
+    return results_in(run.requests[-1])[index].response
+
+
+class FailingArtifacts(InMemoryArtifactService):
+    """A service that does not keep what it is given."""
+
+    how: str = "raises"
+
+    async def save_artifact(self, **kwargs):
+        if self.how == "raises":
+            raise OSError("secret path")
+        if self.how == "hangs":
+            await asyncio.sleep(3600)
+        return 0
+
+    async def load_artifact(self, **kwargs):
+        return None
+
+
+@pytest.mark.parametrize("how", ["raises", "hangs", "writes nothing"])
+async def test_a_store_that_fails_leaves_a_stub_that_says_so(how, caplog):
+    """The model gets no handle and is told why, as log and report are, the run goes on, and the log has no payload."""
+    service = FailingArtifacts()
+    service.how = how
+    reports = []
+    tool = cap_rows(list_transactions, store=PayloadStore(place="artifacts", timeout_s=0.05), on_report=reports.append)
+    with caplog.at_level(logging.WARNING, "adk_context_pack"):
+        run = await run_agent(analyst(tool), "go", artifact_service=service)
+    assert run.answer == "done"
+    assert "_handle" not in cut(run)
+    assert f"not kept ({reports[0].error}): call list_transactions again for less at a time" in cut(run)["_note"]
+    assert cut(run)["rows"] == TRANSACTIONS[:1]
+    assert "a result of list_transactions could not be kept" in caplog.text
+    assert "secret" not in caplog.text
+    assert reports[0].error
+    assert reports[0].handle is None
+
+
+async def test_a_store_that_the_app_does_not_have_keeps_nothing():
+    """Artifacts without an artifact service: the stub has facts over all rows, and says that these were not kept."""
+    run = await run_agent(analyst(cap_rows(list_transactions, store="artifacts")), "go", artifact_service=None)
+    assert "amount," in cut(run)["_row_facts"]["rows"]["numbers"]
+    assert "_handle" not in cut(run)
+    assert "The rest was not kept" in cut(run)["_note"]
+
+
+async def test_a_key_of_ones_own_means_state_even_where_there_are_artifacts():
+    """Tools and templates that read the key find the rows there, not a pointer."""
+    run = await run_agent(analyst(cap_rows(list_transactions, state_key="results:{tool}")), "go")
+    assert run.session.state["results:list_transactions"] == {"rows": TRANSACTIONS}
+
+
+async def test_a_key_that_the_call_does_not_fill_is_left_out(caplog):
+    """A missing argument costs the key of one's own, not the rows."""
+    run = await run_agent(analyst(cap_rows(list_transactions, state_key="results:{query_id}", store="state")), "go")
+    handle = cut(run)["_handle"]
+    assert kept_in_state(run.session.state[f"rows:list_transactions:{handle}"]) == {"rows": TRANSACTIONS}
+    assert "does not fill the state key" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "value"),
+    [
+        ({"max_tokens": 0}, "0"),
+        ({"encoding": "xml"}, "'xml'"),
+        ({"store": "disk"}, "'disk'"),
+        ({"tools": {"a": 5}}, "5"),
+        ({"tools": "a"}, "'a'"),
+    ],
+)
+def test_settings_that_cannot_work_fail_when_built(settings, value):
+    """The error names the offending value."""
+    with pytest.raises(SettingError) as caught:
+        CapRows(**settings)
+    assert value in str(caught.value)
+
+
+async def test_a_handle_made_below_an_agent_tool_is_valid_above_it():
+    """A child agent's capped rows can be queried by the agent that called it, in state as in artifacts."""
+
+    def child_answer(request):
+        results = results_in(request)
+        return results[0].response["_handle"] if results else call("list_transactions")
+
+    def answer(request):
+        results = results_in(request)
+        if not results:
+            return call("child", request="go")
+        if len(results) == 1:
+            return call("query_rows", handle=results[0].response["result"], sql="SELECT COUNT(*) AS n FROM rows")
+        return "done"
+
+    for store in ("state", "artifacts"):
+        child = LlmAgent(
+            name="child",
+            description="d",
+            model=ScriptedModel(answer=child_answer),
+            tools=[cap_rows(list_transactions, store=store)],
+        )
+        parent = LlmAgent(name="parent", model=ScriptedModel(answer=answer), tools=[AgentTool(child), query_rows])
+        run = await run_agent(parent, "go")
+        assert "500" in str(results_in(run.requests[-1], "query_rows")[0].response), store
+
+
+def rows():
+    """Yields rows."""
+    yield {"n": 1}
+
+
+async def stream():
+    """Yields rows, as ADK's streaming tools do."""
+    yield {"n": 1}
+
+
+class OddRows:
+    """Yields rows."""
+
+    def __call__(self):
+        yield {"n": 1}
+
+
+async def result_of(value, wrap=lambda tool: tool, **settings):
+    def fetch():
+        """Fetches."""
+        return value
+
+    def answer(request):
+        return "done" if results_in(request) else call("fetch")
+
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[wrap(fetch)])
+    run = await run_agent(agent, "go", **settings)
+    json.dumps([event.model_dump(mode="json") for event in run.session.events])
+    (result,) = results_in(run.requests[-1])
+    return result.response
+
+
+@pytest.mark.parametrize("wrap", [cap_rows, offload_payload])
+@pytest.mark.parametrize("tool", [rows, stream, OddRows(), functools.partial(rows), FunctionTool(rows)])
+def test_a_generator_is_refused_when_it_is_wrapped(wrap, tool):
+    """A generator function has no result. The error says so before any run."""
+    with pytest.raises(SettingError, match="tool must be a function that returns its result, since a generator"):
+        wrap(tool)
+
+
+@pytest.mark.parametrize("wrap", [cap_rows, offload_payload])
+async def test_bytes_stay_bytes(wrap):
+    """Bytes are left to ADK, which stores them."""
+    assert await result_of({"blob": b"\x00\xff", "n": 1}, wrap) == {"blob": b"\x00\xff", "n": 1}
+
+
+@pytest.mark.parametrize("wrap", [cap_rows, offload_payload])
+async def test_numpys_scalars_are_pythons_numbers(wrap):
+    """ADK has no JSON for a numpy scalar. A wrapped tool gives Python's own number."""
+    numpy = pytest.importorskip("numpy")
+    value = {"whole": numpy.int64(7), "part": numpy.float32(1.5), "yes": numpy.bool_(1)}
+    assert await result_of(value, wrap) == {"whole": 7, "part": 1.5, "yes": True}
+    assert await result_of(numpy.int64(7), wrap) == {"result": 7}
+
+
+async def test_an_arrow_table_is_rows_behind_a_wrapper():
+    """The same for pyarrow."""
+    arrow = pytest.importorskip("pyarrow")
+    assert await result_of({"t": arrow.table({"a": [1, 2]})}, offload_payload) == {"t": [{"a": 1}, {"a": 2}]}
+
+
+async def test_the_plugin_makes_rows_of_what_adk_lets_through():
+    """ADK lets a frame within a result through, and the plugin makes rows of it."""
+    frame = pytest.importorskip("pandas").DataFrame({"a": [1, 2]})
+    assert await result_of({"t": frame}, plugins=[ContextPackPlugin()]) == {"t": [{"a": 1}, {"a": 2}]}
+
+
+def list_some(count: int) -> dict:
+    """Lists some transactions."""
+    return {"rows": TRANSACTIONS[:count]}
+
+
+async def test_settings_for_single_tools():
+    """One tool has its own limit, two are never capped, the others follow the general one."""
+
+    def never() -> dict:
+        """Lists."""
+        return {"rows": list(TRANSACTIONS)}
+
+    def always() -> dict:
+        """Lists."""
+        return {"rows": list(TRANSACTIONS)}
+
+    cap = CapRows(tools={"list_some": CapRows(stub_tokens=900), "never": None, "always": "whole"})
+    tools = [list_transactions, list_some, never, always]
+    calls = [(tool.__name__, {"count": 40} if tool is list_some else {}) for tool in tools]
+    run = await run_agent(analyst(*tools, calls=calls, after_tool_callback=cap), "go")
+    assert [len(cut(run, index)["rows"]) for index in range(4)] == [1, 3, 500, 500]

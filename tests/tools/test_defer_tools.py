@@ -11,6 +11,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
@@ -18,6 +19,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, SettingError, defer_tools
+from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
 
@@ -325,3 +327,58 @@ def test_settings_that_cannot_work_are_refused(tools, settings):
     """No tools, what is no tool, and limits that cannot be are said when the toolset is built."""
     with pytest.raises(SettingError):
         defer_tools(*tools, **settings)
+
+
+def tool(name, description, **properties):
+    return DeclaredTool(name, description, {"type": "object", "properties": properties})
+
+
+INDEX = ToolIndex(
+    [
+        tool("create_issue", "Creates an issue in a repository. Long story.", title={"type": "string"}),
+        tool("list_flights", "Lists flights.", cabin={"enum": ["economy", "business"]}),
+        tool("get_weather", "Tells the forecast.", place={"description": "A town such as Oslo"}),
+    ]
+)
+
+
+def found(query):
+    return [one.name for one in INDEX.find(query, 2)]
+
+
+def test_lists_as_much_as_fits():
+    """Sentences where they fit, else names, else their number, else nothing."""
+    assert "create_issue: Creates an issue in a repository\n" in INDEX.listing(500, sentences=True)
+    assert INDEX.listing(500, sentences=False) == "create_issue, list_flights, get_weather"
+    assert INDEX.listing(20, sentences=True) == "create_issue, list_flights, get_weather"
+    assert INDEX.listing(2, sentences=True) == "3 tools"
+    assert INDEX.listing(0, sentences=True) == ""
+
+
+def test_reads_a_real_declaration():
+    """The schema of a function comes as JSON schema, in whichever form this ADK declares it."""
+
+    def book(city: str, nights: int = 1) -> str:
+        """Books a room."""
+        return city
+
+    declared = DeclaredTool.of(FunctionTool(book))
+    assert declared.parameters["type"] == "object"
+    assert declared.parameters["properties"]["nights"]["type"] == "integer"
+    assert declared.parameters["required"] == ["city"]
+
+
+class Declared(BaseTool):
+    """A tool whose declaration is in google-genai's words."""
+
+    def _get_declaration(self):
+        kept = types.Schema(type="STRING", min_length=2, enum=["UP"], default={"type": "KEEP"})
+        parameters = types.Schema(type="OBJECT", properties={"type": kept, "any_of": types.Schema(any_of=[kept])})
+        return types.FunctionDeclaration(name=self.name, description="", parameters=parameters)
+
+
+def test_a_declaration_is_given_in_the_words_of_json_schema():
+    """Types and keywords are as the standard spells them, and names and values are as they were."""
+    kept = {"type": "string", "minLength": 2, "enum": ["UP"], "default": {"type": "KEEP"}}
+    shown = DeclaredTool.of(Declared(name="t", description="")).parameters
+    assert shown == {"type": "object", "properties": {"type": kept, "any_of": {"anyOf": [kept]}}}

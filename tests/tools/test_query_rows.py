@@ -9,7 +9,7 @@ import re
 import sqlite3
 
 import pytest
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents import LlmAgent
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack import PayloadStore, QueryRows, estimate_tokens, query_rows

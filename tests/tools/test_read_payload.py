@@ -5,7 +5,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents import LlmAgent
 from google.adk.tools.tool_context import ToolContext
 from hypothesis import given
 from hypothesis import strategies as st

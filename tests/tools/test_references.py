@@ -1,6 +1,13 @@
 """The grammar of references, and what is put in their place."""
 
-from adk_context_pack.tools.references import replaced
+import json
+
+import pytest
+
+from adk_context_pack import QueryError, SettingError
+from adk_context_pack.tools.key_template import checked_template, filled
+from adk_context_pack.tools.references import EACH, Key, replaced
+from adk_context_pack.tools.result_path import value_at
 
 H = "0abcdefghjk"
 
@@ -9,3 +16,70 @@ def test_within_texts_only_where_wanted():
     """A check of arguments leaves longer texts as they are."""
     one = f"{{{{result:{H}}}}}"
     assert replaced([one, f" {one}"], lambda _: 1, whole_only=True) == [1, f" {one}"]
+
+
+ROWS = [{"id": n, "tags": ["a", n]} for n in range(30)]
+MCP = {"content": [{"type": "text", "text": json.dumps({"items": ROWS})}], "isError": False}
+
+
+@pytest.mark.parametrize(
+    ("result", "steps", "value"),
+    [
+        (ROWS, (), ROWS),
+        (ROWS, (2, Key("id")), 2),
+        (ROWS, (Key("result"), 2, Key("id")), 2),
+        ({"a": {"1": "x"}, "b": [7]}, (Key("a"), Key("1")), "x"),
+        ({"a": {"b": [7]}}, (Key("a"), Key("b"), Key("0")), 7),
+        ({"rows": ROWS}, (Key("rows"), EACH, Key("tags"), -1), list(range(30))),
+        ({"text": json.dumps(ROWS)}, (Key("text"), 3, Key("id")), 3),
+        (MCP, (Key("items"), 3, Key("id")), 3),
+        (MCP, (Key("content"), 0, Key("text"), Key("items"), 3, Key("id")), 3),
+        ("{not json", (), "{not json"),
+    ],
+)
+def test_the_value_is_found(result, steps, value):
+    """Names, indexes, JSON within texts, MCP's envelope and the name of a bare list lead where they say."""
+    assert value_at(result, steps) == value
+
+
+@pytest.mark.parametrize(
+    ("result", "steps", "said"),
+    [
+        ({"a": 1}, (Key("b"),), "There is no 'b' in it. There are: a."),
+        ({}, (Key("b"),), "There is no 'b' in it. It is empty."),
+        ({str(n): n for n in range(50)}, (Key("x"),), "18, 19, and 30 more."),
+        ({"a": [1, 2]}, (Key("a"), 2), "There is no item 2 in a. It is a list of 2 items, from [0]."),
+        ({"a": [1, 2]}, (Key("a"), Key("b")), "There is no 'b' in a. It is a list of 2 items"),
+        ({"a": 5}, (Key("a"), EACH), "There is no list in a. It is a single value (int)."),
+        ({"a": ROWS}, (Key("a"), EACH, Key("x")), "There is no 'x' in a[*]. There are: id, tags."),
+        (MCP, (Key("items"), 3, Key("x")), "There is no 'x' in items[3]. There are: id, tags."),
+        ({"a": "{bad"}, (Key("a"), Key("b")), "There is no 'b' in a. It is a single value (str)."),
+    ],
+)
+def test_nothing_there_says_what_there_is(result, steps, said):
+    """Keys, lengths and kinds are listed, bounded."""
+    with pytest.raises(QueryError) as raised:
+        value_at(result, steps)
+    assert said in str(raised.value)
+    assert len(str(raised.value)) < 500
+
+
+@pytest.mark.parametrize("template", ["", "a{", "{a.b}", "{a[0]}", "{}", "{0}", 5, None])
+def test_templates_that_cannot_work_are_refused(template):
+    """Attributes and indexes would reach into what a model sent."""
+    with pytest.raises(SettingError) as caught:
+        checked_template("CapRows", "state_key", template)
+    assert repr(template) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("{id}", "app:settings"), ("{id}", "user:name"), ("{id}", "temp:x"), ("{id}", "rows:search:0123456789a"),
+        ("{id}", "stored_until:0123456789a"), ("ap{id}", "p:x"), ("r:{id}", "a\0b"), ("r:{id}", "\ud800"),
+        ("r:{id}", "a" * 5000),
+    ],
+)  # fmt: skip
+def test_an_argument_cannot_choose_whose_state_is_written(template, value):
+    """A model's argument reaches no scope that the template does not name, and makes no key that a database refuses."""
+    assert filled(template, "search", {"id": value}) is None

@@ -1,13 +1,24 @@
 """Wrapping: what stays of a tool, and what is left alone."""
 
 import importlib
+import json
+import logging
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents import LlmAgent
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+from google.genai import types
 
-from adk_context_pack import SettingError
-from adk_context_pack.tools.wrap import wrap_run, wrap_tool
+from adk_context_pack import SettingError, StoreError, ToolCall, cap_rows, load_payload
+from adk_context_pack.tools.tool_call import Kept
+from adk_context_pack.tools.wrap import WrappedToolset, wrap_run, wrap_tool
+from tests.support.events import agent_called, event, result_part
+from tests.support.in_tool import in_tool
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
@@ -70,3 +81,214 @@ async def test_a_node_of_a_workflow_is_a_tool():
     assert results_in(run.requests[-1])[0].response["tool"] == "number"
     with pytest.raises(SettingError, match="tool must be"):
         wrap_tool(LlmAgent(name="no_tool", model="scripted-model"), doubled)
+
+
+SERVER = Path(__file__).parents[1] / "support" / "mcp_server.py"
+
+
+def mcp_toolset(**settings):
+    """A toolset over the server of these tests; skips where this ADK cannot use the mcp package that is installed."""
+    mcp = pytest.importorskip("mcp")
+    try:
+        toolset = importlib.import_module("google.adk.tools.mcp_tool.mcp_toolset")
+        manager = importlib.import_module("google.adk.tools.mcp_tool.mcp_session_manager")
+    except ImportError as error:
+        pytest.skip(f"this ADK cannot use the installed mcp package: {error}")
+    server = mcp.StdioServerParameters(command=sys.executable, args=[str(SERVER)])
+    kind = getattr(toolset, "McpToolset", None) or toolset.MCPToolset
+    return kind(connection_params=manager.StdioConnectionParams(server_params=server, timeout=60), **settings)
+
+
+def caller(toolset, *calls):
+    """An agent that makes `calls` at once and then stops."""
+
+    def answer(request):
+        return "done" if results_in(request) else [call(name, **args) for name, args in calls]
+
+    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=[toolset])
+
+
+ONCE = "see structuredContent"
+
+
+@pytest.mark.slow
+async def test_an_mcp_server_over_stdio(caplog):
+    """Rows are cut, or said once, errors pass, the prefix holds, the server ends with its toolset."""
+    toolset = cap_rows(mcp_toolset(tool_name_prefix="ads"), stub_rows=5)
+    agent = caller(
+        toolset,
+        ("ads_list_rows", {"count": 150}),
+        ("ads_list_items", {"count": 150}),
+        ("ads_fail", {"reason": "no quota"}),
+        ("ads_list_rows", {"count": 2}),
+    )
+    try:
+        run = await run_agent(agent, "go")
+    finally:
+        with caplog.at_level(logging.ERROR):
+            await toolset.close()
+    rows, items, failed, small = (result.response for result in results_in(run.requests[-1]))
+    assert set(run.requests[0].tool_names) == {"ads_list_rows", "ads_list_items", "ads_fail"}
+    assert len(rows["structuredContent"]["rows"]) == 5
+    assert len(json.loads(rows["content"][0]["text"])["rows"]) == 5 or ONCE in str(rows["content"])
+    assert rows["isError"] is False
+    assert rows["_row_limits"]["rows"] == {"shown": 5, "total": 150}
+    assert f"clicks,{sum(3 * number for number in range(150))}," in rows["_row_facts"]["rows"]["numbers"]
+    assert len(items["structuredContent"]["result"]) == 5
+    assert len(items["content"]) == 5 or ONCE in str(items["content"])
+    assert failed["isError"] is True
+    assert "_row_limits" not in failed
+    assert "_row_limits" not in small
+    kept = [key for key in run.session.state if key.startswith("rows:")]
+    assert [key.split(":")[1] for key in kept] == ["ads_list_rows", "ads_list_items"]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+API = {
+    "openapi": "3.0.0",
+    "info": {"title": "Rows", "version": "1"},
+    "servers": [{"url": "http://127.0.0.1:1"}],
+    "paths": {
+        "/rows": {
+            "get": {
+                "operationId": "list_rows",
+                "description": "Lists rows.",
+                "parameters": [{"name": "account", "in": "query", "schema": {"type": "string"}}],
+                "responses": {"200": {"description": "ok"}},
+            }
+        }
+    },
+}
+
+
+async def test_an_openapi_toolset(monkeypatch):
+    """A REST tool is declared as before and its rows are capped."""
+    module = importlib.import_module("google.adk.tools.openapi_tool.openapi_spec_parser.openapi_toolset")
+    rest = importlib.import_module("google.adk.tools.openapi_tool.openapi_spec_parser.rest_api_tool")
+    inner = module.OpenAPIToolset(spec_dict=API)
+
+    async def answered(self, *, args, tool_context):
+        return {"rows": [{"n": number} for number in range(300)], "account": args["account"]}
+
+    # The call itself; everything before it (declaration, auth, arguments) is ADK's own.
+    monkeypatch.setattr(rest.RestApiTool, "call", answered)
+    toolset = cap_rows(inner, stub_rows=7)
+    before = [tool._get_declaration() for tool in await inner.get_tools()]
+    assert [tool._get_declaration() for tool in await toolset.get_tools()] == before
+    run = await run_agent(caller(toolset, ("list_rows", {"account": "a1"})), "go")
+    response = results_in(run.requests[-1])[0].response
+    assert response["_row_limits"] == {"rows": {"shown": 7, "total": 300}}
+    assert response["account"] == "a1"
+    await toolset.close()
+
+
+class Gate(BaseToolset):
+    """A toolset that shows a tool only to whom it knows, and needs credentials."""
+
+    def __init__(self, config=None):
+        super().__init__()
+        self.asked = []
+        self.config = config
+
+    async def get_tools(self, readonly_context=None):
+        self.asked.append(readonly_context)
+        return [FunctionTool(look)] if readonly_context is not None and readonly_context.agent_name == "analyst" else []
+
+    def get_auth_config(self):
+        return self.config
+
+    async def close(self):
+        self.asked.append("closed")
+
+
+def look() -> dict:
+    """Looks."""
+    return {"rows": [{"a": number} for number in range(300)]}
+
+
+async def test_the_inner_toolset_knows_who_asks():
+    """A toolset that decides by agent what it offers is asked with that agent's context."""
+    gate = Gate()
+    run = await run_agent(caller(cap_rows(gate, stub_rows=10), ("look", {})), "go")
+    assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"] == {"shown": 10, "total": 300}
+    assert await cap_rows(gate).get_tools() == []
+
+
+def test_credentials_are_those_of_the_inner_toolset():
+    """ADK asks the wrapper for the auth config and gets the toolset's own; a toolset without one has none."""
+    config = object()
+    assert cap_rows(Gate(config)).get_auth_config() is config
+    older = WrappedToolset(SimpleNamespace(), lambda tool: tool)
+    assert older.get_auth_config() is None
+
+
+class Named:
+    name = "search"
+
+
+async def test_a_tools_context_gives_ids_and_actions():
+    """Tool, arguments, call, agent, run and session are those of ADK's context."""
+
+    async def act(context):
+        call = ToolCall.of_tool(Named(), {"query": "x"}, context, offered=frozenset({"query_rows"}))
+        return call, context.function_call_id, context.session.id, context.invocation_id, context.actions
+
+    call, call_id, session_id, invocation_id, actions = await in_tool(act)
+    assert (call.tool_name, call.args, call.agent_name) == ("search", {"query": "x"}, "actor")
+    assert (call.call_id, call.session_id, call.invocation_id) == (call_id, session_id, invocation_id)
+    assert call.actions is actions
+    assert call.state_delta is None
+
+
+async def test_a_response_finds_the_arguments_of_its_own_call():
+    """An event's response is paired with its call by id, and writes to the event's own state delta."""
+
+    async def act(context):
+        context.session.events.append(agent_called("actor", "search", "c7", query="x"))
+        made = event("actor", result_part("search", {"rows": []}, "c7"))
+        response = made.content.parts[0].function_response
+        other = types.FunctionResponse(name="search", id="c8")
+        invocation = context._invocation_context
+        return made, ToolCall.of_response(response, made, invocation), ToolCall.of_response(other, made, invocation)
+
+    made, call, other = await in_tool(act)
+    assert (call.args, call.agent_name) == ({"query": "x"}, "actor")
+    assert other.args == {}
+    assert call.state_delta is made.actions.state_delta
+    assert ToolCall.of_response(made.content.parts[0].function_response, made, None).state_delta == {}
+
+
+async def test_a_pass_may_name_tools_that_the_agent_has_or_will_have():
+    """An agent offers its own tools and those that are named; without a context, only the latter."""
+
+    async def act(context):
+        own = ToolCall(tool_name="t", context=context, offered=frozenset({"later"}))
+        return own.offers("act"), own.offers("later"), own.offers("never")
+
+    assert await in_tool(act) == (True, True, False)
+    assert not ToolCall(tool_name="t").offers("act")
+
+
+async def test_what_is_kept_can_be_loaded_by_its_handle():
+    """A value that a pass keeps is there under its handle, and the call remembers it for the report."""
+
+    async def act(context):
+        call = ToolCall.of_tool(Named(), {}, context)
+        handle = await call.keep({"a": [1]}, kind="rows", rows_shown=1, rows_total=2)
+        return handle, call.kept, await load_payload(context, handle)
+
+    handle, kept, value = await in_tool(act)
+    assert kept == [Kept(handle=handle, kind="rows", rows_shown=1, rows_total=2)]
+    assert value == {"a": [1]}
+
+
+async def test_what_cannot_be_kept_raises_and_is_not_remembered():
+    """A store that the app does not have raises an error of ours."""
+
+    async def act(context):
+        call = ToolCall.of_tool(Named(), {}, context)
+        with pytest.raises(StoreError):
+            await call.keep("x", store="artifacts")
+        return call.kept
+
+    assert await in_tool(act, artifact_service=None) == []

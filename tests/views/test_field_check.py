@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from adk_context_pack.views.state_view import StateView
-from tests.support.warned import warned
+from tests.support.spans import warned
 
 ITEMS = [{"id": n, "title": f"t{n}", "status": "ok", "result": {"row_count": n}} for n in range(3)]
 ROW_COUNT = " (did you mean 'result.row_count'?)"
