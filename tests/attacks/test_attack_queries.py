@@ -44,7 +44,7 @@ async def ask(sql, rows=ROWS):
 
 
 async def attacked(tools, name, attack, plain, rows=None):
-    """The answer to an attack, beside which a second user's query and a heart on the loop went on."""
+    """The answer to an attack, beside which a second user's query was answered."""
     beside = Beside()
     results, run = await asyncio.wait_for(
         beside.watch(

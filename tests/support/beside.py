@@ -1,4 +1,4 @@
-"""Others in the process while an attack runs: a heart that beats on the loop, and a second user with a query.
+"""Others in the process while an attack runs: a second user with a query.
 
 beside = Beside()
 calls = ("query_rows", {"handle": beside.begins(handle_of), "sql": attack}), (…, {"handle": beside.ends(handle_of)})
@@ -9,7 +9,6 @@ beside.check_all_went_on()
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -17,7 +16,6 @@ from adk_context_pack import ContextPackPlugin, QueryRows
 from tests.attacks.hostile import OddTool, own_run
 
 T = TypeVar("T")
-_BEAT = 0.005
 _ROWS = 500
 
 
@@ -35,23 +33,17 @@ class Beside:
 
     Attributes:
         answered: how often the second user had all answers before the attack ended.
-        gap: the longest time in seconds in which the loop did nothing for anybody.
-        seconds: how long the attack went on.
     """
 
     def __init__(self) -> None:
         self.answered = 0
-        self.gap = self.seconds = 0.0
         self._begun, self._ended = asyncio.Event(), False
-        self._start = 0.0
 
     def begins(self, argument: Callable[[Any], T]) -> Callable[[Any], T]:
         """Returns an argument for the attack's own call: the attack begins when the model makes it."""
 
         def given(results: Any) -> T:
-            if not self._begun.is_set():
-                self._start = time.monotonic()
-                self._begun.set()
+            self._begun.set()
             return argument(results)
 
         return given
@@ -67,32 +59,23 @@ class Beside:
 
     def end(self) -> None:
         """Says that the attack is over."""
-        self._ended, self.seconds = True, time.monotonic() - self._start
+        self._ended = True
 
     async def watch(self, attack: Awaitable[T]) -> T:
         """Runs an attack, and the others beside it."""
         # What ADK imports with the first run of a process holds up its loop for long.
         await second_user()
-        others = [asyncio.create_task(self._beat()), asyncio.create_task(self._ask())]
+        others = asyncio.create_task(self._ask())
         try:
             return await attack
         finally:
             self._ended = True
             self._begun.set()
-            await asyncio.gather(*others)
+            await others
 
     def check_all_went_on(self) -> None:
-        """Asserts that the second user was answered before the attack ended, and that the loop went on."""
-        assert self.answered, f"nobody was answered in {self.seconds} s"
-        assert self.gap < self.seconds / 2, f"the loop did nothing for {self.gap} of {self.seconds} s"
-
-    async def _beat(self) -> None:
-        await self._begun.wait()
-        last = time.monotonic()
-        while not self._ended:
-            await asyncio.sleep(_BEAT)
-            now = time.monotonic()
-            self.gap, last = max(self.gap, now - last), now
+        """Asserts that the second user was answered before the attack ended."""
+        assert self.answered
 
     async def _ask(self) -> None:
         await self._begun.wait()
