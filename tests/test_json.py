@@ -130,7 +130,7 @@ def test_circles_and_depth():
     circle: list = [1]
     circle.append(circle)
     deep: list = ["the leaf"]
-    for _ in range(5_000):
+    for _ in range(100_000):
         deep = [deep]
     for value, said in ((circle, "<circular>"), (deep, "the leaf")):
         with pytest.raises((ValueError, RecursionError)):
