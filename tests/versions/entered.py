@@ -6,14 +6,14 @@ class counts as entering that class, so that a test which only builds an `Event`
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 
 import pytest
 from pydantic import BaseModel
@@ -24,46 +24,45 @@ CHILDREN = "ENTERED_BY_CHILDREN"
 # These build or read an object without entering a function of its class.
 _OF_MODELS = ("__init__", "model_validate", "model_validate_json", "model_construct", "model_copy", "model_dump")
 _MODEL_CODES = {id(getattr(each, "__func__", each).__code__) for each in (getattr(BaseModel, n) for n in _OF_MODELS)}
+TOOL = 4
 _PLACES = ("google/adk/", "adk_context_pack/")
 
 
 class Entered:
-    """What the threads of this process enter between `start` and `stop`."""
+    """What this process enters between `start` and `stop`, in all of its threads."""
 
     def __init__(self) -> None:
         self._codes: dict[int, CodeType] = {}
         self._kinds: set[type] = set()
+        sys.monitoring.use_tool_id(TOOL, "entered")
+        sys.monitoring.register_callback(TOOL, sys.monitoring.events.PY_START, self._note)
 
     def start(self) -> None:
         """Forgets what was entered before."""
         self._codes.clear()
         self._kinds.clear()
-        threading.setprofile(self._note)
-        sys.setprofile(self._note)
+        sys.monitoring.set_events(TOOL, sys.monitoring.events.PY_START)
+        sys.monitoring.restart_events()
 
     def stop(self) -> set[str]:
         """Returns functions and classes, as `google/adk/events/event.py::Event.is_final_response`."""
-        sys.setprofile(None)
-        threading.setprofile(None)
+        sys.monitoring.set_events(TOOL, 0)
         functions = {
             named(path, code.co_qualname) for code in list(self._codes.values()) if (path := place(code.co_filename))
         }
         kinds = {kind for each in self._kinds for kind in each.__mro__}
         return functions | {named(path, kind.__qualname__) for kind in kinds if (path := _home(kind.__module__))}
 
-    def _note(self, frame: FrameType, event: str, _: object) -> None:
-        if event != "call":
-            return
-        code = frame.f_code
-        key = id(code)
-        if key not in self._codes:
-            self._codes[key] = code
-        elif key not in _MODEL_CODES:
-            return
+    def _note(self, code: CodeType, _: int) -> object:
+        # The bodies of modules and classes run for whichever test comes first.
+        if code.co_flags & inspect.CO_OPTIMIZED:
+            self._codes[id(code)] = code
         # Functions without a file are those that dataclasses are given.
-        if key in _MODEL_CODES or code.co_filename == "<string>":
-            held = frame.f_locals.get("self", frame.f_locals.get("cls"))
-            self._kinds.add(held if isinstance(held, type) else type(held))
+        if id(code) not in _MODEL_CODES and code.co_filename != "<string>":
+            return sys.monitoring.DISABLE
+        held = sys._getframe(1).f_locals
+        self._kinds.add(each if isinstance(each := held.get("self", held.get("cls")), type) else type(each))
+        return None
 
 
 @cache
