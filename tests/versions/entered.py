@@ -2,6 +2,7 @@
 
 A plugin of pytest for `python -m tests.versions.choose`, which sets `ENTERED` to the folder to write to. An object of a
 class counts as entering that class, so that a test which only builds an `Event` is known to depend on its fields.
+Needs Python 3.12.
 """
 
 from __future__ import annotations
