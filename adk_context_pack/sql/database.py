@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.collations import install_collations, install_dates, without_collations
-from adk_context_pack.sql.currencies import check_currencies, mixed_amounts
-from adk_context_pack.sql.exact_sum import install_exact_numbers
+from adk_context_pack.sql.collations import install_collations
+from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
-from adk_context_pack.sql.number_checks import NumberChecks
-from adk_context_pack.sql.number_columns import NUMBERS, use_numbers
-from adk_context_pack.sql.number_places import TextColumn
-from adk_context_pack.sql.sql_names import quote, quote_dotted_names
+from adk_context_pack.sql.sql_names import Token, quote, quote_dotted_names, tokens_of
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, names_in
+from adk_context_pack.sql.typed_columns import TypedColumn, literal, shown
+from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain
 
 
@@ -29,11 +27,13 @@ class QueryAnswer:
         columns: the names of the result's columns.
         rows: its first rows, in order.
         total: how many rows it has; None if counting them took longer than the query may take.
+        notes: what to know about the columns that the query read.
     """
 
     columns: list[str]
     rows: list[list[Any]]
     total: int | None
+    notes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the fields as values that JSON can hold."""
@@ -42,7 +42,7 @@ class QueryAnswer:
 
 # SQLite names a column that has no name by its whole expression.
 _MAX_HEADER = 200
-_MAX_ADVICE = 4
+_SORTS = frozenset({"ORDER", "MAX", "MIN", "<", ">", "BETWEEN"})
 _MAX_ANSWER_CHARACTERS = 4_000_000
 
 
@@ -66,9 +66,12 @@ class RowDatabase:
         self._handles = [handle.lower() for handle in images]
         self._images = images
         self._names = [name for image in images.values() for name in names_in(image.names)]
-        self._texts = dict(_texts(images))
-        self._mixed = [found for image in images.values() for found in mixed_amounts(image.names.mixed)]
-        self._checks = NumberChecks(self._connection, *_numeric(images, self._texts), self._meanings)
+        self._columns = {
+            (handle, table): [TypedColumn(**column) for column in columns]
+            for handle, image in images.items()
+            for table, columns in image.names.columns.items()
+        }
+        self._checks = StatementChecks(self._connection)
         install_collations(self._connection)
         if any(image.names.exact for image in images.values()):
             install_exact_numbers(self._connection)
@@ -79,14 +82,10 @@ class RowDatabase:
         self._guard = QueryGuard(
             self._connection,
             [*self._names, *self._handles],
+            [*images, *(view for names in all_names for view in names.views)],
             longest_row=max((names.longest_row for names in all_names), default=0),
             most_columns=min(SQLITE_COLUMNS, 2 * widest + 100),
         )
-
-        collations = {text.collation for texts in self._texts.values() for text in texts}
-        is_dated = any(name.startswith("dates") for name in collations)
-        # Its own limits hold for these functions, too.
-        self._dates = install_dates(self._connection, collations) if is_dated else None
 
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
         """Returns the result of one SELECT: its first `max_rows` rows and their total.
@@ -100,45 +99,74 @@ class RowDatabase:
             QueryError: the text is not a SELECT, has a mistake or an unknown name, or met a limit; worded for a model.
         """
         self._guard.start(max_seconds)
+        self._checks.problem = ""
         try:
-            cursor = self._run(sql)
-            headers = (without_collations(self._checks.as_written(item[0])) for item in cursor.description or ())
-            columns = [_shown(header[:_MAX_HEADER]) for header in headers]
+            cursor = self._connection.execute(self._typed(sql))
+            columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")
+            notes = list(self._notes(tokens_of(sql, self._handles)))
             rows = list(_first_rows(cursor, max_rows))
-            return QueryAnswer(columns=columns, rows=rows, total=self._total(cursor, len(rows)))
+            return QueryAnswer(columns=columns, rows=rows, total=self._total(cursor, len(rows)), notes=notes)
+        except RecursionError:
+            raise QueryError("The query nests too deep. Name inner queries by WITH.") from None
         except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError) as error:
-            raise self._checks.problem() or self._guard.explain(error) from error
+            raise self._checks.error() or self._guard.explain(error) from error
 
     def close(self) -> None:
         """Gives back the memory."""
-        if self._dates is not None:
-            self._dates.close()
         self._connection.close()
 
-    def _run(self, sql: str) -> sqlite3.Cursor:
-        check_currencies(sql, self._mixed, self._handles)
+    def _typed(self, sql: str) -> str:
+        quoted = quote_dotted_names(sql, self._names, self._handles)
+        named = {(token.name or "").lower() for token in tokens_of(quoted)}
+        tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
+        columns = [column for place in tables or self._columns for column in self._columns[place]]
+        return TypedStatement(quoted, columns, self._stored).written(self._can_run)
+
+    def _names_of(self, place: tuple[str, str]) -> Iterator[str]:
+        handle, table = place
+        yield table.lower()
+        if table == "rows":
+            yield from map(str.lower, (handle, *self._images[handle].names.views))
+
+    def _can_run(self, sql: str) -> bool:
         try:
-            return self._execute(use_numbers(sql, self._texts, self._handles))
-        except sqlite3.OperationalError as error:
-            if not str(error).startswith("no such column: ") or not str(error).endswith(NUMBERS):
-                raise
-            # What an inner query passes on has the texts alone, which the checks let pass as far as they are numbers.
-            return self._execute(sql)
+            self._connection.execute(f"EXPLAIN {sql}").close()
+        except (sqlite3.Error, sqlite3.Warning):
+            return False
+        return True
 
-    def _execute(self, sql: str) -> sqlite3.Cursor:
-        checked = self._checks.rewrite(sql, self._handles)
-        return self._connection.execute(quote_dotted_names(checked, self._names, self._handles))
+    def _stored(self, column: TypedColumn, text: str) -> str | None:
+        """Returns SQL for the number of a cell that was written as a text."""
+        place = next(
+            (place for place, columns in self._columns.items() if any(each is column for each in columns)), None
+        )
+        if column.kind != "number" or not column.written or not place:
+            return None
+        condition = f"{column.written.replace('{q}', '')} = {literal(text)} LIMIT 1"
+        table = ".".join(map(quote, place))
+        found = self._connection.execute(f"SELECT {quote(column.name)} FROM {table} WHERE {condition}").fetchone()  # noqa: S608
+        return None if found is None or found[0] is None or column.is_apart else literal(found[0])
 
-    def _meanings(self) -> Iterator[tuple[str, int | float]]:
-        """Yields each text of the columns of texts that are numbers, and its number."""
-        for handle, image in self._images.items():
-            for table, texts in image.names.texts.items():
-                for text in (TextColumn(**found) for found in texts):
-                    if text.numbers and not text.reason:
-                        named = f"{quote(text.name)}, {quote(text.numbers)} FROM {quote(handle)}.{quote(table)}"
-                        yield from self._connection.execute(f"SELECT DISTINCT {named}")
+    def _notes(self, tokens: Sequence[Token]) -> Iterator[str]:
+        """Yields what to know about the columns that the statement reads."""
+        sorts = not _SORTS.isdisjoint(token.word for token in tokens)
+        read = self._guard.read
+        for (handle, table), columns in self._columns.items():
+            names = set(self._names_of((handle, table)))
+            here = {name for database, named, name in read if named in names and database in {handle, "temp"}}
+            for column in columns:
+                if column.name not in here:
+                    continue
+                if column.currency and not _is_one(tokens, column.currency):
+                    yield f"{column.said()}: compare and add them up within one."
+                if column.digits and sorts:
+                    cast = f"CAST({shown(column.name)} AS INTEGER)"
+                    yield f"{column.name} holds digits as text, in which '10' is less than '9': use {cast}."
+                if column.note:
+                    yield column.note
+        yield from (note for image in self._images.values() for note in image.names.notes)
 
     def _attach(self, handle: str, image: TableImage) -> None:
         self._connection.execute(f"ATTACH ':memory:' AS {quote(handle)}")
@@ -158,23 +186,18 @@ class RowDatabase:
         return count
 
 
-def _texts(images: Mapping[str, TableImage]) -> Iterator[tuple[str, list[TextColumn]]]:
-    """Yields every name of every table with its columns of texts; names of the first image come last and win."""
-    for handle, image in reversed(list(images.items())):
-        texts = {table: [TextColumn(**text) for text in found] for table, found in image.names.texts.items()}
-        yield from texts.items()
-        yield from ((name, texts.get("rows", [])) for name in (*image.names.views, handle))
-
-
-def _numeric(images: Mapping[str, TableImage], texts: Mapping[str, Iterable[TextColumn]]) -> tuple[frozenset[str], str]:
-    """Returns the names of the columns that hold no texts, and advice on those that hold texts."""
-    columns = [column for found in texts.values() for column in found]
-    hidden = {column.name.lower() for column in columns}
-    names = (name.lower() for image in images.values() for table in image.names.tables.values() for name in table)
-    with_numbers = dict.fromkeys(f"{quote(c.numbers)} for {quote(c.name)}" for c in columns if c.numbers)
-    shown = ", ".join(list(with_numbers)[:_MAX_ADVICE]).replace("`", '"')
-    advice = f"Where a column of texts is selected, write that of its numbers: {shown}." if shown else ""
-    return frozenset(names) - hidden, advice or "Write CAST(replace(x, ',', '') AS REAL) for the number in a text x."
+def _is_one(tokens: Sequence[Token], currency: str) -> bool:
+    """Tells whether a statement keeps to the rows of one currency, as far as that is plain to see."""
+    words = [token.word for token in tokens if token.kind not in {"space", "comment"}]
+    names = [(token.name or "").lower() for token in tokens if token.kind not in {"space", "comment"}]
+    if not {"OR", "NOT", "CASE", "UNION", "FILTER"}.isdisjoint(words) or words.count("SELECT") > 1:
+        return False
+    last = currency.lower().rpartition(".")[2]
+    return any(
+        name in {last, currency.lower()}
+        and (words[at + 1 : at + 2] == ["="] or words[at + 1 : at + 5 : 3] == ["IN", ")"])
+        for at, name in enumerate(names)
+    )
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

@@ -1,15 +1,24 @@
-"""Gives SQLite a `sum`, `avg` and `total` that do not round, and an order of numbers that are kept as text."""
+"""Gives SQLite sums that do not round, that never cross currencies, and that take no text for a number."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from decimal import Context, Decimal
 from typing import Any, ClassVar
 
-from adk_context_pack.tables.numbers import Number, number_of
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.typed_columns import INT64
+from adk_context_pack.tables.date_text import is_date_text
+from adk_context_pack.tables.numbers import Number, number_of, short_text
 from adk_context_pack.tables.schema import number_in
 
-_INT64 = range(-(2**63), 2**63)
+STRICT, LENIENT = "checked_number", "number_if_any"
+"""The functions around what a statement calculates with, if that may be a text."""
+
+CHECKS = frozenset((STRICT, LENIENT, "sum_within", "avg_within", "total_within"))
+"""The functions that a rewritten statement calls."""
+
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
 _FLOAT_DIGITS = 15
@@ -104,11 +113,82 @@ def _as_cell(total: Decimal, *, as_float: bool) -> Any:
     if as_float:
         return float(total)
     if total == total.to_integral_value(_EVEN, _ADDING):
-        return int(total) if int(total) in _INT64 else str(int(total))
+        return int(total) if int(total) in INT64 else str(int(total))
     return float(total) if len(total.as_tuple().digits) <= _FLOAT_DIGITS else str(total)
 
 
 _EVEN = "ROUND_HALF_EVEN"
+
+
+class StatementChecks:
+    """Gives a connection the functions of `CHECKS`, and keeps what the last of them that failed had to say.
+
+    Args:
+        connection: gets the functions.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.problem = ""
+        connection.create_function(STRICT, 2, self._strict, deterministic=True)
+        connection.create_function(LENIENT, 2, self._lenient, deterministic=True)
+        for name, aggregate in (("sum", ExactSum), ("avg", ExactAverage), ("total", ExactTotal)):
+            connection.create_window_function(f"{name}_within", 3, self._within(aggregate))
+
+    def error(self) -> QueryError | None:
+        """Returns the error of the last query, if one of the functions failed."""
+        return QueryError(self.problem) if self.problem else None
+
+    def _fail(self, problem: str) -> None:
+        self.problem = problem
+        raise ValueError(problem)
+
+    def _within(self, base: type[ExactSum]) -> Any:
+        checks = self
+
+        class Within(base):  # type: ignore[valid-type,misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self._currencies: Counter[Any] = Counter()
+
+            def step(self, value: Any, currency: Any, said: str) -> None:
+                self._change(value, currency, 1)
+                if len(self._currencies) > 1:
+                    checks._fail(said)
+
+            def inverse(self, value: Any, currency: Any, _said: str) -> None:
+                self._change(value, currency, -1)
+
+            def _change(self, value: Any, currency: Any, sign: int) -> None:
+                if value is not None:
+                    self._currencies[currency] += sign
+                    self._currencies += Counter()
+                    self._add(value, sign)
+
+        return Within
+
+    def _strict(self, value: Any, label: str) -> Any:
+        number = _number_in(value)
+        if number is None and isinstance(value, str):
+            advice = "CAST(replace(x, ',', '') AS REAL) for the number in a text x."
+            if is_date_text(value):
+                advice = "julianday(b) - julianday(a) for the days between two dates."
+            self._fail(
+                f"{label} is text such as {short_text(value)!r}, and texts are not calculated with or compared with"
+                f" numbers. Write {advice}"
+            )
+        return number
+
+    def _lenient(self, value: Any, _label: str) -> Any:
+        number = _number_in(value)
+        return value if number is None else number
+
+
+def _number_in(value: Any) -> Any:
+    """Returns a number of SQLite's as it is, and that which a text is."""
+    if not isinstance(value, str):
+        return value
+    number = number_of(value.strip())
+    return number if number is None or (isinstance(number, int) and number in INT64) else float(number)
 
 
 def as_number(value: Any) -> Number | None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Collection
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.number_checks import CHECKS
+from adk_context_pack.sql.exact_sum import CHECKS
 from adk_context_pack.sql.table_image import one_line
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
@@ -47,10 +47,7 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 
-_TEXT_IN_SUM = (
-    "sum, avg and total add up numbers, and one of the cells is a text. Where a column of texts has numbers, they are"
-    ' in a column of its name and "#", such as "price#".'
-)
+_TEXT_IN_SUM = "sum, avg and total add up numbers, and one of the cells is a text."
 
 
 class QueryGuard:
@@ -59,17 +56,29 @@ class QueryGuard:
     Args:
         connection: with all its tables in place; from now on nothing can be changed.
         tables: the names that may be read.
+        views: the names among them that are views.
         longest_row: bytes of the longest row, which a query must still be able to read.
         most_columns: columns that a result may have.
+
+    Attributes:
+        read: the columns that the statement reads, each behind its database and its table or view in lower case.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, tables: Collection[str], *, longest_row: int, most_columns: int
+        self,
+        connection: sqlite3.Connection,
+        tables: Collection[str],
+        views: Collection[str],
+        *,
+        longest_row: int,
+        most_columns: int,
     ) -> None:
+        self._views = frozenset(views)
         self._tables = frozenset(name.lower() for name in tables) | _TABLE_FUNCTIONS
         self._max_seconds = 0.0
         self._deadline = 0.0
         self._stopped = False
+        self.read: dict[tuple[str, str, str], None] = {}
         # The first use of json_each writes into the schema of the connection, so it comes before the lock.
         for name in _TABLE_FUNCTIONS:
             connection.execute(f"SELECT * FROM {name}('[]')").fetchall()  # noqa: S608 - fixed names
@@ -84,6 +93,7 @@ class QueryGuard:
     def start(self, max_seconds: float) -> None:
         """Begins the time of one query."""
         self._stopped = False
+        self.read.clear()
         self._max_seconds = max_seconds
         self._deadline = time.monotonic() + max_seconds
 
@@ -108,13 +118,14 @@ class QueryGuard:
         """Returns whether the running query exceeded its time."""
         return self._stopped
 
-    def _allows(
-        self, action: int, one: str | None, two: str | None, _database: str | None, _trigger: str | None
-    ) -> int:
+    def _allows(self, action: int, one: str | None, two: str | None, database: str | None, view: str | None) -> int:
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
             return sqlite3.SQLITE_OK
         # A table of which no column is read: count(*), also over what WITH has named.
         if action == sqlite3.SQLITE_READ and ((one or "").lower() in self._tables or two == ""):
+            # The columns of a view are read for it, whichever of them a statement names.
+            if view not in self._views:
+                self.read[database or "", (one or "").lower(), two or ""] = None
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in FUNCTIONS | CHECKS:
             return sqlite3.SQLITE_OK

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from adk_context_pack.sql.cells import EXACT, Cells, mixed_amounts, named_cells, text_columns
+from adk_context_pack.sql.cells import Loaded, cells_of, name_currencies
 from adk_context_pack.sql.collations import install_collations
 from adk_context_pack.sql.sql_names import quote, unique_name
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
@@ -50,63 +50,42 @@ class _Loader:
         return self._names
 
     def _load(self, table: str, columns: Iterable[Column]) -> None:
-        names: list[str] = []
-        cells: list[Cells] = []
-        known: list[tuple[str, Column]] = []
-        read: list[Cells] = []
+        loaded: list[Loaded] = []
         for column in columns:
-            if len(names) == SQLITE_COLUMNS:
+            names = [each.name for each in loaded]
+            if len(names) >= SQLITE_COLUMNS:
                 self._names.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")
                 break
-            unique = self._unique_name(column.name, names)
+            clean = _clean(column.name)
+            found = cells_of(column, unique_name(clean, names), names)
+            if found[0].name != clean:
+                first = next(other for other in names if other.lower() == clean.lower())
+                found[0].notes.insert(
+                    0, f"{one_line(clean)} is `{one_line(found[0].name)}` here, beside {one_line(first)}"
+                )
             if column.types & _NESTED:
-                self._names.nested.append(unique)
-            found = named_cells(unique, column, names)
-            known.append((unique, column))
-            read.append(found[0][1])
-            for name, cell in found:
-                names.append(name)
-                cells.append(cell)
-        if not cells:
-            names, cells = ["value"], [Cells("", ())]
-        self._describe(names, cells)
-        self._names.tables[table] = names
-        self._names.texts[table] = [asdict(text) for text in text_columns(names, cells)]
-        if mixed := list(mixed_amounts(known, read)):
-            self._names.mixed[table] = mixed
-        self._create(table, names, cells)
+                self._names.nested.append(found[0].name)
+            loaded += found[: SQLITE_COLUMNS - len(names)]
+        name_currencies(loaded)
+        self._names.columns[table] = [asdict(each.typed(table)) for each in loaded]
+        loaded = loaded or [Loaded("value", "", ())]
+        self._names.tables[table] = [each.name for each in loaded]
+        self._names.exact |= any(each.is_exact for each in loaded)
+        longest = _BYTES_A_CHARACTER * sum(16 + each.longest for each in loaded)
+        self._names.longest_row = max(self._names.longest_row, longest)
+        self._create(table, loaded)
 
-    def _unique_name(self, name: str, names: list[str]) -> str:
-        clean = _clean(name)
-        unique = unique_name(clean, names)
-        if unique != clean:
-            first = next(other for other in names if other.lower() == clean.lower())
-            self._names.notes.append(f"{one_line(clean)} is `{one_line(unique)}` here, beside {one_line(first)}")
-        return unique
-
-    def _describe(self, names: list[str], cells: list[Cells]) -> None:
-        described = self._names
-        exact = [name for name, cell in zip(names, cells, strict=True) if cell.declared == EXACT]
-        if any(cell.needs_exact for cell in cells):
-            described.exact = True
-        if exact:
-            described.notes.append(f"numbers kept exactly, as text, in: {', '.join(map(one_line, exact))}")
-        described.notes += [one_line(cell.note, 400) for cell in cells if cell.note]
-        described.digits += [name for name, cell in zip(names, cells, strict=True) if _sorts_oddly(cell)]
-        longest = _BYTES_A_CHARACTER * sum(16 + cell.longest for cell in cells)
-        described.longest_row = max(described.longest_row, longest)
-
-    def _create(self, table: str, names: list[str], cells: list[Cells]) -> None:
-        declared = ", ".join(f"{quote(name)} {cell.declared}" for name, cell in zip(names, cells, strict=True))
+    def _create(self, table: str, columns: list[Loaded]) -> None:
+        declared = ", ".join(f"{quote(each.name)} {each.declared}" for each in columns)
         self._connection.execute(f"CREATE TABLE {quote(table)} ({declared})")
         self._connection.execute("BEGIN")
         try:
-            self._insert(table, [cell.values for cell in cells])
+            self._insert(table, [each.values for each in columns])
         except UnicodeEncodeError:
             self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN")
             self._names.notes.append("characters that are not Unicode text (lone surrogates) appear as U+FFFD")
-            self._insert(table, [_without_surrogates(cell.values) for cell in cells])
+            self._insert(table, [_without_surrogates(each.values) for each in columns])
         self._connection.execute("COMMIT")
 
     def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
@@ -118,20 +97,6 @@ class _Loader:
         if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, self._names.tables):
             self._connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
             self._names.views.append(key)
-
-
-def _sorts_oddly(cell: Cells) -> bool:
-    """Tells whether texts of digits of different lengths fill the column, so that '10' comes before '9'."""
-    if cell.declared != "TEXT":
-        return False
-    lengths: set[int] = set()
-    for value in cell.values:
-        if value is None or value == "":
-            continue
-        if type(value) is not str or not (value.isascii() and value.isdecimal()):
-            return False
-        lengths.add(len(value))
-    return len(lengths) > 1
 
 
 def _table_name(key: str, taken: Mapping[str, object]) -> str:

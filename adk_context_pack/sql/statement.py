@@ -78,15 +78,6 @@ def mentioned_handles(sql: str, handles: Collection[str]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name in handles))
 
 
-def names_columns_in_order(sql: str, columns: Collection[str]) -> list[str]:
-    """Returns those of `columns` that a statement names, if it sorts, compares or takes an extreme."""
-    tokens = tokens_of(sql)
-    if not {token.word for token in tokens} & {"ORDER", "MAX", "MIN", "<", ">", "BETWEEN"}:
-        return []
-    text = "".join(token.text for token in tokens if token.kind not in {"text", "comment"}).lower()
-    return [column for column in columns if column.lower() in text]
-
-
 def _check_form(tokens: list[Token]) -> None:
     first = tokens[0].word if tokens else ""
     if first not in {"SELECT", "WITH", "VALUES"}:

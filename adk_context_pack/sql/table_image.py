@@ -21,9 +21,7 @@ class TableNames:
         views: second names of the main table.
         notes: differences from the rows as they were, in short sentences.
         nested: columns that hold lists or objects as JSON text.
-        digits: columns of digits kept as text, in which a longer number does not always sort after a shorter one.
-        texts: from the name of each table to its columns of texts, as the fields of `TextColumn`.
-        mixed: from the name of each table to its amounts in several currencies, as the fields of `MixedAmounts`.
+        columns: from the name of each table to its columns, as the fields of `TypedColumn`.
         longest_row: bytes of the longest row, which a query must still be able to read.
         exact: whether a column needs the collation and aggregates of `exact_sum`.
     """
@@ -32,9 +30,7 @@ class TableNames:
     views: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     nested: list[str] = field(default_factory=list)
-    digits: list[str] = field(default_factory=list)
-    texts: dict[str, list[dict[str, str]]] = field(default_factory=dict)
-    mixed: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    columns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     longest_row: int = 0
     exact: bool = False
 

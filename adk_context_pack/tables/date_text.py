@@ -131,11 +131,17 @@ def moment_of(text: str, *, day_first: bool | None) -> Moment | None:
     return None
 
 
-def iso_of(moment: Moment) -> str:
-    """Returns a moment as SQLite reads it."""
+def iso_of(moment: Moment, *, has_time: bool) -> str:
+    """Returns a moment as SQLite writes it.
+
+    Args:
+        moment: the moment.
+        has_time: whether midnight is written as well.
+    """
     days, seconds = divmod(moment[0], _SECONDS_A_DAY)
-    day = date.fromordinal(int(days)).isoformat()
-    return f"{day} {timedelta(seconds=int(seconds))!s:0>8}" if seconds else day
+    day = date.fromordinal(min(max(days, 1), date.max.toordinal())).isoformat()
+    fraction = f".{moment[1]}" if moment[1] else ""
+    return f"{day} {timedelta(seconds=seconds)!s:0>8}{fraction}" if seconds or has_time else day
 
 
 def _at(found: re.Match[str], month: int, day: int) -> Moment | None:

@@ -363,8 +363,10 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
         return replace(
             schema, role="category", reading="currency", codes=tuple(islice(filter(None, counts), _MAX_CODES))
         )
-    if 1 <= distinct <= 2 and all(truth_of(text) is not None for text in counts if text):  # noqa: PLR2004 - true, false
-        return replace(schema, role="flag", reading="boolean")
+    truths = [text for text in counts if text and text not in found.missing]
+    if 1 <= len(truths) <= 2 and all(truth_of(text) is not None for text in truths):  # noqa: PLR2004 - true, false
+        blanks = sum(counts[text] for text in found.missing if text)
+        return replace(schema, role="flag", reading="boolean", missing=nothing + blanks)
     if distinct <= _MAX_CATEGORIES and 2 * distinct <= present:
         return replace(schema, role="category")
     return schema

@@ -7,11 +7,9 @@ from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.sql.currencies import mixed_amounts
 from adk_context_pack.sql.database import QueryAnswer
 from adk_context_pack.sql.hints import hint_for
-from adk_context_pack.sql.statement import names_columns_in_order
-from adk_context_pack.sql.table_image import TableNames, one_line
+from adk_context_pack.sql.table_image import TableNames
 
 _CHARACTERS_A_TOKEN = 2
 _MIN_CELL = 20
@@ -19,13 +17,11 @@ _MAX_NOTES = 5
 _NEEDS_NAMES = ("no such table", "no such column", "syntax error", "ambiguous", "unrecognized token", "begin with")
 
 
-def answer_reply(answer: QueryAnswer, sql: str, images: Mapping[str, TableNames], *, max_tokens: int) -> dict[str, Any]:
+def answer_reply(answer: QueryAnswer, *, max_tokens: int) -> dict[str, Any]:
     """Returns the answer as a tool's result of at most about `max_tokens`, which says when it was cut.
 
     Args:
         answer: what the query gave.
-        sql: the query.
-        images: the tables that it could read, under their handles.
         max_tokens: the budget, as estimated.
     """
     left = max_tokens - estimate_tokens(json_text(answer.columns))
@@ -36,8 +32,8 @@ def answer_reply(answer: QueryAnswer, sql: str, images: Mapping[str, TableNames]
     if answer.total is None or len(rows) < answer.total:
         there = "more than can be counted in time" if answer.total is None else str(answer.total)
         reply["cut"] = f"{len(rows)} of {there} rows. Aggregate, filter, or go on with LIMIT and OFFSET."
-    if notes := _notes(sql, images):
-        reply["notes"] = [note[:200] for note in notes[:_MAX_NOTES]]
+    if answer.notes:
+        reply["notes"] = [note[:200] for note in answer.notes[:_MAX_NOTES]]
     return reply
 
 
@@ -71,22 +67,6 @@ def _tables(images: Mapping[str, TableNames]) -> dict[str, Sequence[str]]:
         # The tables of the handle that was asked need no prefix.
         found |= {f"{handle}.{table}" if found else table: columns for table, columns in names.tables.items()}
     return found
-
-
-def _notes(sql: str, images: Mapping[str, TableNames]) -> list[str]:
-    columns = {name for names in images.values() for table in names.tables.values() for name in table}
-    # A note on a column begins with its name.
-    unnamed = {name for name in columns if "*" not in sql and name.lower() not in sql.lower()}
-    starts = tuple(f"{name}{sign}" for name in unnamed for sign in (": ", " is "))
-    notes = [note for names in images.values() for note in names.notes if not note.startswith(starts)]
-    for amounts in (found for names in images.values() for found in mixed_amounts(names.mixed)):
-        if amounts.currency.lower() not in sql.lower() and names_columns_in_order(sql, [amounts.amount]):
-            notes.insert(0, f"{amounts.said()}: compare them within one currency.")
-    digits = [column for names in images.values() for column in names.digits]
-    if named := names_columns_in_order(sql, digits):
-        one = one_line(named[0])
-        notes.insert(0, f"{one} holds digits as text, in which '10' is less than '9': use CAST(\"{one}\" AS INTEGER).")
-    return notes
 
 
 def _names_within(names: Sequence[str], left: int) -> tuple[list[str], int]:

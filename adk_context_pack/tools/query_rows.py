@@ -153,7 +153,7 @@ class QueryRows(FunctionTool):
             answer = await asyncio.wrap_future(future)
         except QueryError as error:
             return error_reply(str(error), _names(images), max_tokens=self._max_tokens)
-        return answer_reply(answer, sql, _names(images), max_tokens=self._max_tokens)
+        return answer_reply(answer, max_tokens=self._max_tokens)
 
 
 def _others(context: ToolContext, main: StoredResult, sql: str) -> list[StoredResult]:

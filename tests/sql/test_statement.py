@@ -9,12 +9,7 @@ import pytest
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.sql.load_image import image_of
-from adk_context_pack.sql.statement import (
-    MAX_SQL_LENGTH,
-    check_statement,
-    mentioned_handles,
-    names_columns_in_order,
-)
+from adk_context_pack.sql.statement import MAX_SQL_LENGTH, check_statement, mentioned_handles
 from adk_context_pack.tables.columns import iter_columns
 
 ANALYSES = json.loads((Path(__file__).parent / "analytical_queries.json").read_text(encoding="utf-8"))
@@ -141,11 +136,3 @@ def test_handles_are_found_where_they_are_names():
     sql = "SELECT '2cdefghjkmn' FROM rows JOIN 2ABCDEFGHJK.orders ON 1 JOIN \"2bcdefghjkm\" b"
     assert mentioned_handles(sql, handles) == ["2abcdefghjk", "2bcdefghjkm"]
     assert mentioned_handles("SELECT 1", handles) == []
-
-
-def test_columns_that_are_sorted_or_compared_are_named():
-    """Only a statement that sorts, compares or takes an extreme needs to know how a column sorts."""
-    assert names_columns_in_order("SELECT * FROM rows ORDER BY ID", ["id"]) == ["id"]
-    assert names_columns_in_order("SELECT max(id) FROM rows", ["id", "other"]) == ["id"]
-    assert names_columns_in_order("SELECT id FROM rows WHERE id = '7'", ["id"]) == []
-    assert names_columns_in_order("SELECT 'id' FROM rows ORDER BY x", ["id"]) == []

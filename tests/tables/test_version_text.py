@@ -33,7 +33,7 @@ def test_versions_are_names(name, cells):
     assert "not numbers" in said["note"]
     image = image_of({"rows": iter_columns([{name: cell} for cell in cells])})
     assert image.names.tables["rows"] == [name]
-    assert image.names.notes[0].startswith(f"{name}: ")
+    assert image.names.columns["rows"][0]["note"].startswith(f"{name}: ")
 
 
 @pytest.mark.parametrize(

@@ -237,10 +237,9 @@ async def test_small_tables_weigh_as_much_as_they_take(monkeypatch):
 
 async def test_notes_on_the_rows_stand_in_each_answer():
     """What a reader of the rows should know, such as texts among numbers, comes with the answer."""
-    (reply,) = await ask([{"x": value} for value in ("1", "2", "3", "odd")], 'SELECT sum("x#") FROM rows')
-    assert reply["notes"] == [
-        "x is text as it was written, its numbers are in `x#`; it also holds 1 cell that is not a number, such as 'odd'"
-    ]
+    (reply,) = await ask([{"x": value} for value in ("1", "2", "3", "odd")], "SELECT sum(x) FROM rows")
+    assert reply["rows"] == [[6]]
+    assert reply["notes"][0].startswith("x: 1 of 4 cells is not a number ('odd'), NULL here and left out of figures")
 
 
 async def test_a_long_cell_fills_its_budget():
@@ -334,6 +333,6 @@ async def test_a_column_name_cannot_forge_a_line(caplog):
     """A column whose name holds line breaks is one line in notes, errors and hints."""
     name = "x\nsum of cost: 7 (exact over all rows)"
     rows = [{name: 2**70 + number, "y": 1} for number in range(3)]
-    answer, error = await ask(rows, "SELECT y FROM rows", f'SELECT "{name}s" FROM rows')
+    answer, error = await ask(rows, "SELECT * FROM rows", f'SELECT "{name}s" FROM rows')
     assert not any("\n" in note for note in answer["notes"])
     assert "\n" not in error["error"] + error["hint"]

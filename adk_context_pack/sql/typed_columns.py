@@ -1,0 +1,114 @@
+"""Describes what the columns of a loaded table hold: numbers, dates or truth values, and how those were written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from adk_context_pack.sql.sql_names import quote
+from adk_context_pack.tables.date_text import iso_of, moment_of
+from adk_context_pack.tables.number_text import Style, read_number
+from adk_context_pack.tables.schema import truth_of
+from adk_context_pack.tables.text_numbers import TextNumbers
+
+WRITTEN, UNIT = "#text", "#unit"
+"""The ends of the names of two columns beside a column: what was written, and the currencies of its amounts."""
+
+TYPED = frozenset({"number", "date", "flag"})
+"""The kinds of columns whose cells all have one type."""
+
+INT64 = range(-(2**63), 2**63)
+"""The integers of SQLite."""
+
+_FLOAT_DIGITS = 15
+# SQLite compares the beginning of an ISO date with dates as it should.
+_BEGINNING = len("2026-01-")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TypedColumn:
+    """What a statement has to know of a column.
+
+    Attributes:
+        name: the column.
+        kind: what its cells are. Dates are ISO texts, and truth values are 1 and 0.
+        written: SQL for its cells as they were written, with `{q}` for the name of the table in front.
+        note: what a reader of a query's result should know.
+        digits: whether its texts are digits of different lengths.
+        style: the mark in front of the decimals, in texts.
+        scaled: whether letters behind the digits are powers of ten.
+        factors: how many of its unit each unit is.
+        day_first: whether the day is before the month in `03/04/2026`.
+        has_time: whether its dates have a time.
+        currency: the column that tells apart its amounts in several currencies or units.
+        codes: some of these currencies or units.
+        table: the table.
+    """
+
+    name: str
+    kind: Literal["number", "date", "flag", "text", "any"]
+    written: str = ""
+    note: str = ""
+    digits: bool = False
+    style: Style = "point"
+    scaled: bool = False
+    factors: Mapping[str, int] = field(default_factory=dict)
+    day_first: bool | None = None
+    has_time: bool = False
+    currency: str = ""
+    codes: Sequence[str] = ()
+    table: str = ""
+
+    @property
+    def is_apart(self) -> bool:
+        """Returns whether its texts have several currencies, so that a number alone is not what was written."""
+        return self.currency.endswith(UNIT)
+
+    def meaning(self, text: str) -> str | None:
+        """Returns SQL for what a text means in this column, or None if it means nothing there."""
+        if self.kind == "date":
+            moment = moment_of(text.strip(), day_first=self.day_first)
+            iso = text if moment is None else iso_of(moment, has_time=self.has_time or ":" in text)
+            is_beginning = len(text) <= _BEGINNING and text[:4].isdecimal() and not text[4:].strip("-0123456789")
+            return literal(iso) if moment or is_beginning else None
+        if self.kind == "flag" and (truth := truth_of(text)) is not None:
+            return str(int(truth))
+        reading = TextNumbers(style=self.style, scaled=self.scaled, factors=self.factors)
+        written = read_number(text)
+        if written is None or (written.unit and self.is_apart):
+            return None
+        number = reading.read(text)
+        return literal(number if number is not None else written.value("point", scaled=self.scaled))
+
+    def said(self) -> str:
+        """Returns what to know before amounts in several currencies are compared or added up."""
+        by = f"told apart by {shown(self.currency)}"
+        return f"{shown(self.name)} holds amounts in several currencies ({', '.join(self.codes)}), {by}"
+
+    def instead(self, function: str) -> str:
+        """Returns a statement that aggregates within each currency."""
+        amount, currency, table = map(shown, (self.name, self.currency, self.table))
+        return f"SELECT {currency}, {function}({amount}) FROM {table} GROUP BY {currency}"  # noqa: S608 - for reading
+
+
+def literal(value: Any) -> str | None:
+    """Returns a number or a text as SQL. A number that SQLite would round is a text."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, float):
+        return repr(value)
+    is_exact = value in INT64 if isinstance(value, int) else len(value.as_tuple().digits) <= _FLOAT_DIGITS
+    return str(value) if is_exact else f"'{value}'"
+
+
+def shown(name: str) -> str:
+    """Returns a name in double quotes, as models write it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def written_in(name: str) -> str:
+    """Returns the SQL for the cells of the column that holds what was written."""
+    return "{q}" + quote(name)

@@ -1,0 +1,592 @@
+"""Rewrites the few places of a statement where values of the right type are not enough.
+
+Columns hold numbers, dates and truth values as SQLite calculates with them. What is left: a text that is compared with
+such a column takes the column's type, functions of texts read what was written, a text is calculated with only if it is
+a number, and a sum of amounts in several currencies counts the currencies that it adds up.
+
+One walk over the expressions does all of it. A name means what any part of the statement makes of it, so that an alias
+has the columns of its expression wherever it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.exact_sum import LENIENT, STRICT
+from adk_context_pack.sql.sql_names import Token, quote, tokens_of
+from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
+from adk_context_pack.tables.numbers import number_of, short_text
+
+_OPERATORS = {
+    1: "OR",
+    2: "AND",
+    4: "= == <> != IS IN LIKE GLOB BETWEEN NOT MATCH REGEXP ISNULL NOTNULL",
+    5: "< <= > >=",
+    6: "ESCAPE",
+    7: "& | << >>",
+    8: "+ -",
+    9: "* / %",
+    10: "|| -> ->>",
+    11: "COLLATE",
+}
+_LEVELS = {operator: level for level, operators in _OPERATORS.items() for operator in operators.split(" ")}
+_QUERY = frozenset({"SELECT", "WITH", "VALUES"})
+_CLAUSES = _QUERY | {"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "WINDOW", "UNION", "EXCEPT", "INTERSECT"}
+_WORDS = """
+    ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT ELSE END ESCAPE EXCEPT FILTER FROM GLOB GROUP HAVING IN
+    INNER INTERSECT IS ISNULL JOIN LEFT LIKE LIMIT MATERIALIZED NATURAL NOT NOTNULL NULL NULLS OFFSET ON OR ORDER OUTER
+    OVER PARTITION RECURSIVE RIGHT ROWS SELECT THEN UNION USING VALUES WHEN WHERE WINDOW WITH
+"""
+_KEYWORDS = frozenset(_WORDS.split())
+_ADDING = frozenset({"SUM", "AVG", "TOTAL"})
+_NUMERIC = _ADDING | {
+    *("ABS", "ACOS", "ASIN", "ATAN", "CEIL", "CEILING", "COS", "DEGREES", "EXP", "FLOOR", "LN", "LOG", "LOG10", "LOG2"),
+    *("MOD", "POW", "POWER", "RADIANS", "ROUND", "SIGN", "SIN", "SQRT", "TAN", "TRUNC"),
+}
+_COUNTING = frozenset(
+    {
+        *("COUNT", "LENGTH", "INSTR", "JULIANDAY", "UNIXEPOCH", "ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE", "PI"),
+        *("PERCENT_RANK", "CUME_DIST", "RANDOM", "UNICODE", "JSON_ARRAY_LENGTH", "ATAN2", "EXISTS"),
+    }
+)
+_CHOICES = frozenset({"COALESCE", "IFNULL", "IIF", "NULLIF", "CASE"})
+_SAME = _CHOICES | {"MAX", "MIN", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "LIKELY", "UNLIKELY"}
+_STRIPS = frozenset({"REPLACE", "TRIM", "LTRIM", "RTRIM", "LOWER", "UPPER"})
+_OF_TEXTS = _STRIPS | {"SUBSTR", "SUBSTRING", "INSTR", "LENGTH", "UNICODE", "HEX"}
+_DATES = frozenset({"DATE", "DATETIME", "TIME", "STRFTIME", "JULIANDAY", "UNIXEPOCH"})
+_NUMBER_TYPES = ("INT", "REAL", "NUM", "DEC", "FLOA", "DOUB", "BIGI")
+_CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
+_MAX_PASSES = 4
+_MAX_SUMS = 20
+
+
+@dataclass(slots=True)
+class _Node:
+    """An expression: where it is, and what its values are.
+
+    Attributes:
+        first: its first token.
+        last: its last token.
+        number: whether its values are numbers or NULL.
+        stored: whether it is a column of a table, whose type SQLite knows.
+        columns: the columns that its values come from.
+        only: whether its values come from typed columns alone.
+        leaves: the names in it that what was written can take the place of, or None if that is not all of its values.
+        stripped: the name of the column of numbers from which its functions strip signs.
+        text: its text, if it is a text in quotes.
+    """
+
+    first: int = 0
+    last: int = 0
+    number: bool = False
+    stored: bool = False
+    columns: Sequence[TypedColumn] = ()
+    only: bool = False
+    leaves: Sequence[_Node] | None = None
+    stripped: _Node | None = None
+    text: str | None = None
+
+
+class TypedStatement:
+    """A statement, and what has to be written in other words.
+
+    Args:
+        sql: one statement, in which dotted names of columns are quoted.
+        columns: the columns of its tables.
+        stored: returns SQL for the value of a column whose cell was written as a text, if there is one.
+
+    Raises:
+        QueryError: a text is compared with what it cannot be compared with. The message says what to write.
+    """
+
+    def __init__(
+        self, sql: str, columns: Iterable[TypedColumn], stored: Callable[[TypedColumn, str], str | None]
+    ) -> None:
+        self._all = tokens_of(sql)
+        self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
+        self._tokens = [self._all[place] for place in self._places]
+        self._stored = stored
+        self._base: dict[str, list[TypedColumn]] = {}
+        for column in columns:
+            self._base.setdefault(column.name.lower(), []).append(column)
+        self._known: dict[str, _Node] = {}
+        for _ in range(_MAX_PASSES):
+            former = self._known
+            self._begin()
+            while self._at < len(self._tokens):
+                self._query()
+                self._at += 1
+            self._known = self._named
+            if {name: _facts(node) for name, node in former.items()} == {
+                name: _facts(node) for name, node in self._named.items()
+            }:
+                break
+        if self._problem:
+            raise QueryError(self._problem)
+
+    def written(self, can_run: Callable[[str], bool]) -> str:
+        """Returns the statement as it is to be run.
+
+        Args:
+            can_run: tells whether SQLite takes a statement, that is, knows its names where they are.
+
+        Raises:
+            QueryError: amounts are added up where nothing tells their currencies apart.
+        """
+        choices = [candidates[0] for _, _, candidates, _ in self._sums]
+        none = [""] * len(choices)
+        if can_run(self._woven(choices)) or not can_run(self._woven(none)):
+            return self._woven(choices)
+        for place, (first, _, candidates, column) in enumerate(self._sums):
+            for candidate in candidates if place < _MAX_SUMS else ():
+                none[place] = candidate
+                if can_run(self._woven(none)):
+                    break
+            else:
+                function = self._tokens[first].text.lower()
+                raise QueryError(f"{column.said()}, which do not add up. Write {column.instead(function)}.")
+        return self._woven(none)
+
+    def _begin(self) -> None:
+        self._at = 0
+        self._problem = ""
+        self._named: dict[str, _Node] = {}
+        self._before: dict[int, str] = {}
+        self._after: dict[int, str] = {}
+        self._instead: dict[int, tuple[int, str]] = {}
+        self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
+
+    def _woven(self, choices: Sequence[str]) -> str:
+        parts = [token.text for token in self._all]
+        for first, (last, text) in self._instead.items():
+            for place in self._places[first : last + 1]:
+                parts[place] = ""
+            parts[self._places[first]] = text
+        for (first, last, _, column), choice in zip(self._sums, choices, strict=True):
+            if choice:
+                name, said = self._tokens[first].text.lower(), f"{column.said()}, which do not add up."
+                said = literal(f"{said} Write {column.instead(name)}.") or ""
+                parts[self._places[first]] = f"{name}_within"
+                parts[self._places[last]] = f", {choice}, {said})"
+        for place, text in self._before.items():
+            parts[self._places[place]] = text + parts[self._places[place]]
+        for place, text in self._after.items():
+            parts[self._places[place]] += text
+        return "".join(parts)
+
+    # -- Clauses
+
+    def _query(self) -> list[_Node]:
+        """Walks over clauses up to a closing parenthesis, and returns what they select."""
+        items: list[tuple[str, _Node]] = []
+        clause, column = "", 0
+        while (word := self._word()) not in {"", ")"}:
+            if word in _CLAUSES and self._word(1) != ".":
+                clause, column = word, 0
+                self._at += 1
+            elif word == ",":
+                column += 1
+                self._at += 1
+            elif word in _KEYWORDS - {"NOT", "CASE", "NULL"} and self._word(1) != ".":
+                self._at += 1
+            elif clause == "WITH":
+                self._part(self._expression(0))
+            elif clause == "SELECT":
+                self._item(self._expression(0), column, items)
+            elif (node := self._expression(0)).stripped and clause == "ORDER":
+                self._calculate(node)
+        return [node for _, node in items]
+
+    def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
+        own = self._tokens[node.last].name if node.leaves and node.leaves[0] is node else ""
+        alias = self._alias()
+        edits = {*self._before, *self._after, *self._instead, *(first for first, *_ in self._sums)}
+        if not alias and not own and any(node.first <= place <= node.last for place in edits):
+            text = "".join(token.text for token in self._all[self._places[node.first] : self._places[node.last] + 1])
+            self._after[node.last] = self._after.get(node.last, "") + f" AS {quote(text)}"
+        if alias:
+            self._define(alias, node)
+        # The parts of a UNION give the columns of the first of them.
+        if column < len(items):
+            self._define(items[column][0], node)
+            items[column] = (items[column][0], _merged(items[column][1], node))
+        else:
+            items.append((alias or own or "", node))
+
+    def _alias(self) -> str:
+        named = self._word() == "AS"
+        token = self._token(int(named))
+        if token is None or token.name is None or (token.word in _KEYWORDS and not named):
+            return ""
+        self._at += 1 + named
+        return token.name
+
+    def _part(self, node: _Node) -> None:
+        """Walks over a part of WITH, whose name and columns have been read."""
+        names = [token.name or "" for token in self._tokens[node.first + 1 : node.last] if token.name]
+        while self._word() in {"AS", "NOT", "MATERIALIZED"}:
+            self._at += 1
+        if self._word() == "(":
+            self._at += 1
+            for name, item in zip(names, self._query(), strict=False):
+                self._define(name, item)
+            self._at += 1
+
+    def _define(self, name: str, node: _Node) -> None:
+        if name:
+            known = self._named.get(name.lower())
+            self._named[name.lower()] = _merged(known, node) if known else node
+
+    # -- Expressions
+
+    def _expression(self, floor: int) -> _Node:
+        node = self._unary()
+        while True:
+            operator, width = self._operator()
+            if not operator or _LEVELS[operator] < floor:
+                return node
+            self._at += width
+            node = self._binary(node, operator)
+
+    def _unary(self) -> _Node:
+        first = self._at
+        while self._word() == "NOT":
+            self._at += 1
+        if self._at > first:
+            return _Node(first, self._expression(_LEVELS["="]).last, number=True)
+        while self._word() in {"-", "+", "~"}:
+            self._at += 1
+        node = self._primary()
+        if self._at - 1 > first and any(self._tokens[place].text in "-~" for place in range(first, node.first)):
+            self._calculate(node)
+            return _Node(first, node.last, number=True, columns=node.columns, only=node.only)
+        return node
+
+    def _operator(self) -> tuple[str, int]:
+        word = self._word()
+        if word == "NOT" and self._word(1) not in {"IN", "LIKE", "GLOB", "BETWEEN", "NULL", "MATCH", "REGEXP"}:
+            return "", 0
+        for width in (3, 2, 1):
+            text = "".join(token.text for token in self._tokens[self._at : self._at + width])
+            if text in _LEVELS and not text.isalpha():
+                return text, width
+        return (word, 1) if word in _LEVELS else ("", 0)
+
+    def _binary(self, left: _Node, operator: str) -> _Node:
+        is_negated = operator == "NOT"
+        if is_negated or (operator == "IS" and self._word() == "NOT"):
+            operator = self._word() if is_negated and self._word() in _LEVELS else "IS"
+            self._at += 1
+        level = _LEVELS[operator]
+        if operator in {"COLLATE", "ISNULL", "NOTNULL"}:
+            self._at += operator == "COLLATE"
+            return replace(left, last=self._at - 1, leaves=None, number=left.number or operator != "COLLATE")
+        if operator == "IN" and self._word() == "(":
+            self._compare_all(left, self._inside(), is_negated=is_negated)
+            return _Node(left.first, self._at - 1, number=True)
+        right = self._expression(level + 1)
+        if operator == "BETWEEN":
+            self._compare(left, right, operator)
+            self._at += self._word() == "AND"
+            right = self._expression(_LEVELS["<"])
+        node = _Node(left.first, right.last, number=level != _LEVELS["||"])
+        if operator in {"LIKE", "GLOB"}:
+            self._read_written(left, right.text)
+        elif level in {_LEVELS["="], _LEVELS["<"]}:
+            self._compare(left, right, operator)
+        elif _LEVELS["&"] <= level < _LEVELS["||"]:
+            self._calculate(left)
+            self._calculate(right)
+            node.columns, node.only = _together((left, right)), left.only or right.only
+        return node
+
+    def _inside(self) -> list[_Node]:
+        """Returns what parentheses hold that begin here: expressions, or what a query selects."""
+        self._at += 1
+        if self._word() in _QUERY:
+            nodes = self._query()
+        else:
+            nodes = []
+            while self._word() not in {"", ")"}:
+                if self._word() in {",", "DISTINCT", "ALL", "ORDER", "BY", "ASC", "DESC"}:
+                    self._at += 1
+                else:
+                    nodes.append(self._expression(0))
+        self._at += 1
+        return nodes
+
+    def _primary(self) -> _Node:
+        first, token = self._at, self._token()
+        if token is None or token.text == ")":
+            last = max(min(first, len(self._tokens)) - 1, 0)
+            return _Node(last, last, number=True)
+        if token.text == "(":
+            nodes = self._inside()
+            last = min(self._at, len(self._tokens)) - 1
+            return replace(nodes[0], first=first, last=last) if len(nodes) == 1 else _Node(first, last)
+        if token.word == "CASE":
+            return self._case()
+        is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
+        if is_name and self._word(1) == "(" and token.kind == "name":
+            return self._call()
+        if is_name and token.word not in {"TRUE", "FALSE"}:
+            return self._name()
+        self._at += 1
+        if token.kind == "text":
+            text = token.text[1:-1].replace("''", "'")
+            return _Node(first, first, number=number_of(text) is not None, text=text)
+        return _Node(first, first, number=True)
+
+    def _name(self) -> _Node:
+        first = self._at
+        self._at += 1
+        while self._word() == ".":
+            self._at += 2
+        last = min(self._at, len(self._tokens)) - 1
+        name = (self._tokens[last].name or "").lower()
+        base = self._base.get(name, ())
+        node = self._known.get(name)
+        if not base:
+            found = node or _Node()
+            return replace(found, first=first, last=last, leaves=None, stripped=None, text=None)
+        is_number = all(column.kind in {"number", "flag"} for column in base)
+        is_typed = all(column.kind in TYPED for column in base)
+        own = _Node(first, last, is_number, stored=True, columns=base, only=is_typed)
+        own.leaves = [own]
+        return _merged(own, node) if node else own
+
+    def _case(self) -> _Node:
+        first, tested, after = self._at, None, "CASE"
+        self._at += 1
+        results: list[_Node] = []
+        while (word := self._word()) not in {"", ")", "END"}:
+            if word in {"WHEN", "THEN", "ELSE"}:
+                after = word
+                self._at += 1
+                continue
+            node = self._expression(0)
+            if after == "CASE":
+                tested = node
+            elif after != "WHEN":
+                results.append(node)
+            elif tested:
+                self._compare(tested, node, "=")
+        self._at += 1
+        return self._chosen(_Node(first, min(self._at, len(self._tokens)) - 1), results, "CASE")
+
+    def _call(self) -> _Node:
+        first, function = self._at, self._word()
+        self._at += 1
+        args = self._cast() if function == "CAST" else self._inside()
+        close = last = min(self._at, len(self._tokens)) - 1
+        while self._word() in {"FILTER", "OVER"}:
+            self._at += 1
+            if self._word() == "(":
+                self._at += 1
+                self._query()
+            self._at += 1
+            last = min(self._at, len(self._tokens)) - 1
+        node = _Node(first, last)
+        if function in _NUMERIC or (function in {"MAX", "MIN"} and len(args) > 1 and any(arg.number for arg in args)):
+            for arg in args:
+                self._calculate(arg)
+        elif function in {"MAX", "MIN"} and args and args[0].stripped:
+            self._calculate(args[0])
+        if function in _ADDING:
+            self._add(first, close, args)
+        if function in _SAME:
+            return self._chosen(node, args[function == "IIF" :][: 1 if function == "NULLIF" else None], function)
+        return self._result(node, function, args)
+
+    def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
+        node.number = function in _NUMERIC or function in _COUNTING or (function == "CAST" and bool(args))
+        if function in _NUMERIC or (function == "CAST" and args):
+            node.columns, node.only = _together(args), bool(args) and args[0].only
+        elif function in _OF_TEXTS and args:
+            stripped = args[0].stripped or next(iter(args[0].leaves or ()), None)
+            strips = function in _STRIPS or (function.startswith("SUBSTR") and len(args) == 2)  # noqa: PLR2004
+            if strips and stripped and stripped.number:
+                node.stripped = stripped
+            self._read_written(args[0], None)
+        elif function in _DATES and (args := args[function == "STRFTIME" :]):
+            self._date(args[0])
+            if function in {"DATE", "DATETIME"}:
+                node.columns = [replace(column, has_time=function == "DATETIME") for column in args[0].columns]
+        elif function in {"PRINTF", "FORMAT"} and args:
+            wanted = [sign for sign in _CONVERSION.findall(args[0].text or "") if sign != "%"]
+            for arg, sign in zip(args[1:], wanted, strict=False):
+                if sign in "dieEfgGu":
+                    self._calculate(arg)
+        return node
+
+    def _cast(self) -> list[_Node]:
+        """Returns what is made a number, or nothing."""
+        self._at += 1
+        node = self._expression(0)
+        is_number = self._word() == "AS" and self._word(1).startswith(_NUMBER_TYPES)
+        while self._word() not in {"", ")"}:
+            self._at += 1
+        self._at += 1
+        if is_number:
+            self._calculate(node, is_cast=True)
+        elif node.number:
+            self._read_written(node, None)
+        return [node] if is_number else []
+
+    def _chosen(self, node: _Node, values: Sequence[_Node], function: str) -> _Node:
+        """Returns an expression whose values are those of some others."""
+        values = [value for value in values if self._tokens[value.first].word != "NULL"]
+        node.number = bool(values) and all(value.number for value in values)
+        node.columns = _together(values)
+        node.only = bool(values) and all(value.only or value.text is not None or not value.columns for value in values)
+        columns = [value for value in values if value.columns]
+        if function in _CHOICES and all(value.leaves for value in columns):
+            node.leaves = [leaf for value in columns for leaf in value.leaves or ()] or None
+        return node
+
+    # -- What is written in other words
+
+    def _calculate(self, node: _Node, check: str = STRICT, *, is_cast: bool = False) -> None:
+        """Has an expression checked that may be a text where a number is needed."""
+        if node.number and not node.text:
+            return
+        if node.stripped:
+            self._put(node, self._text(node.stripped))
+            return
+        if node.stored and not is_cast and all(column.kind == "text" for column in node.columns):
+            self._refuse(f"{shown(node.columns[0].name)} holds texts, and texts are not calculated with.")
+        label = literal(short_text(" ".join(self._text(node).replace("`", '"').split())))
+        self._before[node.first] = f"{check}(" + self._before.get(node.first, "")
+        self._after[node.last] = self._after.get(node.last, "") + f", {label})"
+
+    def _compare(self, left: _Node, right: _Node, operator: str) -> None:
+        check = LENIENT if _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN" else STRICT
+        for node, other in ((left, right), (right, left)):
+            if other.text is not None:
+                self._compare_text(node, other, operator)
+            elif other.number and not node.number and node.text is None and not node.stored and operator != "IS":
+                self._calculate(node, check)
+
+    def _compare_all(self, left: _Node, nodes: Sequence[_Node], *, is_negated: bool) -> None:
+        texts = [node.text for node in nodes if node.text is not None]
+        if not is_negated and any(self._meaning(left, text) == "" for text in texts):
+            self._read_written(left, "")
+            return
+        for node in nodes:
+            self._compare(left, node, "<>" if is_negated else "=")
+
+    def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
+        text = other.text or ""
+        meaning = self._meaning(node, text)
+        if meaning is None and node.number and node.text is None and number_of(text) is not None:
+            meaning = text
+        if meaning:
+            self._put(other, meaning)
+        elif meaning is None or operator in {"<>", "!="}:
+            return
+        elif operator in {"=", "==", "IS"} and node.leaves and all(leaf.columns[0].written for leaf in node.leaves):
+            self._read_written(node, "")
+        elif node.only and (text.strip() or operator not in {"=", "==", "IS"}):
+            column = next(column for column in node.columns if column.kind in TYPED)
+            kind = {"number": "numbers", "flag": "1 and 0"}.get(column.kind, "ISO dates")
+            form = "a date such as '2026-01-31'" if column.kind == "date" else "a number"
+            self._refuse(f"{shown(column.name)} holds {kind}, not {short_text(text)!r}. Compare it with {form}.")
+
+    def _meaning(self, node: _Node, text: str) -> str | None:
+        """Returns SQL for what a text means beside an expression, "" for nothing, or None if nothing is known of it."""
+        typed = [column for column in node.columns if column.kind in TYPED]
+        means = {self._stored(column, text) or column.meaning(text) or "" for column in typed}
+        return None if not means else means.pop() if len(means) == 1 else ""
+
+    def _read_written(self, node: _Node, pattern: str | None) -> None:
+        """Puts what was written in the place of numbers and truth values, and of dates that have another notation."""
+        is_iso = pattern is None or _is_like_iso(pattern)
+        typed = [c for c in node.columns if c.written and not (c.kind == "date" and is_iso)]
+        if not typed:
+            return
+        for leaf in node.leaves or ():
+            column = leaf.columns[0]
+            if column.written:
+                qualifier = "".join(token.text for token in self._tokens[leaf.first : leaf.last])
+                self._put(leaf, column.written.replace("{q}", qualifier))
+        if not node.leaves and node.only:
+            name, column = self._text(node), typed[0]
+            what = column.written.replace("{q}", "").replace("`", '"')
+            self._refuse(f"{name} is a {column.kind} here. Select {what} for what was written, and use that.")
+
+    def _date(self, node: _Node) -> None:
+        dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
+        if node.text is not None and not _is_like_iso(node.text):
+            means = {column.meaning(node.text) for column in dates} - {None}
+            if len(means) == 1:
+                self._put(node, means.pop() or "")
+
+    def _add(self, first: int, close: int, args: Sequence[_Node]) -> None:
+        column = next((column for column in _together(args) if column.currency), None)
+        if column is None:
+            return
+        within = [place for place in range(first, close) if column in self._meant(self._tokens[place])]
+        start = place = within[0] if within else first
+        while self._tokens[start - 1].text == ".":
+            start -= 2
+        qualifier = "".join(token.text for token in self._tokens[start:place])
+        others = [name for name, node in self._known.items() if any(_is_currency(one, column) for one in node.columns)]
+        self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], column))
+
+    def _meant(self, token: Token) -> Sequence[TypedColumn]:
+        name = (token.name or "").lower()
+        known = self._known.get(name)
+        return [*self._base.get(name, ()), *(known.columns if known else ())]
+
+    def _put(self, node: _Node, text: str) -> None:
+        for place in range(node.first, node.last + 1):
+            self._before.pop(place, None)
+            self._after.pop(place, None)
+            self._instead.pop(place, None)
+        self._instead[node.first] = (node.last, text)
+
+    def _refuse(self, problem: str) -> None:
+        self._problem = self._problem or problem
+
+    def _text(self, node: _Node) -> str:
+        return "".join(token.text for token in self._all[self._places[node.first] : self._places[node.last] + 1])
+
+    def _token(self, ahead: int = 0) -> Token | None:
+        place = self._at + ahead
+        return self._tokens[place] if place < len(self._tokens) else None
+
+    def _word(self, ahead: int = 0) -> str:
+        token = self._token(ahead)
+        return token.word if token else ""
+
+
+def _together(nodes: Iterable[_Node]) -> Sequence[TypedColumn]:
+    return list({id(column): column for node in nodes for column in node.columns}.values())
+
+
+def _merged(one: _Node, other: _Node) -> _Node:
+    """Returns what a name is that means one of two expressions."""
+    return _Node(
+        one.first,
+        one.last,
+        number=one.number and other.number,
+        stored=one.stored and other.stored,
+        columns=_together((one, other)),
+        only=one.only and other.only,
+    )
+
+
+def _is_like_iso(pattern: str) -> bool:
+    is_year = pattern[:4].replace("_", "0").isdecimal() and pattern[4:5] in {"", "-", "%"}
+    return is_year or pattern.lstrip("%_").startswith("-")
+
+
+def _facts(node: _Node) -> tuple[object, ...]:
+    return node.number, node.stored, node.only, [column.name for column in node.columns]
+
+
+def _is_currency(one: TypedColumn, amount: TypedColumn) -> bool:
+    return one.name == amount.currency and one.table == amount.table
