@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import coverage
 import pytest
 
 from tests.mutation.mutants import Mutant
@@ -25,6 +24,8 @@ class Recorder:
     """
 
     def __init__(self, folder: Path, target: Path) -> None:
+        import coverage  # noqa: PLC0415 - older releases, where `tests.versions.worth` runs, have none
+
         self._folder, self._target = folder, target
         self._seconds: dict[str, float] = defaultdict(float)
         self._coverage = coverage.Coverage(data_file=None, config_file=False, include=[f"{folder}/*"])

@@ -84,8 +84,7 @@ def choose(entries: dict[str, Entry], differs: Iterable[str]) -> set[str]:
 
 
 def _magnitude(seconds: float) -> int:
-    # The same in each run as a rule, so that another run chooses the same tests.
-    return math.frexp(max(seconds, 0.06))[1]
+    return math.frexp(max(seconds, 0.06))[1]  # As a rule the same in each run, which then chooses the same tests.
 
 
 def _record(folder: Path) -> None:
