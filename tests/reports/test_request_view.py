@@ -111,3 +111,11 @@ def test_long_texts_are_compared_by_lines_or_not_at_all():
     assert not left[0][1]
     huge = "a\n" * 10_000
     assert marked(huge, huge + "x") == ([(huge, True)], [(huge + "x", True)])
+
+
+def test_tells_what_became_of_each_part():
+    """Parts that stayed, went, came or were rewritten each get their row."""
+    before = (ViewPart("a", "1"), ViewPart("b", "gone"), ViewPart("c", "old"), ViewPart("d", "4"))
+    after = (ViewPart("a", "1"), ViewPart("c", "new"), ViewPart("d", "4"), ViewPart("e", "5"))
+    rows = [(row.status, (row.before or row.after).label) for row in compare(before, after)]
+    assert rows == [("same", "a"), ("removed", "b"), ("changed", "c"), ("same", "d"), ("added", "e")]

@@ -2,37 +2,13 @@
 
 import pytest
 
-from adk_context_pack.tables.csv_text import CsvTable, find_csv, to_csv
+from adk_context_pack.tables.csv_text import find_csv, to_csv
 from adk_context_pack.tables.find_tables import find_tables
-
-ROWS = [{"name": "ann", "age": "3"}, {"name": "bo", "age": "4"}]
 
 
 def text_of(delimiter=",", newline="\n", blank=""):
     lines = (["name", "age"], ["ann", "3"], ["bo", "4"])
     return "".join(f"{delimiter}{blank}".join(cells) + newline for cells in lines)
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("above", ["", "Report\n", "Report\n\n2026-01-01\n", "words, and more\n" * 11])
-@pytest.mark.parametrize("below", ["", "\n", "\nThe end\n", "Total of all\n"])
-def test_found_among_other_lines(newline, delimiter, above, below):
-    """Any of four delimiters and both line ends are read, behind up to eleven lines and before a remark."""
-    above, below = above.replace("\n", newline), below.replace("\n", newline)
-    text = text_of(delimiter, newline)
-    found = find_csv(above + text + below)
-    assert (found.start, found.rows, found.delimiter, found.newline) == (len(above), ROWS, delimiter, newline)
-    assert found.end in {len(above) + len(text), len(above + text + below)}
-    if below.strip():
-        assert found.end == len(above) + len(text)
-
-
-@pytest.mark.parametrize("blank", ["", " "])
-def test_blanks_behind_the_delimiter(blank):
-    """A blank behind each delimiter of the header is no part of a cell."""
-    text = text_of(blank=blank)
-    assert find_csv(text) == CsvTable(0, len(text), ROWS, ",", "\n")
 
 
 @pytest.mark.parametrize(

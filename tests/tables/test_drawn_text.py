@@ -82,28 +82,6 @@ def test_what_is_not_a_ruled_table(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        (lines("NAME  AGE", "ann   31", "bo    7"), [{"NAME": "ann", "AGE": "31"}, {"NAME": "bo", "AGE": "7"}]),
-        (lines("name  age", "ann   31", "bo    7"), [{"name": "ann", "age": "31"}, {"name": "bo", "age": "7"}]),
-        (lines("NAME  TOWN", "ann   Oslo", "bo"), [{"NAME": "ann", "TOWN": "Oslo"}, {"NAME": "bo", "TOWN": ""}]),
-        (lines("name  town", "----  ----", "ann   Oslo"), [{"name": "ann", "town": "Oslo"}]),
-        (lines("id   town", "---- ----", "ann  Oslo"), [{"id": "ann", "town": "Oslo"}]),
-        (lines("   age", "0   31", "1    7"), [{"column_1": "0", "age": "31"}, {"column_1": "1", "age": "7"}]),
-        (lines("name  age", "ann     5", f"bo   {'1' * 990}"), None),
-        (lines("NAME  AGE", "ann   3", f"{'b' * 994}  9999", "cy    4"), None),
-    ],
-)
-@pytest.mark.parametrize("above", ["", "pods:\n", "words\n" * 11])
-@pytest.mark.parametrize("below", ["", "\nthe end\n"])
-def test_aligned_tables(text, rows, above, below):
-    """Columns that two blanks keep apart are a table, behind up to eleven other lines and up to an empty one."""
-    found = find_aligned(above.replace("pods:\n", "pods:\n\n") + text + below)
-    start = len(above.replace("pods:\n", "pods:\n\n"))
-    assert found == (DrawnTable(start, start + len(text), rows) if rows else None)
-
-
-@pytest.mark.parametrize(
     ("width", "is_table"),
     [(1_000, True), (1_001, False)],
 )
@@ -142,11 +120,3 @@ def test_the_last_line_may_have_no_end():
 def test_markdown_out():
     """Bars and line ends in cells are escaped, and the rule has a column for each name."""
     assert to_markdown([["a", "b"], ["x|y", "1\n2"], ["", "z"]]) == "| a | b |\n|---|---|\n| x\\|y | 1 2 |\n|  | z |\n"
-
-
-@pytest.mark.parametrize("above", ["", "\n", "\n\n", "Words.\n", "\nWords.\n"])
-def test_a_ruled_table_starts_with_its_line_of_names(above):
-    """What stands above the names, line ends included, is no part of the table."""
-    table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
-    found = find_ruled(f"{above}{table}Behind.\n")
-    assert (found.start, found.end) == (len(above), len(above) + len(table))

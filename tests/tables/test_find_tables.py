@@ -94,18 +94,6 @@ def test_found_and_replaced(value, key, shorter):
     assert replace_rows(value, {}, min_rows=3) is value
 
 
-def test_columns_beside_lists():
-    """Names of columns are taken from beside the rows, as texts or as descriptions, and are no table themselves."""
-    for header in (
-        ["a", "b"],
-        [{"name": "a", "type": "INT"}, {"name": "b"}],
-        {"fields": [{"name": "a"}, {"name": "b"}]},
-    ):
-        value = {"columns": header, "rows": [[1, 2], [3, 4], [5, 6]]}
-        (table,) = find_tables(value)
-        assert (table.key, table.columns) == ("rows", ["a", "b"])
-
-
 def test_several_tables():
     """Several tables are told apart by their keys, and one can be cut without the others."""
     value = {"open": ROWS, "closed": {"rows": ROWS}, "few": ROWS[:1]}
@@ -113,11 +101,6 @@ def test_several_tables():
     shorter = replace_rows(value, {"open": ROWS[:1]}, min_rows=2)
     assert shorter["open"] == ROWS[:1]
     assert shorter["closed"] is value["closed"]
-
-
-def test_equal_keys_are_told_apart():
-    """A dotted key and a nested one that read the same get different names."""
-    assert [table.key for table in find_tables({"a.b": ROWS, "a": {"b": ROWS}})] == ["a.b", "a.b_2"]
 
 
 def test_mcp_texts_that_differ_are_kept_apart():
@@ -152,25 +135,6 @@ def test_prose_and_logs_are_no_tables(text):
     assert find_tables({"out": text}) == []
 
 
-def test_another_form_in_place_of_rows():
-    """A text of the caller's own can take the place of rows, also within JSON."""
-    assert replace_rows({"rows": ROWS}, {"rows": "a\n0"}) == {"rows": "a\n0"}
-    assert replace_rows(json.dumps({"rows": ROWS}), {"rows": "a\n0"}) == '{"rows":"a\\n0"}'
-
-
-def test_rows_are_neither_copied_nor_counted_out():
-    """Finding and replacing look at no row, so that their time does not depend on how many there are."""
-
-    class Rows(list):
-        def __iter__(self):
-            raise AssertionError("all rows were looked at")
-
-    value = {"rows": Rows(ROWS * 1000)}
-    (table,) = find_tables(value, min_rows=100)
-    assert table.rows is value["rows"]
-    assert replace_rows(value, {"rows": ROWS[:1]}, min_rows=100) == {"rows": ROWS[:1]}
-
-
 def test_a_text_is_read_once():
     """With a memo the text that was read to find the table is not read again to replace its rows."""
     memo = {}
@@ -201,15 +165,6 @@ def test_a_short_text_table_is_none():
     assert find_tables(text, min_rows=3) == []
     assert replace_rows({"result": text}, {"result": []}, min_rows=3)["result"] is text
     assert [table.key for table in find_tables(text, min_rows=2)] == ["result"]
-
-
-def test_names_beside_no_rows_name_nothing():
-    """Where the rows beside the names of columns are empty, the names stay."""
-    value = {"columns": ["a", "b"], "rows": [], "note": "none found"}
-    assert replace_rows(value, {"rows": ROWS[:1]}, min_rows=1) is value
-    assert [table.key for table in find_tables(value)] == ["columns"]
-    odd = {"columns": {"fields": "a, b"}, "rows": [[1, 2], [3, 4]]}
-    assert [(table.key, table.columns) for table in find_tables(odd)] == [("rows", None)]
 
 
 @pytest.mark.parametrize("blocks", [["not json", '{"a": 1}'], ['{"a": 1}', '{"a": '], ['{"a": 1}', '["a"]']])

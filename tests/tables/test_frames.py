@@ -29,12 +29,6 @@ def test_frames_are_rows():
     assert frame_rows(polars.DataFrame(DATA)) == ROWS
 
 
-def test_a_frame_of_pyarrow_is_rows():
-    """A table of pyarrow gives the same rows."""
-    pyarrow = pytest.importorskip("pyarrow")
-    assert frame_rows(pyarrow.table(DATA)) == ROWS
-
-
 def test_all_of_pyarrow_is_read():
     """Columns of one name are both there, and batches, arrays and scalars give Python's own values."""
     pyarrow = pytest.importorskip("pyarrow")

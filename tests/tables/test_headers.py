@@ -21,52 +21,6 @@ def test_cells_with_a_type(cell):
 
 
 @pytest.mark.parametrize(
-    "cell",
-    [
-        "",
-        " ",
-        "-",
-        "--",
-        "abc",
-        "truely",
-        "5 apples",
-        "usd 5",
-        "Usd 5",
-        "US 5",
-        "USD",
-        "five",
-        "-a",
-        "[1]",
-        [1],
-        "1" * 81,
-        "x5",
-    ],
-)
-def test_cells_without_a_type(cell):
-    """Words, words with a number, texts above 80 characters and containers have none."""
-    assert not is_typed(cell)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "a",
-        "n" * 80,
-        "one two three four five six seven eight",
-        "cost (EUR)",
-        "_id",
-        "#orders",
-        "%share",
-        "€ net",
-        "2nd",
-    ],
-)
-def test_names(name):
-    """A name has a letter, at most 80 characters and at most eight words."""
-    assert is_name(name)
-
-
-@pytest.mark.parametrize(
     "text",
     [
         *("", "n" * 81, "one two three four five six seven eight nine", "cost (EUR", "#1", "12", "2024-01-01", "true"),

@@ -18,12 +18,6 @@ def test_a_line_break_in_a_cell_is_a_blank():
     assert found.rows == [{"a": "one two", "b": "3"}]
 
 
-def test_a_cell_that_spans_columns_takes_their_places():
-    """What comes after a cell of two columns stands in the third."""
-    found = find_html(table("<th>a</th><th>b</th><th>c</th>", '<td colspan="2">1</td><td>2</td>'))
-    assert found.rows[0]["c"] == "2"
-
-
 @pytest.mark.parametrize(
     ("cell", "typed"),
     [(None, True), (3, True), (2.5, True), (date(2026, 1, 2), True), ([], False), ("12", True), ("twelve", False)],

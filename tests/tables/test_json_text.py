@@ -38,13 +38,6 @@ def test_a_broken_document_fails_as_json_does(place):
         assert read_large(text) == wanted
 
 
-def test_two_documents_are_none():
-    """What follows a document makes the text something else."""
-    with pytest.raises(ValueError, match="more than one JSON document"):
-        read_large("[1] [2]")
-    assert read_large('{"a": 1, "a": [2]}') == {"a": [2]}
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -136,21 +129,3 @@ LINE = '{"a": 1}'
 def test_lines_of_objects(text, rows, start, end):
     """Lines of objects are found with up to five others before and after them, and with those of an event stream."""
     assert find_lines(text) == JsonPart(start, end, [{"a": 1}] * rows)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        LINE,
-        "",
-        "a\n" * 6 + f"{LINE}\n{LINE}",
-        f"{LINE}\n{LINE}\n" + "b\n" * 6,
-        f"{LINE}\nbetween\n{LINE}",
-        f"{LINE}\n[1]\n{LINE}",
-        f'{LINE}\n{LINE}\n{{"a": }}\n{LINE}',
-        f"{LINE}\n{LINE[:-1]}",
-    ],
-)
-def test_lines_that_are_no_rows(text):
-    """One object, more than five other lines, or another line between two objects make no rows."""
-    assert find_lines(text) is None

@@ -19,40 +19,10 @@ def test_found_in_any_spelling(name):
     assert Measures(ROWS).find(name) == "cost"
 
 
-def test_suffix_and_unknown_names():
-    """The last part of a dotted name is enough where one column has it, and an unknown name is None."""
-    table = Measures([{"a": {"device": 1}, "b": {"x": 1}, "c": {"x": 2}}])
-    assert (table.find("device"), table.find("x"), table.find("nothing")) == ("a.device", None, None)
-    assert (table.cells("nothing"), table.values("nothing")) == (None, None)
-
-
 def test_prices_that_are_micros():
     """The API's prices are micros though their names do not say so; the same name elsewhere is currency."""
     assert Measures(ROWS).row(0, ())["average_cpc"] == 2.0
     assert Measures([{"average_cpc": 2_000_000.0}]).row(0, ())["average_cpc"] == 2_000_000.0
-
-
-def test_cost_in_both_units():
-    """Where rows have the cost in both units, the one in currency is shown as it is."""
-    table = Measures([{"cost": 1.25, "cost_micros": 1_250_000}])
-    assert table.row(0, ()) == {"cost": 1.25}
-    assert table.totals() == {"cost": 1.25, "cost_micros": 1_250_000}
-    assert table.find("cost") == "cost"
-
-
-def test_cost_in_currency_alone():
-    """Key figures also come from a cost in currency units."""
-    table = Measures([{"cost": 2.5, "clicks": 5}])
-    assert table.kpis(GOOGLE_ADS_KPIS)["CPC"] == 0.5
-
-
-def test_odd_micros():
-    """A text in a column of micros stays a text under the name of the currency."""
-    table = Measures(
-        [{"cost_micros": 1_000_000}, {"cost_micros": 2_000_000}, {"cost_micros": "n/a"}, {"cost_micros": 3_000_000}]
-    )
-    assert [table.row(index, ())["cost"] for index in range(4)] == [1.0, 2.0, "n/a", 3.0]
-    assert table.totals() == {"cost_micros": 6_000_000, "cost": 6.0}
 
 
 def test_totals_of_some_rows():

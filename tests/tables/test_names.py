@@ -2,27 +2,7 @@
 
 import pytest
 
-from adk_context_pack.tables.names import is_total_label, meanings_of, named, snake_case, words
-
-
-@pytest.mark.parametrize(
-    ("name", "plain"),
-    [
-        ("metrics.costMicros", "cost_micros"), ("metrics.cost_micros", "cost_micros"), ("costMicros", "cost_micros"),
-        ("adGroup.id", "ad_group.id"), ("segments.adNetworkType", "segments.ad_network_type"),
-        ("Channel0_spend", "Channel0_spend"),
-        ("Cost (USD)", "Cost (USD)"), ("", ""), ("metrics.clicks", "clicks"), ("Metrics.Cost", "Metrics.Cost"),
-    ],
-)  # fmt: skip
-def test_one_spelling(name, plain):
-    """Camel case and the API's prefix go; names of people's own making stay as they are."""
-    assert snake_case(name) == plain
-
-
-def test_words():
-    """The words of a name are those of its last segment."""
-    assert words("metrics.costPerHTTPRequest") == ("cost", "per", "http", "request")
-    assert words("---") == ()
+from adk_context_pack.tables.names import named
 
 
 @pytest.mark.parametrize(
@@ -63,36 +43,3 @@ def test_the_role_that_a_name_names(role, names):
     assert {name: named(name) & roles for name in names.split("|")} == {
         name: {role} - {""} for name in names.split("|")
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "meanings"),
-    [
-        ("memory", {"bytes", "quantity"}),
-        ("customer.currency_code", {"currency", "identifier"}),
-        ("Währung", {"currency"}),
-        ("release", {"version", "rate"}),
-        ("time", {"moment"}),
-        ("tax_year", {"money", "quantity", "dated"}),
-        ("is_new", {"flag"}),
-    ],
-)
-def test_other_meanings(name, meanings):
-    """Beside its role, a name tells money, bytes, currencies, versions, flags, and that a word of time is in it."""
-    assert named(name) == meanings
-
-
-def test_the_longest_ending_counts():
-    """Of the endings of a compound the longest one gives its meaning, and a whole word goes before an ending."""
-    assert (meanings_of("postleitzahl"), meanings_of("stuckzahl")) == ({"identifier"}, {"count"})
-    assert (meanings_of("nettoumsatz"), meanings_of("zinssatz")) == ({"money"}, {"rate"})
-
-
-@pytest.mark.parametrize(
-    ("text", "is_label"),
-    [("Total", True), ("GRAND TOTAL", True), ("Gesamt:", True), ("Totale generale", True), ("Summe", True),
-     ("Razem", True), ("Total Wine & More Store", False), ("Oslo", False), ("", False)],
-)  # fmt: skip
-def test_labels_of_totals(text, is_label):
-    """A short text that begins or ends with a word for a total is the label of one."""
-    assert is_total_label(text) is is_label

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from adk_context_pack.tables.number_text import is_missing_text, read_number
+from adk_context_pack.tables.number_text import read_number
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,6 @@ def test_names_are_not_numbers(text):
 def test_what_could_be_either(text, point, comma):
     """A text that both decimal marks can read has a value for each, between which its column decides."""
     assert (read_number(text).value("point"), read_number(text).value("comma")) == (point, comma)
-
-
-@pytest.mark.parametrize("text", ["", " ", "-", "--", "N/A", "n/a", "n.a.", "null", "None", "NaN", "\u2014", " N/A "])
-def test_words_for_missing(text):
-    """Blanks, dashes and the words for "no value" are missing."""
-    assert is_missing_text(text)
-
-
-@pytest.mark.parametrize("text", ["0", "x", "none of them", "- 5", "North"])
-def test_other_words_are_not_missing(text):
-    """Anything else is a value."""
-    assert not is_missing_text(text)
 
 
 @pytest.mark.parametrize(

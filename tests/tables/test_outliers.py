@@ -42,19 +42,6 @@ def test_every_outlier_is_counted(rows, sigma, kind):
         assert [cell.value for cell in facts.outliers] == sorted(values, reverse=True)[: len(facts.outliers)]
 
 
-@pytest.mark.parametrize(
-    ("others", "cut", "words"),
-    [(range(40), 10, "middle 80 %"), (range(8), 40, "middle 95 %"), ([7], None, "any other value")],
-)
-def test_the_rule_where_half_is_one_value(others, cut, words):
-    """Where the middle half has no width, a wider middle decides, and the rule that is told says so."""
-    values = [0] * (200 - len(others)) + [1 + other for other in others] + [10_000]
-    facts = table_facts([{"x": value} for value in values])
-    expected = by_the_rule(values, cut) if cut else sum(value != 0 for value in values)
-    assert facts.outlier_count == expected
-    assert words in facts.as_dict()["outliers"]["rule"]
-
-
 @pytest.mark.slow
 @given(st.lists(st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6), min_size=8, max_size=80))
 def test_fences_agree_with_a_sort(values):
@@ -158,10 +145,3 @@ def test_a_rare_value_stands_apart_by_the_rule_that_is_told(rows, rare, rule):
     assert [cell.value for cell in facts.outliers] == rare
     assert facts.outlier_count == len(rare)
     assert facts.columns[0].outlier_rule == (rule or "")
-
-
-def test_a_missing_value_is_not_a_rare_one():
-    """Empty cells are counted as missing, and neither stand apart nor keep the one odd value from it."""
-    rows = [*states(done=40), {"state": None}, {"state": "failed"}]
-    assert [cell.value for cell in table_facts(rows).outliers] == ["failed"]
-    assert table_facts(rows[:-1]).outliers == ()

@@ -59,12 +59,6 @@ def test_errors_are_short():
     assert result.error.endswith("…")
 
 
-def test_some_rows_before_the_failure():
-    """A query that failed on the way keeps its rows and its error."""
-    (result,) = read_results({"rows": ROWS, "error": "timeout"}, name="n")
-    assert (len(result.rows), result.error, result.failed) == (2, "timeout", True)
-
-
 @pytest.mark.parametrize(
     ("value", "found"),
     [

@@ -84,15 +84,6 @@ def test_analytics():
     assert read_rows([rows[0], {"other": 1}], around) is None
 
 
-def test_athena_has_its_names_in_the_first_row():
-    """The first row names the columns, stays in front, and is no row."""
-    head, *body = ({"Data": [{"VarCharValue": text} for text in line]} for line in (("a", "b"), ("1", "x"), ("2",)))
-    body[1]["Data"].append({})
-    form = read_rows([head, *body], {})
-    assert form == RowForm([{"a": "1", "b": "x"}, {"a": "2", "b": None}], None, (head,))
-    assert read_rows([head, body[0], {"Data": body[1]["Data"][:1]}], {}).rows == [{"a": "1", "b": "x"}, {"a": "2"}]
-
-
 @pytest.mark.parametrize("key", ["_source", "node"])
 def test_what_is_wrapped_once(key):
     """The inner fields stand beside the outer ones, and a row where they have one name stays as it is."""
@@ -139,9 +130,3 @@ def test_logs_of_fields():
     rows = [[{"field": "@m", "value": "a"}, {"field": "n", "value": "1"}], [{"field": "@m", "value": "b"}]]
     assert read_rows(rows, {}) == RowForm([{"@m": "a", "n": "1"}, {"@m": "b"}])
     assert read_rows([rows[0], []], {}) is None
-
-
-def test_rows_of_other_lengths():
-    """A row of BigQuery with fewer or more cells than fields has those that it has."""
-    rows, around = bigquery([field("a"), field("b")], ["1"], ["2", "3", "4"])
-    assert read_rows(rows, around).rows == [{"a": "1"}, {"a": "2", "b": "3"}]

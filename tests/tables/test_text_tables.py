@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack._json import json_text
 from adk_context_pack.tables.text_tables import read_text, to_csv
 from tests.support.shared_data import shared_file
 
@@ -27,24 +26,6 @@ def test_a_real_report():
     """A real report with quoted lists in its cells is read as the csv module reads it."""
     text = shared_file("google_ads/account_stats.csv").read_text()
     assert read_text(text).value == list(csv.DictReader(io.StringIO(text)))
-
-
-def test_equal_headers_are_numbered():
-    """Columns of one name do not overwrite one another."""
-    assert read_text("a,a\n1,2\n3,4\n").value == [{"a": "1", "a_2": "2"}, {"a": "3", "a_2": "4"}]
-
-
-@pytest.mark.parametrize("value", [{1: 2}, {(1, 2): 3}, float("inf"), b"x", {3}])
-def test_json_of_anything(value):
-    """What JSON has no form for stands as text, and nothing raises."""
-    assert isinstance(json_text(value), str)
-
-
-def test_an_object_that_holds_itself():
-    """A circle is written as its text."""
-    circle = []
-    circle.append(circle)
-    assert json_text(circle) == '["<circular>"]'
 
 
 @pytest.mark.parametrize(
