@@ -77,21 +77,18 @@ def test_other_figures_are_another_history(whole: BudgetCut, figure: int) -> Non
     assert result(other) == result(replace(other, walk=None))
 
 
+def cut_of(groups: list[Group], budget: int, pinned: frozenset[int] = frozenset()) -> BudgetCut:
+    """A cut through groups of ten tokens each."""
+    return BudgetCut(
+        groups=groups, sizes=[10] * len(groups), calls=set(), pinned=pinned, fixed=0, budget=budget, target=1.0,
+        keep_turns=1, marker=5, calibration=Calibration({}),
+    )  # fmt: skip
+
+
 def test_what_was_followed_is_not_followed_again() -> None:
     """Only the groups that are new since the last call are looked at."""
     groups = [Group(index, index + 1, KINDS[index % len(KINDS)]) for index in range(30)]
-    cut = BudgetCut(
-        groups=groups,
-        sizes=[10] * 30,
-        calls=set(),
-        pinned=set(),
-        fixed=0,
-        budget=10_000,
-        target=0.5,
-        keep_turns=1,
-        marker=10,
-        calibration=Calibration({}),
-    )
+    cut = cut_of(groups, 10_000)
     cut.find()
     longer = replace(cut, groups=[*groups, Group(30, 31, "user")], sizes=[*[10**9] * 30, 10])
     assert longer.find().total == 310
@@ -115,19 +112,8 @@ def test_what_was_followed_is_not_followed_again() -> None:
 )
 def test_what_leaves_first(kinds, budget, pinned, dropped) -> None:
     """Whole turns leave before parts of the newest one, the oldest first, as few as it takes, and never the newest."""
-    cut = BudgetCut(
-        groups=[Group(index, index + 1, kind) for index, kind in enumerate(kinds)],
-        sizes=[10] * len(kinds),
-        calls=set(),
-        pinned=pinned,
-        fixed=0,
-        budget=budget,
-        target=1.0,
-        keep_turns=1,
-        marker=5,
-        calibration=Calibration({}),
-    )
-    assert cut.find().dropped == dropped
+    groups = [Group(index, index + 1, kind) for index, kind in enumerate(kinds)]
+    assert cut_of(groups, budget, pinned).find().dropped == dropped
 
 
 def content(role, *parts):

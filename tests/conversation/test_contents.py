@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import tracemalloc
 from decimal import Decimal
 
@@ -131,22 +130,6 @@ def test_every_kind_of_part_tells_contents_apart() -> None:
     ]
     contents += [types.Content(role="user", parts=parts[1::5])]
     assert len(set(ContentHashes().of(contents))) == len(contents)
-
-
-def test_every_part_counts_wherever_it_stands() -> None:
-    """Contents of one, two or three parts have the same hash only where all of their parts are the same."""
-    parts = [
-        types.Part(text="a"),
-        types.Part(text="b"),
-        types.Part(function_call=types.FunctionCall(name="f", args={"x": 1})),
-        types.Part(function_response=types.FunctionResponse(name="f", response={"y": 1})),
-        types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png")),
-        types.Part(file_data=types.FileData(file_uri="gs://a/b", mime_type="image/png")),
-    ]
-    lists = [list(chosen) for length in (1, 2, 3) for chosen in itertools.product(parts, repeat=length)]
-    contents = [types.Content(role=role, parts=chosen) for chosen in lists for role in ("user", "model")]
-    hashes = ContentHashes()
-    assert len(set(hashes.of(contents))) == len(contents) == 2 * (6 + 36 + 216)
 
 
 def test_a_body_that_is_no_dict_has_its_beginning_and_no_handle():

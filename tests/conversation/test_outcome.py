@@ -9,6 +9,9 @@ from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
 
+ROWS = [{"id": 1, "cost": 2}, {"id": 2, "cost": 3}]
+MARK = "[text of 24000 characters, shown in part. The whole is kept; read_payload(handle='abc') reads and searches it]"
+
 
 @pytest.mark.parametrize(
     ("response", "told"),
@@ -41,33 +44,6 @@ from tests.support.events import agent_called, agent_said, call_part, event, res
         ({"status": "denied"}, "error: denied"),
         ({"isError": True}, "error: failed"),
         ({"result": "Traceback (most recent call last)"}, "error: Traceback (most recent call last)"),
-    ],
-)
-def test_tells_status_errors_counts_and_shapes(response, told):
-    """Each kind of response is told by its status, error text, counts and shapes."""
-    assert outcome_of(response, max_chars=300, max_error_chars=300) == told
-
-
-def test_tells_only_the_first_entries_of_a_wide_response():
-    """A response of very many keys is told by its first ones, and how many more there are."""
-    told = outcome_of({f"k{n}": n for n in range(30)}, max_chars=1000, max_error_chars=9)
-    assert told.endswith("k19: 19, +10}")
-
-
-def test_keeps_to_its_limits():
-    """Neither a description nor an error text gets longer than its limit and the mark."""
-    wide = {f"key{n}": "v" * 30 for n in range(20)}
-    assert outcome_of(wide, max_chars=50, max_error_chars=9).startswith('{key0: "')
-    assert outcome_of({"error": "e" * 99}, max_chars=9, max_error_chars=10) == f"error: {'e' * 10}… [+89 characters]"
-
-
-ROWS = [{"id": 1, "cost": 2}, {"id": 2, "cost": 3}]
-MARK = "[text of 24000 characters, shown in part. The whole is kept; read_payload(handle='abc') reads and searches it]"
-
-
-@pytest.mark.parametrize(
-    ("response", "told"),
-    [
         ({"result": f"{MARK}\nhead\ntail"}, "text of 24000 characters (_handle abc)"),
         (
             {"log": "[JSON of 9000 characters, shown in part. The whole is kept as abc]\n{}", "status": "ok"},
@@ -109,9 +85,22 @@ MARK = "[text of 24000 characters, shown in part. The whole is kept; read_payloa
         ({"content": [{"type": "text", "text": "no quota"}], "isError": True}, "error: no quota"),
     ],
 )
-def test_tells_true_sizes_handles_and_what_blocks_hold(response, told):
-    """A reduced result is described by its true size and its handle, and an MCP result by what its blocks hold."""
+def test_tells_status_sizes_handles_and_what_blocks_hold(response, told):
+    """A response is told by status, error, counts and shapes, a reduced one by its true size, MCP's by its blocks."""
     assert outcome_of(response, max_chars=300, max_error_chars=300) == told
+
+
+def test_tells_only_the_first_entries_of_a_wide_response():
+    """A response of very many keys is told by its first ones, and how many more there are."""
+    told = outcome_of({f"k{n}": n for n in range(30)}, max_chars=1000, max_error_chars=9)
+    assert told.endswith("k19: 19, +10}")
+
+
+def test_keeps_to_its_limits():
+    """Neither a description nor an error text gets longer than its limit and the mark."""
+    wide = {f"key{n}": "v" * 30 for n in range(20)}
+    assert outcome_of(wide, max_chars=50, max_error_chars=9).startswith('{key0: "')
+    assert outcome_of({"error": "e" * 99}, max_chars=9, max_error_chars=10) == f"error: {'e' * 10}… [+89 characters]"
 
 
 LINES = [

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent, ParallelAgent
+from google.adk.agents import LlmAgent
 from google.adk.apps.app import App
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
@@ -96,25 +96,4 @@ def test_eight_threads_on_one_session(caplog: pytest.LogCaptureFixture) -> None:
         list(pool.map(talk, range(THREADS)))
     assert len(recorder.requests) >= THREADS * MESSAGES
     assert len(plugin.reports) == len(recorder.requests)
-    assert_as_alone(recorder, caplog)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated")
-def test_parallel_agents_in_several_loops(caplog: pytest.LogCaptureFixture) -> None:
-    """Parallel agents of several event loops on one session send what they would send alone."""
-    caplog.set_level(logging.ERROR, logger="adk_context_pack")
-    root = ParallelAgent(name="both", sub_agents=[agent("left"), agent("right")])
-    runner, recorder, _, service = app_of(root)
-    asyncio.run(service.create_session(**KEY))
-
-    async def talk(number: int) -> None:
-        for turn in range(4):
-            said = types.Content(role="user", parts=[types.Part(text=f"What of city {number}-{turn}?")])
-            async for _ in runner.run_async(user_id="user", session_id="shared", new_message=said):
-                pass
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda number: asyncio.run(talk(number)), range(4)))
-    assert {name for _, _, name, _, _ in recorder.requests} == {"left", "right"}
     assert_as_alone(recorder, caplog)

@@ -139,27 +139,6 @@ async def compare(app: LiveApp, folder: Path, *, given: bool, counted: bool = Fa
     }
 
 
-async def reported(app: LiveApp) -> Mapping[str, Compared]:
-    """Returns for each agent what it sent, and what the plugin's own reports tell in the place of a replay."""
-    alone, _ = await run_live(app)
-    plugin = ContextPackPlugin(counter=o200k(), **app.plugin)
-    packed, _ = await run_live(app, plugins=[plugin])
-    left_alone = {name for name, settings in (app.plugin.get("agents") or {}).items() if settings is None}
-    live: dict[str, list[int]] = {}
-    told: dict[str, list[int]] = {}
-    for side, requests in enumerate((alone, packed)):
-        for request in requests:
-            if request.agent not in left_alone:
-                live.setdefault(request.agent, [0, 0])[side] += weigh(request, whole=True)
-    for report in plugin.reports:
-        sums = told.setdefault(report.agent, [0, 0])
-        sums[0] += report.tokens_without_pack
-        sums[1] += report.tokens_after
-    return {
-        name: Compared(live=(live[name][0], live[name][1]), replayed=(told[name][0], told[name][1])) for name in live
-    }
-
-
 def replay(app: LiveApp, session: RecordedSession, *, given: bool) -> dict[str, list[int]]:
     """Returns for each agent the tokens without the pack and with it, as a replay tells them."""
     found: dict[str, list[int]] = {}

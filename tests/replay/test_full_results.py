@@ -126,16 +126,6 @@ async def test_without_a_counter_replays_agree(tmp_path, capsys, monkeypatch):
         assert told[1][name]["tokens_with"] == pytest.approx(tokens, rel=0.2)
 
 
-@pytest.mark.slow
-async def test_other_settings_can_be_tried(tmp_path, capsys):
-    """On a session with the pack, other limits give other figures, which are those on a session without it."""
-    alone, _ = await run(tmp_path / "artifacts")
-    packed, _ = await run(tmp_path / "artifacts", ContextPackPlugin(counter=count, store="state"))
-    for options in (("--max-rows", "20"), ("--no-caps",), ("--max-payload-tokens", "5000")):
-        told = [replayed(each, tmp_path / "x", capsys, *options)["tokens_with"] for each in (alone, packed)]
-        assert told[1] == pytest.approx(told[0], rel=0.05)
-
-
 async def test_results_of_wrapped_tools_come_back(tmp_path):
     """Results that a wrapped tool capped, without the plugin, are put back as well."""
     tools = [cap_rows(tool, max_rows=50, store="state") for tool in TOOLS]

@@ -107,16 +107,6 @@ async def test_a_forged_pointer_opens_no_file(name):
         await in_tool(lambda c: load_payload(c, "2pw92fpz5qx"), state=state, artifact_service=artifacts)
 
 
-async def test_parallel_calls_lose_nothing():
-    """Twenty results stored at once are all there, under handles of their own."""
-
-    async def act(context):
-        found = await asyncio.gather(*(PayloadStore().put(context, [i], tool_name="t") for i in range(20)))
-        return [(await load_payload(context, handle))[0] for handle in found]
-
-    assert await in_tool(act) == list(range(20))
-
-
 @pytest.mark.parametrize("place", PLACES)
 async def test_a_key_of_ones_own_holds_the_newest_result(place):
     """A chosen key holds the result or its pointer; the handle of the one it replaced says that it has expired."""
