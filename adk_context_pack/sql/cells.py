@@ -22,7 +22,6 @@ from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema,
 _FLOAT_EXACT = 2**53
 _FLOAT_DIGITS = 15
 _NONE = frozenset((type(None),))
-_SECONDS = len("2026-01-31T10:00:00")
 _TRUTH = "CASE {} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
 
 
@@ -159,20 +158,28 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     values = [None if schema.is_empty(value) else value for value in column.values]
     texts = list(dict.fromkeys(filter(None, values)))
     day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
-    about = {"day_first": day_first, "has_time": has_time}
+    about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
     if sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" for text in texts):
+        return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
+    end = "Z" if texts[0].endswith("Z") else ""
+    if all(_is_plain(text, end) for text in texts):
+        values = [value and value.replace("T", " ").removesuffix(end) for value in values]
+        about["written"] = f"replace({written_in(name)}, ' ', 'T') || '{end}'"
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     iso: dict[str | None, str | None] = {None: None}
     for text in texts:
         moment = moment_of(text, day_first=day_first)
         iso[text] = text if moment is None else iso_of(moment, has_time=has_time)
     loaded = Loaded(name, "TEXT", [iso[value] for value in values], "date", about=about, schema=schema)
-    end = "Z" if texts[0].endswith("Z") else ""
-    if all(text == f"{iso[text]}{end}".replace(" ", "T") for text in texts):
-        loaded.about["written"] = f"replace({written_in(name)}, ' ', 'T') || '{end}'"
-        return [loaded]
     loaded.notes.append("dates in UTC here" if has_time else "ISO dates here")
     return _beside(loaded, column, taken)
+
+
+def _is_plain(text: str, end: str) -> bool:
+    """Tells whether a moment differs from SQLite's own writing by its T and its Z alone."""
+    ends = text[-1] == end if end else text[-1].isdecimal()
+    marks = (text.count("-"), text.count(":"), text.count("+"), text.count(","))
+    return ends and text[10:11] == "T" and marks == (2, 2, 0, 0)
 
 
 def name_currencies(columns: Sequence[Loaded]) -> None:

@@ -111,7 +111,8 @@ class RowDatabase:
         except RecursionError:
             raise QueryError("The query nests too deep. Name inner queries by WITH.") from None
         except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError) as error:
-            raise self._checks.error() or self._guard.explain(error) from error
+            problem = self._checks.problem
+            raise (QueryError(problem) if problem else self._guard.explain(error)) from error
 
     def close(self) -> None:
         """Gives back the memory."""

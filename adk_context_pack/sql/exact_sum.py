@@ -7,7 +7,6 @@ from collections import Counter
 from decimal import Context, Decimal
 from typing import Any, ClassVar
 
-from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.typed_columns import INT64
 from adk_context_pack.tables.date_text import is_date_text
 from adk_context_pack.tables.numbers import Number, number_of, short_text
@@ -134,10 +133,6 @@ class StatementChecks:
         for name, aggregate in (("sum", ExactSum), ("avg", ExactAverage), ("total", ExactTotal)):
             connection.create_window_function(f"{name}_within", 3, self._within(aggregate))
 
-    def error(self) -> QueryError | None:
-        """Returns the error of the last query, if one of the functions failed."""
-        return QueryError(self.problem) if self.problem else None
-
     def _fail(self, problem: str) -> None:
         self.problem = problem
         raise ValueError(problem)
@@ -159,10 +154,11 @@ class StatementChecks:
                 self._change(value, currency, -1)
 
             def _change(self, value: Any, currency: Any, sign: int) -> None:
-                if value is not None:
+                # Nothing is added by the zero of `CASE WHEN currency = 'USD' THEN amount ELSE 0 END`.
+                if value:
                     self._currencies[currency] += sign
                     self._currencies += Counter()
-                    self._add(value, sign)
+                self._add(value, sign)
 
         return Within
 

@@ -120,9 +120,7 @@ class TypedStatement:
                 self._query()
                 self._at += 1
             self._known = self._named
-            if {name: _facts(node) for name, node in former.items()} == {
-                name: _facts(node) for name, node in self._named.items()
-            }:
+            if _facts(former) == _facts(self._named):
                 break
         if self._problem:
             raise QueryError(self._problem)
@@ -205,8 +203,7 @@ class TypedStatement:
         alias = self._alias()
         edits = {*self._before, *self._after, *self._instead, *(first for first, *_ in self._sums)}
         if not alias and not own and any(node.first <= place <= node.last for place in edits):
-            text = "".join(token.text for token in self._all[self._places[node.first] : self._places[node.last] + 1])
-            self._after[node.last] = self._after.get(node.last, "") + f" AS {quote(text)}"
+            self._after[node.last] = self._after.get(node.last, "") + f" AS {quote(self._text(node))}"
         if alias:
             self._define(alias, node)
         # The parts of a UNION give the columns of the first of them.
@@ -533,7 +530,9 @@ class TypedStatement:
         while self._tokens[start - 1].text == ".":
             start -= 2
         qualifier = "".join(token.text for token in self._tokens[start:place])
-        others = [name for name, node in self._known.items() if any(_is_currency(one, column) for one in node.columns)]
+        apart = (column.currency, column.table)
+        known = self._known.items()
+        others = [name for name, node in known if any((one.name, one.table) == apart for one in node.columns)]
         self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], column))
 
     def _meant(self, token: Token) -> Sequence[TypedColumn]:
@@ -581,12 +580,9 @@ def _merged(one: _Node, other: _Node) -> _Node:
 
 def _is_like_iso(pattern: str) -> bool:
     is_year = pattern[:4].replace("_", "0").isdecimal() and pattern[4:5] in {"", "-", "%"}
-    return is_year or pattern.lstrip("%_").startswith("-")
+    return (is_year or pattern.lstrip("%_").startswith("-")) and "T" not in pattern and not pattern.endswith("Z")
 
 
-def _facts(node: _Node) -> tuple[object, ...]:
-    return node.number, node.stored, node.only, [column.name for column in node.columns]
-
-
-def _is_currency(one: TypedColumn, amount: TypedColumn) -> bool:
-    return one.name == amount.currency and one.table == amount.table
+def _facts(named: dict[str, _Node]) -> dict[str, object]:
+    columns = {name: [column.name for column in node.columns] for name, node in named.items()}
+    return {name: (node.number, node.stored, node.only, columns[name]) for name, node in named.items()}

@@ -69,6 +69,7 @@ def test_several_currencies_are_not_added_up(sql):
         ('SELECT "fee#unit", sum(fee) FROM rows GROUP BY 1 ORDER BY 1', [5028, 20]),
         ("SELECT 1, sum(v) FROM (SELECT pay.currency k, pay.value v FROM rows) WHERE k = 'JPY'", [JPY]),
         ("SELECT 1, sum(pay.value) OVER (ORDER BY n ROWS CURRENT ROW) FROM rows WHERE n < 2", [0.5, 1.5]),
+        ("SELECT 1, total(iif(pay.currency = 'JPY', pay.value, 0)) FROM rows", [JPY]),
         ("SELECT 1, sum(n) FROM rows", [66]),
         ("SELECT 1, (SELECT sum(net) FROM rows r WHERE r.pay.currency = o.pay.currency) FROM rows o LIMIT 1", [39_000]),
     ],

@@ -24,12 +24,15 @@ e|$12,480|5|5|3.1|0.20|Apr 2, 2026|02/04/2026|2026-01-01T05:00+05:00|12 €|52
 f|N/A|6|6|3.2|0.30||05/05/2020|2026-01-01T06:00+09:00|1 €|63
 """
 ROWS = [
-    dict(zip(NAMES, line.split("|"), strict=True)) | {"ok": ok, "data": data}
-    for line, ok, data in zip(
-        CELLS.strip().splitlines(),
-        [True, False, True, True, None, False],
-        ['{"q": "2,500", "n": "3"}', '{"q": "1", "n": "4"}', "{}", "{}", "{}", "{}"],
-        strict=True,
+    dict(zip(NAMES, line.split("|"), strict=True)) | {"ok": ok, "data": data, "at": f"2026-01-31T1{at}:00:00Z"}
+    for at, (line, ok, data) in enumerate(
+        zip(
+            CELLS.strip().splitlines(),
+            [True, False, True, True, None, False],
+            ['{"q": "2,500", "n": "3"}', '{"q": "1", "n": "4"}', "{}", "{}", "{}", "{}"],
+            strict=True,
+        ),
+        1,
     )
 ]
 IMAGE = image_of({"rows": iter_columns(ROWS)})
@@ -78,6 +81,7 @@ def ask(sql, rows):
         ("date(slash) = '25/12/2025'", "b"),
         ("slash > date('31/12/2025')", "ae"),
         ("zone > '2026-01-01T01:00:00Z'", "bd"),
+        ("at LIKE '2026-01-31T1%' AND at > '2026-01-31T11:00:00Z' AND at < datetime('2026-01-31 14:00')", "bc"),
         ("zone >= datetime('2026-01-01', '+1 hour')", "abcd"),
         ("ok = 'true'", "acd"),
         ("NOT ok", "bf"),
@@ -137,10 +141,8 @@ def test_orders(order, found):
         ("SELECT count(*) FROM rows WHERE (n, c) IN ((2, 'b'), (3, 'x'))", [1]),
         ("SELECT sum(n) OVER w - n FROM rows WHERE c < 'c' WINDOW w AS (ORDER BY c)", [0, 1]),
         ("SELECT sum(n) FILTER (WHERE c = 'a') OVER (ORDER BY c) * 2 FROM rows LIMIT 1", [2]),
-        ("SELECT length(c || n) * 2 FROM rows WHERE c = 'a'", [4]),
         ("SELECT 5 -- price * 2\n - 3", [2]),
         ("SELECT max(n, 2.5) FROM rows WHERE c < 'c'", [2.5, 2.5]),
-        ("SELECT NULL * n FROM rows WHERE c = 'a'", [None]),
         ("SELECT date(slash, '+1 day') FROM rows WHERE c = 'b'", ["2025-12-26"]),
         ("SELECT group_concat(ok) FROM rows", ["1,0,1,1,0"]),
     ],
@@ -175,15 +177,12 @@ def test_what_cannot_be_answered_says_what_to_write(sql, said):
 
 def test_names_of_results_are_those_of_the_statement():
     """A result's column is named by the expression that the model wrote, whatever it became."""
-    sql = "SELECT strftime('%Y', day) - 1, price LIKE '$1%', v * 2, price FROM (SELECT *, c AS v FROM rows) WHERE 0"
     assert answer("SELECT lower(price), fee > '5 €', strftime('%Y', day) - 1, price FROM rows").columns == [
         "lower(price)",
         "fee > '5 €'",
         "strftime('%Y', day) - 1",
         "price",
     ]
-    with pytest.raises(QueryError):
-        answer(sql)
 
 
 def test_what_was_written_and_an_inner_query_leaves_out():
