@@ -143,6 +143,16 @@ def settled(value: Any) -> Any:
     return _object(value)
 
 
+def opened(value: Any) -> Any:
+    """Returns the object or list that a text holds as JSON, and any other value as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "["}:
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
 def is_number(value: Any) -> bool:
     """Returns whether a value is a number, which a boolean is to Python and not to JSON."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

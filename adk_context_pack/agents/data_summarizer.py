@@ -15,8 +15,10 @@ from pydantic import PrivateAttr
 
 from adk_context_pack.agents.summary_check import SummaryCheck
 from adk_context_pack.errors import SettingError, at_least
+from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.handles import is_expired, stored_results
 from adk_context_pack.stores.opening import resolve
+from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.results import Result, read_result, read_results
 from adk_context_pack.tables.summarize import SummaryPlan, summarize, without_rows
@@ -127,7 +129,8 @@ class DataSummarizer(BaseAgent):
 
     async def _summary(self, ctx: InvocationContext) -> dict[str, Any]:
         plan, results = self._plan, await self._results(ctx)
-        summary = {result.id: self._entry(result, plan) for result in results}
+        # A table of any length may be behind a result.
+        summary = await off_loop(OFF_LOOP_BYTES, lambda: {result.id: self._entry(result, plan) for result in results})
         is_set = self.source != _SOURCE
         self._check.source(self.source, ctx.session.state, is_set=is_set, others=bool(results))
         self._check.columns(summary)
@@ -147,7 +150,7 @@ class DataSummarizer(BaseAgent):
     async def _results(self, ctx: InvocationContext) -> list[Result]:
         state = ctx.session.state
         found: dict[str, Result] = {}
-        if self.source in state:
+        if state.get(self.source) is not None:
             found = {result.id: result for result in await self._read(ctx, self.source, self.source, own_id=None)}
         for key, name in self._kept(state):
             for result in await self._read(ctx, key, name, own_id=key.startswith(_KEPT)):
@@ -160,14 +163,16 @@ class DataSummarizer(BaseAgent):
         prefixes = (f"{_KEPT}{self.source}:", f"{self.source}:")
         own = [(key, key[len(prefix) :]) for prefix in prefixes for key in state if key.startswith(prefix)]
         live = [(key, name) for key, name in own if not is_expired(state, key)]
-        if live or self.source in state:
+        if live or state.get(self.source) is not None:
             return iter(live)
         return ((result.key, result.handle) for result in stored_results(state) if result.kind == "rows")
 
     async def _read(self, ctx: InvocationContext, key: str, name: str, *, own_id: bool | None) -> list[Result]:
         try:
             value = await resolve(ctx.session.state[key], ctx)
-            return read_results(value, name=name) if own_id is None else read_result(value, name=name, own_id=own_id)
+            if own_id is None:
+                return await off_loop(rough_size(value), read_results, value, name=name)
+            return await off_loop(rough_size(value), read_result, value, name=name, own_id=own_id)
         except Exception as error:
             logger.exception("%s: the result under %s could not be read", self.name, key)
             return [Result(id=name, error=f"could not be read ({type(error).__name__})")]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from json.encoder import encode_basestring as _quote
 from typing import Any
 
+from adk_context_pack._json import opened
 from adk_context_pack._text import shorten_counted
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks
@@ -111,19 +111,11 @@ def _mcp(response: Mapping[Any, Any]) -> dict[Any, Any]:
     elif (rows := rows_of_blocks(texts, structured)) is not None:
         told = {"result": rows, **told}
     elif texts:
-        told = {"result": _parsed(texts[0]) if len(texts) == 1 else texts, **told}
+        only = texts[0] if len(texts) == 1 else texts
+        told = {"result": opened(only) if len(only) <= _MAX_PARSED else only, **told}
     if others:
         told["attached"] = ", ".join(others)
     return told
-
-
-def _parsed(text: str) -> Any:
-    if len(text) > _MAX_PARSED or text.lstrip()[:1] not in ("{", "["):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _entry(key: object, value: Any) -> str:

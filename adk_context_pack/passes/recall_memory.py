@@ -103,7 +103,9 @@ class RecallMemory(ContextPass):
         if message is None or not query or service is None:
             return
         key = _key(context)
-        earlier = _RECALLED.get(key) or ()
+        # A session that was deleted and made again under its id has nothing of the runs before.
+        runs = {event.invocation_id for event in context.session.events}
+        earlier = tuple(one for one in _RECALLED.get(key) or () if one.invocation in runs)
         if any(one.invocation == context.invocation_id for one in earlier):
             return
         block = ""

@@ -123,9 +123,13 @@ def unknown_handle(state: Mapping[str, Any], handle: object) -> HandleError:
 
 def is_expired(state: Mapping[str, Any], key: str) -> bool:
     """Returns whether the result under a state key is past its time, or gone already."""
-    # ADK has no way to remove a state key, so that a mark stays in its place.
+    # ADK has no way to remove a state key, so that a mark stays in its place, and None after a rewind.
     limit = state.get(expiry_key(key[-HANDLE_LENGTH:]))
-    return is_entry(state[key], "expired") or (isinstance(limit, int | float) and time.time() > limit)
+    return (
+        state[key] is None
+        or is_entry(state[key], "expired")
+        or (isinstance(limit, int | float) and time.time() > limit)
+    )
 
 
 def _advice(state: Mapping[str, Any], refused: object = None) -> str:

@@ -5,11 +5,10 @@ This is the one answer to "did this fail?" for reports, narratives, summaries an
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from adk_context_pack._json import is_number, json_text
+from adk_context_pack._json import is_number, json_text, opened
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.trouble import says_failure
 
@@ -165,12 +164,8 @@ def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
 def _text_error(text: str, depth: int) -> str | None:
     if says_failure(text):
         return text
-    if depth <= 0 or len(text) > _MAX_PARSED or not text.lstrip().startswith("{"):
-        return None
-    try:
-        return _error_of(json.loads(text), depth - 1)
-    except (ValueError, RecursionError):
-        return None
+    found = opened(text) if depth > 0 and len(text) <= _MAX_PARSED else text
+    return _error_of(found, depth - 1) if isinstance(found, dict) else None
 
 
 def _said_by(result: Mapping[Any, Any]) -> str | None:

@@ -12,10 +12,11 @@ from google.adk.artifacts.base_artifact_service import BaseArtifactService
 from google.adk.events.event import Event
 from google.adk.sessions.session import Session
 
+from adk_context_pack._json import opened
 from adk_context_pack.errors import ContextPackError, QueryError, SettingError, positive
 from adk_context_pack.tools.references import as_text, parsed, references_in, replaced
 from adk_context_pack.tools.resolve_results import value_of
-from adk_context_pack.tools.result_path import opened
+from adk_context_pack.tools.result_path import OpenResult
 from adk_context_pack.tools.shown_handles import noted_answer, text_of
 
 logger = logging.getLogger("adk_context_pack")
@@ -98,7 +99,7 @@ class _Place:
     event: Event
     session: Session
     artifact_service: BaseArtifactService | None
-    results: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, OpenResult] = field(default_factory=dict)
 
     async def value(self, text: str) -> Any:
         reference = parsed(text)

@@ -17,9 +17,10 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack.errors import ContextPackError, QueryError, positive
 from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.opening import load_payload
+from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 from adk_context_pack.tools.many_tools import ManyTools, attach
 from adk_context_pack.tools.references import Reference, as_text, parsed, references_in, replaced
-from adk_context_pack.tools.result_path import value_at
+from adk_context_pack.tools.result_path import OpenResult
 from adk_context_pack.tools.shown_handles import note_answer, note_references, note_request, noted_call
 from adk_context_pack.tools.wrap import copy_of
 
@@ -166,7 +167,7 @@ async def _values(wanted: Sequence[str], context: ToolContext) -> dict[str, Any]
         ContextPackError: there is none, in words for a model.
     """
     shown = noted_call(context.session.events, context.function_call_id).handles
-    results: dict[str, Any] = {}
+    results: dict[str, OpenResult] = {}
     values: dict[str, Any] = {}
     for text in wanted:
         reference = parsed(text)
@@ -176,7 +177,7 @@ async def _values(wanted: Sequence[str], context: ToolContext) -> dict[str, Any]
     return values
 
 
-async def value_of(reference: Reference, context: Any, results: dict[str, Any]) -> Any:
+async def value_of(reference: Reference, context: Any, results: dict[str, OpenResult]) -> Any:
     """Returns the value that a reference names. It belongs to the stored result: read it and never change it.
 
     Args:
@@ -188,9 +189,9 @@ async def value_of(reference: Reference, context: Any, results: dict[str, Any]) 
         ContextPackError: there is no such value, in words for a model.
     """
     if reference.handle not in results:
-        results[reference.handle] = await load_payload(context, reference.handle)
+        results[reference.handle] = OpenResult(await load_payload(context, reference.handle))
     try:
-        return value_at(results[reference.handle], reference.steps)
+        return await off_loop(OFF_LOOP_BYTES, results[reference.handle].value_at, reference.steps)
     except QueryError as error:
         raise QueryError(f"{reference.text}: {error}") from None
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
+from adk_context_pack._json import opened
 from adk_context_pack.errors import QueryError
 from adk_context_pack.tables.find_tables import find_tables
 from adk_context_pack.tools.references import EACH, Key, Step
@@ -14,57 +15,55 @@ _MAX_LISTED = 20
 _MAX_NAME = 60
 
 
-def value_at(result: Any, steps: Sequence[Step]) -> Any:
-    """Returns the value at a path within a stored result.
-
-    A path is followed as the result is nested. Where that fails, it may begin with the name of a table, as a capped
-    result lists them under `_row_limits`: JSON in a text and the envelope of MCP add nothing to such a name.
+class OpenResult:
+    """A stored result whose tables and JSON texts are read once, however many references name parts of it.
 
     Args:
-        result: the stored result. It is not changed.
-        steps: the path.
-
-    Raises:
-        QueryError: nothing is there. The message, for a model, lists what there is.
+        whole: the result. It is not changed.
     """
-    try:
-        return _walked(result, steps)
-    except QueryError:
-        found = _in_table(result, steps)
-        if found is None:
-            raise
-        rows, start = found
-        return _walked(rows, steps, start)
 
+    def __init__(self, whole: Any) -> None:
+        self._whole = whole
+        self._read: dict[int, Any] = {}
 
-def opened(value: Any) -> Any:
-    """Returns what a JSON text holds, and any other value as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+    def value_at(self, steps: Sequence[Step]) -> Any:
+        """Returns the value at a path within the result.
+
+        A path is followed as the result is nested. If that fails, it may begin with the name of a table, as a capped
+        result lists them under `_row_limits`: JSON in a text and the envelope of MCP add nothing to such a name.
+
+        Args:
+            steps: the path.
+
+        Raises:
+            QueryError: nothing is there. The message, for a model, lists what there is.
+        """
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
+            return self._walked(self._whole, steps)
+        except QueryError:
+            names = [_name(step) for step in steps]
+            for length in range(len(steps), 0, -1):
+                if (rows := self._tables.get(".".join(names[:length]))) is not None:
+                    return self._walked(rows, steps, length)
+            raise
 
+    @cached_property
+    def _tables(self) -> dict[str, Any]:
+        return {table.key: table.rows for table in find_tables(self._whole)}
 
-def _in_table(result: Any, steps: Sequence[Step]) -> tuple[Any, int] | None:
-    """Returns the rows of the table that a path begins with, and how many steps name the table."""
-    tables = {table.key: table.rows for table in find_tables(result)}
-    names = [_name(step) for step in steps]
-    for length in range(len(steps), 0, -1):
-        rows = tables.get(".".join(names[:length]))
-        if rows is not None:
-            return rows, length
-    return None
-
-
-def _walked(value: Any, steps: Sequence[Step], start: int = 0) -> Any:
-    for position in range(start, len(steps)):
-        value = opened(value)
-        if steps[position] == EACH:
-            return [_walked(item, steps, position + 1) for item in _items(value, steps[:position])]
-        value = _step(value, steps[position], steps[:position])
-    return value
+    def _walked(self, value: Any, steps: Sequence[Step], start: int = 0) -> Any:
+        for position in range(start, len(steps)):
+            if isinstance(value, str):
+                # The texts are parts of the result, so that none is replaced by another one in the same place.
+                value = (
+                    self._read[id(value)]
+                    if id(value) in self._read
+                    else self._read.setdefault(id(value), opened(value))
+                )
+            if steps[position] == EACH:
+                return [self._walked(item, steps, position + 1) for item in _items(value, steps[:position])]
+            value = _step(value, steps[position], steps[:position])
+        return value
 
 
 def _step(value: Any, step: Step, before: Sequence[Step]) -> Any:

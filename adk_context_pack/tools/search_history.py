@@ -5,19 +5,23 @@ from __future__ import annotations
 import functools
 import logging
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
 
+from google.adk.events.event import Event
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack._adk.live_events import SessionEvents, live_events, session_events
+from adk_context_pack._adk.releases import isolation_scope_of, scope_of_event
 from adk_context_pack.conversation.account import event_text
 from adk_context_pack.conversation.history_index import HistoryIndex
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import positive
 from adk_context_pack.search.excerpts import Excerpt, excerpts
 from adk_context_pack.search.ranked_index import Keep
-from adk_context_pack.tools.session_past import SessionPast, Wanted
+from adk_context_pack.stores.byte_cache import ByteCache
+from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -27,6 +31,93 @@ _PAGE = 4000
 _MAX_HITS = 50
 _ENTRY_TOKENS = 60
 """About what an entry of a reply takes beside its text."""
+_MAX_QUERY = 1_000
+# One for the process. A search takes an index out and puts it back, so that no two change it at once.
+_INDEXES: ByteCache[HistoryIndex] = ByteCache(max_bytes=64 * 2**20)
+
+
+class Wanted(NamedTuple):
+    """The filters of a search. An empty one leaves nothing out.
+
+    Attributes:
+        agent: the author of the event.
+        tool: the tool that was called or returned.
+        turn: the number of the user's turn, from 1 on. A negative one counts from the newest.
+        before_event: the id of the event before which to search.
+    """
+
+    agent: str = ""
+    tool: str = ""
+    turn: int = 0
+    before_event: str = ""
+
+
+class SessionPast(NamedTuple):
+    """The events of a session, and which of them are the agent's to know.
+
+    Attributes:
+        events: the events, oldest first.
+        whole: whether these are all events of the session.
+        scope: the isolated task (2.x) that the agent works on, or None.
+        live: the numbers of the events that no rewind has annulled.
+        history: the index over all of them.
+    """
+
+    events: Sequence[Event]
+    whole: bool
+    scope: str | None
+    live: Collection[int]
+    history: HistoryIndex
+
+    @classmethod
+    def of(cls, context: ToolContext, loaded: SessionEvents) -> SessionPast:
+        """Returns the past of the session behind `context`, with the index grown by its new events."""
+        session = context.session
+        key = session.app_name, session.user_id, session.id, loaded.whole
+        index = _INDEXES.take(key)
+        if index is None or not index.begins(loaded.events):
+            # The questions to this tool and its replies would be found again and again.
+            index = HistoryIndex(leaves_out=NAME.__eq__)
+        index.grow(loaded.events)
+        _INDEXES.put(key, index, index.bytes)
+        scope = isolation_scope_of(context)
+        return cls(loaded.events, loaded.whole, scope, _live(loaded.events, index), index)
+
+    def number_of(self, event_id: str) -> int:
+        """Returns the number of an event that may be seen.
+
+        Raises:
+            LookupError: there is no such event, in words for a model.
+        """
+        for number, event in enumerate(self.events):
+            if event.id == event_id and number in self.live and event.actions.compaction is None:
+                if scope_of_event(event) in {None, self.scope}:
+                    return number
+                break
+        raise LookupError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
+
+    def keep(self, wanted: Wanted) -> Callable[[int], bool]:
+        """Returns a function that tells whether the entry of a number passes the filters.
+
+        Raises:
+            LookupError: there is no event `before_event`.
+        """
+        before = self.number_of(wanted.before_event) if wanted.before_event else len(self.events)
+        turn = wanted.turn if wanted.turn >= 0 else self.history.turns + 1 + wanted.turn
+        known, live, scopes = self.history.entries, self.live, {None, self.scope}
+
+        def keep(number: int) -> bool:
+            entry = known[number]
+            return (
+                entry.event < before
+                and entry.event in live
+                and entry.scope in scopes
+                and (not wanted.agent or entry.agent == wanted.agent)
+                and (not wanted.tool or entry.tool == wanted.tool)
+                and (not wanted.turn or entry.turn == turn)
+            )
+
+        return keep
 
 
 class SearchHistory(FunctionTool):
@@ -78,15 +169,22 @@ class SearchHistory(FunctionTool):
             turn: Only this turn of the user: 1 for the first, -1 for the newest.
         """
         try:
-            # The questions to this tool and its replies would be found again and again.
-            past = await SessionPast.of(tool_context, leaves_out=NAME.__eq__)
-            start = max(int(offset or 0), 0)
-            if read_event:
-                return _page(past, str(read_event), start)
-            keep = past.keep(Wanted(agent, tool, int(turn or 0), before_event))
+            wanted = Wanted(agent, tool, int(turn or 0), before_event)
             asked = str(query or "").strip()
-            found = self._ranked(past, asked, keep, start) if asked else _listed(past, keep)
-            return found | _unseen(past) if found else _nothing(past)
+            if len(asked) > _MAX_QUERY:
+                return {"error": f"The query has {len(asked)} characters. Ask in at most {_MAX_QUERY}."}
+            loaded = await session_events(tool_context)
+            start = max(int(offset or 0), 0)
+
+            def search() -> dict[str, Any]:
+                past = SessionPast.of(tool_context, loaded)
+                if read_event:
+                    return _page(past, str(read_event), start)
+                keep = past.keep(wanted)
+                found = self._ranked(past, asked, keep, start) if asked else _listed(past, keep)
+                return found | _unseen(past) if found else _nothing(past)
+
+            return await off_loop(OFF_LOOP_BYTES, search)
         except LookupError as error:
             return {"error": str(error.args[0])}
         except Exception:
@@ -165,7 +263,11 @@ def _page(past: SessionPast, event_id: str, offset: int) -> dict[str, Any]:
     return reply
 
 
-_READY = SearchHistory()
+def _live(events: Sequence[Event], index: HistoryIndex) -> Collection[int]:
+    if not index.rewound:
+        return range(len(events))
+    live = {id(event) for event in live_events(events)}
+    return {number for number, event in enumerate(events) if id(event) in live}
 
 
 def _with_old_name(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,4 +282,4 @@ def _with_old_name(function: Callable[..., Any]) -> Callable[..., Any]:
     return search
 
 
-search_history = _with_old_name(_READY.search_history)
+search_history = _with_old_name(SearchHistory().search_history)

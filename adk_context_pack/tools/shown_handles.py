@@ -14,11 +14,10 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from adk_context_pack._adk.releases import invocation_of
-from adk_context_pack._json import json_text
+from adk_context_pack._json import json_text, opened
 from adk_context_pack.errors import QueryError
 from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.tools.references import parsed, references_in
-from adk_context_pack.tools.result_path import opened
 
 logger = logging.getLogger("adk_context_pack")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
-import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
+from adk_context_pack._json import opened
 from adk_context_pack.errors import SettingError
 
 Fields = Collection[str] | Mapping[str, str | Callable[[Any], Any]]
@@ -130,7 +130,7 @@ def _pick(item: Any, getters: Mapping[str, _Getter]) -> Any:
 
 
 def _each(value: Any, pick: _Pick, roots: frozenset[str]) -> Any:
-    value = _parsed(value)
+    value = opened(value)
     if isinstance(value, list | tuple):
         return [found for found in (pick(item) if _is_item(item) else item for item in value) if found is not _MISSING]
     if _is_by_id(value, roots):
@@ -153,7 +153,7 @@ def items_in(value: Any, roots: Collection[str]) -> list[Any]:
         value: the state value.
         roots: the first segments of the requested fields. A dict with none of them may hold items by id.
     """
-    value = _parsed(value)
+    value = opened(value)
     if isinstance(value, list | tuple):
         return [item for item in value if _is_item(item)]
     if _is_by_id(value, frozenset(roots)):
@@ -178,12 +178,3 @@ def _is_by_id(value: Any, roots: frozenset[str]) -> bool:
         return False
     items = [item for item in value.values() if item is not None]
     return bool(items) and all(map(_is_item, items))
-
-
-def _parsed(value: Any) -> Any:
-    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value

@@ -177,19 +177,18 @@ POINTERS = [
 ]
 
 
+async def read_both(state, handle="0123456789a", **settings):
+    """What both read-back tools say of a handle."""
+    asked = ("query_rows", {"handle": handle, "sql": COUNT}), ("read_payload", {"handle": handle})
+    return (await own_run([ContextPackPlugin()], [query_rows, read_payload], *asked, state=state, **settings))[0]
+
+
 @pytest.mark.parametrize("pointer", POINTERS, ids=lambda pointer: str(pointer)[:70])
 async def test_a_forged_pointer_in_state_is_refused(pointer):
     """A pointer that somebody wrote into state opens no file and no key, and is refused in words."""
     artifacts = InMemoryArtifactService()
     state = {"rows:work:0123456789a": pointer}
-    results, _ = await own_run(
-        [ContextPackPlugin()],
-        [query_rows, read_payload],
-        ("query_rows", {"handle": "0123456789a", "sql": COUNT}),
-        ("read_payload", {"handle": "0123456789a"}),
-        state=state,
-        artifact_service=artifacts,
-    )
+    results = await read_both(state, artifact_service=artifacts)
     assert all(set(result) == {"error"} for result in results)
     assert all(len(result["error"]) < 500 for result in results)
 
@@ -202,14 +201,7 @@ async def test_a_pointer_to_a_key_that_the_pack_did_not_write_is_unknown(key, ex
     """An entry that names somebody else's state key is refused like any unknown handle, and shows nothing of it."""
     secret = {"rows": [{"key": "secret 4711"}] * 3}
     state = {key: secret, "rows:work:0123456789a": {"stored": "key", "key": key, **extra}}
-    results, _ = await own_run(
-        [ContextPackPlugin()],
-        [query_rows, read_payload],
-        ("query_rows", {"handle": "0123456789a", "sql": COUNT}),
-        ("read_payload", {"handle": "0123456789a"}),
-        state=state,
-    )
-    for result in results:
+    for result in await read_both(state):
         assert set(result) == {"error"}
         assert "This session has no stored result '0123456789a'" in result["error"]
         assert "4711" not in str(result)
@@ -256,6 +248,7 @@ async def test_a_result_that_looks_like_a_pointer_is_a_result(pointer, place):
     assert results[1]["stored"] == pointer["stored"]
 
 
+OURS = {"app_name": "app", "user_id": "user", "session_id": "adk_context_pack.session"}
 IDS = {
     "long": "call-" + "x" * 1500, "nul": "a\0b", "control": "\x1b[31m\r\n\t\x07", "path": "../../../etc/passwd",
     "odd": 'a/b\\c:d*e?f"g<h>i|j', "unicode": "агент\u2028\u202e系统", "surrogate": "\ud800",
@@ -275,9 +268,7 @@ async def test_call_ids_do_not_reach_names(call_id, place):
         ("query_rows", {"handle": handle_of, "sql": COUNT}),
     )
     assert results[1]["rows"] == [[3000, sum(range(3000))]]
-    names = await run.artifact_service.list_artifact_keys(
-        app_name="app", user_id="user", session_id="adk_context_pack.session"
-    )
+    names = await run.artifact_service.list_artifact_keys(**OURS)
     assert bool(names) == (place == "artifacts")
     for name in (*run.session.state, *names):
         assert name.isascii()
@@ -292,16 +283,10 @@ TOOLS = ["../../x", "user:x", "a/b", "x" * 300, "a\0b", "rows:y:0123456789a", "�
 async def test_tool_names_make_no_paths(name, place):
     """A tool of any name has its result kept in the session's own scope, and read back."""
     plugin = ContextPackPlugin(store=PayloadStore(place=place))
-    results, run = await own_run(
-        [plugin],
-        [OddTool(name, {"rows": ROWS}), query_rows],
-        (name, {}),
-        ("query_rows", {"handle": handle_of, "sql": COUNT}),
-    )
+    asked = ("query_rows", {"handle": handle_of, "sql": COUNT})
+    results, run = await own_run([plugin], [OddTool(name, {"rows": ROWS}), query_rows], (name, {}), asked)
     assert results[1]["rows"] == [[3000, sum(range(3000))]]
-    names = await run.artifact_service.list_artifact_keys(
-        app_name="app", user_id="user", session_id="adk_context_pack.session"
-    )
+    names = await run.artifact_service.list_artifact_keys(**OURS)
     assert bool(names) == (place == "artifacts")
     assert all(found.startswith("rows-") and "/" not in found and "\0" not in found for found in names)
     assert all(key.startswith(("rows:", "payload:")) for key in run.session.state)

@@ -1,11 +1,10 @@
-"""Bytes of a stored turn by what they are for, and the size of a session by the limits of `CapRows`.
+"""Bytes of a stored turn by what they are for.
 
-    python -m tests.benchmarks.bench_session_bytes [--rows 150] [--turns 10] [--limits] [--baseline none]
+    python -m tests.benchmarks.bench_session_bytes [--rows 150] [--turns 10] [--baseline none]
 
 A turn is that of `bench_session_size`: a question, a call, its result of so many rows, and an answer, in ADK's SQLite
 service. The first table gives what the pack adds to a stored event of the model, and the second one says what each byte
-of a turn in the database is for. The database itself takes more, since SQLite fills pages. With `--limits` the third
-table gives the size of the database against that of the app without the pack, for other limits than the default ones.
+of a turn in the database is for. The database itself takes more, since SQLite fills pages.
 """
 
 from __future__ import annotations
@@ -18,17 +17,14 @@ import tempfile
 import warnings
 from collections import Counter
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload
 from tests.benchmarks.baseline import Row, parser_of, print_rows
 from tests.benchmarks.bench_session_size import APPS, Analyst, grown, size_of, sqlite
 
 GOAL = dict.fromkeys(APPS[1:], 200)
-LIMITS = [(tokens, rows) for tokens in (600, 1_000, 2_000, 4_000) for rows in (20, 50, 100)]
 
 
 def by_category(path: Path) -> Counter[str]:
@@ -72,21 +68,15 @@ async def added(rows: int, turns: int) -> dict[str, int]:
     return {name: round(sizes[name] - sizes[APPS[0]]) for name in APPS[1:]}
 
 
-async def stored(name: str, rows: int, turns: int, plugin: Any = ContextPackPlugin) -> tuple[Counter[str], int]:
+async def stored(name: str, rows: int, turns: int) -> tuple[Counter[str], int]:
     """Returns the bytes of a turn by category, and of the database."""
     with tempfile.TemporaryDirectory() as folder:
         service, path = sqlite(Path(folder), name)
-        app = Analyst(name, service, rows, plugin=plugin)
+        app = Analyst(name, service, rows)
         for _ in range(turns):
             await app.turn()
         found = by_category(path)
         return Counter({name: round(size / turns) for name, size in found.items()}), round(size_of(path) / turns)
-
-
-def limited(max_tokens: int, max_rows: int) -> ContextPackPlugin:
-    """Returns a plugin with limits."""
-    passes = CapRows(max_rows=max_rows, max_tokens=max_tokens), OffloadPayload(max_tokens=max_tokens)
-    return ContextPackPlugin(result_passes=passes)
 
 
 async def main() -> None:
@@ -94,7 +84,6 @@ async def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=150)
     parser.add_argument("--turns", type=int, default=10)
-    parser.add_argument("--limits", action="store_true")
     asked = parser.parse_args()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
@@ -105,11 +94,6 @@ async def main() -> None:
     for category in sorted(set().union(*(parts for parts, _ in found))):
         print(f"| {category} | {' | '.join(f'{parts[category]:,}' for parts, _ in found)} |")
     print(f"| in the database | {' | '.join(f'{size:,}' for _, size in found)} |")
-    if asked.limits:
-        print("\n| max_tokens | max_rows | in state | with an artifact service |\n| --- | --- | --- | --- |")
-    for tokens, rows in LIMITS if asked.limits else ():
-        sizes = [(await stored(name, asked.rows, asked.turns, partial(limited, tokens, rows)))[1] for name in APPS[1:]]
-        print(f"| {tokens:,} | {rows} | {' | '.join(f'{size / found[0][1]:.2f}' for size in sizes)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -54,10 +54,10 @@ def agent_with(*passes, **settings):
     return LlmAgent(name="a", before_model_callback=list(passes), **settings)
 
 
-async def requests_of(agent, memory, *messages, plugins=()):
+async def requests_of(agent, memory, *messages, plugins=(), session_id=None):
     """The texts of each request that the agent sent."""
     sessions = InMemorySessionService()
-    session = await sessions.create_session(app_name="app", user_id="user")
+    session = await sessions.create_session(app_name="app", user_id="user", session_id=session_id)
     app = App(name="app", root_agent=agent, plugins=list(plugins))
     runner = Runner(app=app, session_service=sessions, memory_service=memory)
     with recording() as requests:
@@ -92,6 +92,14 @@ def _tool() -> str:
 def _calls_once(request):
     last = request.contents[-1].parts[0]
     return "Noted." if last.function_response else call("_tool")
+
+
+async def test_an_erased_memory_is_gone_with_its_session():
+    """A session that is made again under its id shows nothing that was recalled for the one before."""
+    asked = "Where does my sister live?"
+    for memory, times in ((Memories("My sister lives in Oslo."), 1), (Memories(), 0)):
+        (texts,) = await requests_of(agent_with(RecallMemory()), memory, asked, session_id="again")
+        assert sum("Oslo" in text for text in texts) == times
 
 
 async def test_the_budget_holds():

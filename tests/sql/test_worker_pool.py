@@ -10,8 +10,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql import worker_pool
-from adk_context_pack.sql.worker_pool import WorkerPool, shared_pool
+from adk_context_pack.sql.worker_pool import WorkerPool
 
 LONG = 60
 
@@ -110,16 +109,6 @@ async def test_jobs_are_awaited_from_any_loop(pool):
         return await asyncio.wrap_future(pool.submit("a", lambda _: 1, patience=LONG))
 
     assert await asyncio.gather(*(asyncio.to_thread(in_a_loop) for _ in range(4))) == [1] * 4
-
-
-def test_a_forked_process_has_a_pool_of_its_own(monkeypatch):
-    """After a fork the parent's pipes are not used: each side would read the other's answers."""
-    monkeypatch.setattr(worker_pool, "_pools", [])
-    monkeypatch.setattr(worker_pool, "_lock", threading.Lock())
-    parents = shared_pool()
-    assert shared_pool() is parents
-    worker_pool._after_fork()
-    assert shared_pool() is not parents
 
 
 @pytest.mark.slow

@@ -14,11 +14,12 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.artifacts.file_artifact_service import FileArtifactService
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.adk.runners import Runner
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import HandleError, PayloadStore, SettingError, StoreError, cap_rows, load_payload
+from adk_context_pack import DataSummarizer, HandleError, PayloadStore, SettingError, StoreError, cap_rows, load_payload
 from adk_context_pack.stores import handles, payload_store
 from adk_context_pack.stores.handles import (
     expiry_key,
@@ -32,7 +33,7 @@ from adk_context_pack.stores.handles import (
 from adk_context_pack.stores.opening import resolve
 from tests.support.in_tool import in_tool
 from tests.support.kept import kept_artifacts
-from tests.support.run import SERVICES, run_agent, session_service
+from tests.support.run import APP, SERVICES, SESSION, USER, run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
 ROWS = [{"id": i, "name": f"row {i}"} for i in range(50)]
@@ -384,3 +385,24 @@ async def test_what_version_0_1_0_stored_is_read(entry):
         return found
 
     assert await in_tool(act, state=state) == [{"id": 1}]
+
+
+async def test_what_a_rewind_took_back_is_gone():
+    """ADK leaves None in place of annulled state: it opens nothing, and is no result without rows."""
+
+    def list_rows() -> dict:
+        """Lists rows."""
+        return {"rows": [{"id": n, "amount": n} for n in range(300)]}
+
+    model = ScriptedModel(answer=lambda request: "done" if results_in(request) else call("list_rows"))
+    agent = LlmAgent(name="a", model=model, tools=[cap_rows(list_rows)])
+    async with session_service("memory", None) as sessions:
+        run = await run_agent(agent, "go", session_service=sessions)
+        (kept,) = stored_results(run.session.state)
+        rewind = Runner(app_name=APP, agent=agent, session_service=sessions).rewind_async
+        first = run.events[0].invocation_id
+        await rewind(user_id=USER, session_id=SESSION, rewind_before_invocation_id=first)
+        after = (await run_agent(DataSummarizer(name="sum"), "go", session_service=sessions)).session.state
+    assert (after[kept.key], after.get("summarized_results")) in [(None, None), (None, {})]
+    with pytest.raises(HandleError, match="has expired"):
+        await in_tool(partial(load_payload, handle=kept.handle), state={kept.key: None})

@@ -7,7 +7,7 @@ import pytest
 from adk_context_pack import QueryError, SettingError
 from adk_context_pack.tools.key_template import checked_template, filled
 from adk_context_pack.tools.references import EACH, Key, replaced
-from adk_context_pack.tools.result_path import value_at
+from adk_context_pack.tools.result_path import OpenResult
 
 H = "0abcdefghjk"
 
@@ -39,7 +39,7 @@ MCP = {"content": [{"type": "text", "text": json.dumps({"items": ROWS})}], "isEr
 )
 def test_the_value_is_found(result, steps, value):
     """Names, indexes, JSON within texts, MCP's envelope and the name of a bare list lead where they say."""
-    assert value_at(result, steps) == value
+    assert OpenResult(result).value_at(steps) == value
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_value_is_found(result, steps, value):
 def test_nothing_there_says_what_there_is(result, steps, said):
     """Keys, lengths and kinds are listed, bounded."""
     with pytest.raises(QueryError) as raised:
-        value_at(result, steps)
+        OpenResult(result).value_at(steps)
     assert said in str(raised.value)
     assert len(str(raised.value)) < 500
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -22,6 +23,7 @@ from adk_context_pack import (
     estimate_tokens,
     search_history,
 )
+from adk_context_pack.conversation.history_index import HistoryIndex
 from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
 from tests.support.histories import rows
 from tests.support.plugin_apps import ROWS, list_sales
@@ -60,6 +62,15 @@ async def find(events=EVENTS, **asked):
 
 def ids(answer):
     return [found["event"] for found in answer["found"]]
+
+
+async def test_a_search_leaves_the_loop_and_a_huge_query_is_refused(monkeypatch):
+    """Reading and ranking a session takes as long as it is, so that no search of it holds up other users."""
+    threads = []
+    monkeypatch.setattr(HistoryIndex, "grow", lambda *_: threads.append(threading.current_thread()))
+    await find(query="Oslo")
+    assert [thread is threading.main_thread() for thread in threads] == [False]
+    assert await find(query="Oslo " * 300) == {"error": "The query has 1499 characters. Ask in at most 1000."}
 
 
 async def test_finds_by_words_best_first():
