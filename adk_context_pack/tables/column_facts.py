@@ -431,7 +431,7 @@ class _Numbers:
         if not may_have_outliers([cell for cell in seen if cell is not None], *limits):
             return (), 0, ""
         numbers = list(cells)
-        fence = fences([number for number in numbers if number is not None], limits)
+        fence = fences([number for number in numbers if number is not None])
         return find_outliers(name, fence, enumerate(numbers), most) if fence is not None else ((), 0, "")
 
 

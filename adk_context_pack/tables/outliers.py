@@ -1,17 +1,21 @@
-"""Finds the numbers of a column that stand apart from the rest, by rules that can be stated in one line."""
+"""Finds the cells of a column that stand apart from the rest, by rules that can be stated in one line."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+import string
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import lru_cache
-from heapq import nlargest, nsmallest
-from typing import Any
+from heapq import nlargest
+from itertools import accumulate, islice, pairwise
+from operator import countOf
+from typing import Any, NamedTuple
 
-from adk_context_pack.tables.numbers import Number
+from adk_context_pack.tables.columns import Column, iter_columns
+from adk_context_pack.tables.numbers import Number, is_finite
 
 RULE = "further outside the middle half of the values than 3 times its width (Tukey's outer fence)"
 RARE_RULE = "a value that at most 0.5 % of the rows have, in a column of at most 12 different values"
@@ -22,6 +26,8 @@ _WIDER_RULE = (
 _EQUAL_RULE = "any other value than the one that the middle 95 % of the values are"
 
 _PLAIN = frozenset((int, float))
+_NUMBERS = _PLAIN | {type(None)}
+_COUNTED = _NUMBERS | {str, bool}
 _WIDTHS = 3
 _SAMPLE_ROWS = 2048
 MIN_ROWS = 8
@@ -32,9 +38,12 @@ _MANY = 10
 _MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)))
 # The true quartiles lie outside of these shares of a random sample of 2,048 in less than one table in a billion.
 _SURELY_INSIDE = 0.32
-# Five standard deviations of the place of a quartile in a random sample of 2,048.
-_SAMPLE_MARGIN = 98
-_MIN_ROWS_FOR_SELECTION = 8 * _SAMPLE_ROWS
+# Of a column so many characters are searched for rare words, and of each rule so many cells are told.
+_SEARCHED, _TOLD = 200_000, 3
+# In fewer formats than this a column has no words of its own.
+_FORMATS, _LONG, _MIN_LOUD = 5, 40, 4
+_TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b" " * 42)
+_TO_FORMATS = bytes.maketrans((string.digits + string.ascii_letters).encode(), b"0" * 10 + b"a" * 26 + b"A" * 26)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +71,8 @@ class Fences:
         outside = self.low - number if number < self.low else number - self.high
         return outside / self.width if self.width else outside
 
-    def distance_of(self, most: int, numbers: Sequence[Number]) -> float:
-        """Returns how far the farthest `most` of `numbers` are outside at least. The farthest are at the two ends."""
-        ends = (*nlargest(most, numbers), *nsmallest(most, numbers))
-        return min(nlargest(most, map(self.distance, ends)), default=math.inf)
 
-
-def fences(numbers: Sequence[Number], limits: tuple[Number, Number] | None = None) -> Fences | None:
+def fences(numbers: Sequence[Number]) -> Fences | None:
     """Returns Tukey's outer fences: the quartiles, less and plus 3 times the distance between them.
 
     A quartile is the value a quarter of the way along the sorted values, rounded outwards to a value that is there.
@@ -77,64 +81,22 @@ def fences(numbers: Sequence[Number], limits: tuple[Number, Number] | None = Non
 
     Args:
         numbers: all numbers of a column, in any order.
-        limits: the smallest and the largest of them, where they are known.
     """
-    if len(numbers) >= _MIN_ROWS_FOR_SELECTION and all(map(_is_finite, limits or (min(numbers), max(numbers)))):
-        middle = middle_half(numbers)
-        if middle is not None:
-            return _fences_around(*middle, RULE)
-    return _sorted_fences(numbers)
-
-
-def _sorted_fences(numbers: Sequence[Number]) -> Fences | None:
     try:
         ordered: Sequence[Number] = sorted(numbers)
     except ArithmeticError:
         ordered = sorted(filter(math.isfinite, map(_float, numbers)))
-    if ordered and not (_is_finite(ordered[0]) and _is_finite(ordered[-1])):
-        ordered = [number for number in ordered if _is_finite(number)]
+    if ordered and not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+        ordered = [number for number in ordered if is_finite(number)]
     if len(ordered) < MIN_ROWS:
         return None
     last = len(ordered) - 1
     for cut, rule in _MIDDLES:
         low, high = _float(ordered[last // cut]), _float(ordered[-1 - last // cut])
         if high > low:
-            return _fences_around(low, high, rule)
+            width = high - low
+            return Fences(low - _WIDTHS * width, high + _WIDTHS * width, width, rule)
     return Fences(low, high, 0.0, _EQUAL_RULE)
-
-
-def _fences_around(low: Number, high: Number, rule: str) -> Fences:
-    first, last = _float(low), _float(high)
-    width = last - first
-    return Fences(first - _WIDTHS * width, last + _WIDTHS * width, width, rule)
-
-
-def middle_half(numbers: Sequence[Number]) -> tuple[Number, Number] | None:
-    """Returns the quartiles of many numbers without sorting all of them; None where these are one value, or rarely.
-
-    The quartiles of a random sample say between which two values those of all numbers are, so that only what lies
-    between these has to be sorted. Source: Floyd and Rivest, "Expected time bounds for selection", 1975. The count of
-    what lies outside proves the answer. Where the sample misled, which has a chance of one in a million, it is None.
-
-    Args:
-        numbers: all numbers of a column, in any order, and none of them NaN or infinite.
-    """
-    sample = sorted(map(numbers.__getitem__, sample_positions(len(numbers))))
-    rank, place = (len(numbers) - 1) // 4, len(sample) // 4
-    start, end = sample[place - _SAMPLE_MARGIN], sample[place + _SAMPLE_MARGIN]
-    part = [number for number in numbers if number <= end]
-    low = _ranked([number for number in part if number >= start], rank, len(part), from_end=False)
-    start, end = sample[-1 - place - _SAMPLE_MARGIN], sample[-1 - place + _SAMPLE_MARGIN]
-    part = [number for number in numbers if number >= start]
-    high = _ranked([number for number in part if number <= end], rank, len(part), from_end=True)
-    return (low, high) if low is not None and high is not None and _float(low) < _float(high) else None
-
-
-def _ranked(inside: list[Number], rank: int, count: int, *, from_end: bool) -> Number | None:
-    """Returns the number at a rank among `count`, of which those that are not `inside` come before all that are."""
-    place = rank - (count - len(inside))
-    inside.sort(reverse=from_end)
-    return inside[place] if 0 <= place < len(inside) else None
 
 
 def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bool:
@@ -151,7 +113,7 @@ def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bo
     if len(sample) < _SAMPLE_ROWS // 2:
         # So few are sorted once, for the fences.
         return True
-    are_plain = _PLAIN.issuperset(map(type, sample)) and _is_finite(low) and _is_finite(high)
+    are_plain = _PLAIN.issuperset(map(type, sample)) and is_finite(low) and is_finite(high)
     ordered: list[Any] = sorted(sample if are_plain else filter(math.isfinite, map(_float, sample)))
     if len(ordered) < _SAMPLE_ROWS // 2:
         return True
@@ -166,9 +128,7 @@ def find_outliers(
     """Returns the cells outside of the fences: the `most` farthest of them, how many there are, and by which rule."""
     low, high = fence.low, fence.high
     found = [(row, cell) for row, cell in cells if cell is not None and not low <= cell <= high]
-    limit = fence.distance_of(most, [cell for _, cell in found])
-    distances = ((fence.distance(cell), -row, cell) for row, cell in found)
-    farthest = nlargest(most, (each for each in distances if each[0] >= limit))
+    farthest = nlargest(most, ((fence.distance(cell), -row, cell) for row, cell in found))
     listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)
     return listed, len(found), fence.rule if found else ""
 
@@ -199,12 +159,110 @@ def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
     return (lone, LONE_RULE) if is_apart else ([], "")
 
 
-def _is_finite(value: Number) -> bool:
-    return value.is_finite() if isinstance(value, Decimal) else not isinstance(value, float) or math.isfinite(value)
-
-
 def _float(value: Number) -> float:
     try:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
+
+
+class Odd(NamedTuple):
+    """Points to a cell that is unlike the others of its column.
+
+    Attributes:
+        row: the index of its row.
+        column: its column.
+        bits: how unlike it is: 8 if 256 times as many cells are otherwise.
+        word: a rare word in it, if it is odd for its words.
+    """
+
+    row: int
+    column: str
+    bits: float
+    word: str = ""
+
+
+def odd_rows(rows: Sequence[Any], names: Sequence[str] | None, outliers: Sequence[Outlier]) -> dict[int, list[Odd]]:
+    """Returns the rows that are unlike the others, each with its odd cells, the oddest first.
+
+    A cell is odd by its value, its format or its words, if these are rare in a column of few, by being missing where
+    others are not, or by being far from the mean. No word of any language is known.
+
+    Args:
+        rows: as for `table_facts`. Of a long table a sample is looked at.
+        names: the names of the columns if rows are lists of values.
+        outliers: those of all rows.
+    """
+    places = sorted(set(sample_positions(len(rows))))
+    columns = iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names)
+    cells = [cell._replace(row=places[cell.row]) for column in columns for cell in _odd_cells(column)]
+    for one in outliers:
+        # A cell that is twice as far out as all others is alone.
+        near = sum(2 * other.distance >= one.distance for other in outliers if other.column == one.column)
+        cells.append(Odd(one.row, one.column, math.log2(len(rows) / near)))
+    found: dict[int, list[Odd]] = {}
+    for cell in sorted(cells, key=lambda cell: -cell.bits):
+        found.setdefault(cell.row, []).append(cell)
+    ranked = sorted(found, key=lambda row: (-found[row][0].bits, -sum(cell.bits for cell in found[row])))
+    return {row: found[row] for row in ranked if 2 * found[row][0].bits >= found[ranked[0]][0].bits}
+
+
+def _odd_cells(column: Column) -> Iterator[Odd]:
+    name, values = column.name, column.values
+    if 0 < countOf(values, None) + countOf(values, "") < len(values):
+        yield from _rare_cells(name, [value is None or value == "" for value in values])
+    if not column.types.isdisjoint(_PLAIN) and column.types <= _NUMBERS:
+        yield from _far_numbers(name, values)
+    if column.types <= {float, type(None)}:
+        return
+    texts = values if column.types <= _COUNTED else list(map(repr, values))
+    yield from _rare_cells(name, texts)
+    if column.types <= {str, type(None)}:
+        texts = ["" if text is None else text for text in texts]
+        if 2 * len(set(texts)) > len(texts) or sum(map(len, texts)) > _LONG * len(texts):
+            yield from _odd_texts(name, texts)
+
+
+def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
+    numbers = [value for value in values if value is not None]
+    try:
+        mean, low, high = sum(numbers) / len(numbers), min(numbers), max(numbers)
+        # Twice as far from the mean as the others.
+        reach = max(high - mean, mean - low) / 2
+    except OverflowError:
+        return
+    low, high = mean - reach, mean + reach
+    if math.isfinite(reach):
+        yield from _rare_cells(name, [value is None or low <= value <= high for value in values])
+
+
+def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
+    data = "\v".join(text[: _SEARCHED // len(texts)] for text in texts).encode(errors="replace")
+    formats, lines = (data.translate(table).split(b"\v") for table in (_TO_FORMATS, _TO_WORDS))
+    if len(lines) != len(texts):
+        return
+    yield from _rare_cells(name, formats)
+    if len(set(formats)) < _FORMATS:
+        return
+    counts = Counter(b" ".join(lines).split())
+    rare = {word for word, count in counts.items() if count * 100 <= max(len(texts), 100)}
+    loud = {word for word in rare if len(word) >= _MIN_LOUD and word.isupper()}
+    words = [rare.intersection(line.split()) for line in lines] if rare else []
+    weights = [len(found) + len(found & loud) for found in words]
+    least = max(weights, default=0) / 2
+    for cell in _rare_cells(name, [weight > least for weight in weights]):
+        found = [word for word in lines[cell.row].split() if word in rare]
+        word = found[len(found) // 2] if found else b""
+        yield cell._replace(word=word.decode(errors="replace"))
+
+
+def _rare_cells(name: str, values: Sequence[Any]) -> Iterator[Odd]:
+    """Yields the cells whose values are rare beside the next rarest."""
+    counts = Counter(values)
+    ordered = sorted(counts.values())
+    if not ordered or ordered[-1] < _MANY * ordered[0]:
+        return
+    steps = zip(accumulate(ordered), pairwise(ordered), strict=False)
+    share, limit = max((following / below, count) for below, (count, following) in steps)
+    rows = (row for row, value in enumerate(values) if share >= _MANY and counts[value] <= limit)
+    yield from (Odd(row, name, math.log2(share)) for row in islice(rows, _TOLD))

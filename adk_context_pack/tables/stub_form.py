@@ -42,19 +42,22 @@ def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *,
     return f"[{kind} of {characters} characters, shown in part. The whole is kept{how}{reference}]"
 
 
-_SAMPLE = "A sample of the rows: never count or add them up."
+_SAMPLE, _PICKED = "A sample of the rows", f", not the first ones (numbers in {LIMITS})"
 
 
-def rows_note(*, is_sample: bool, has_facts: bool, can_query: bool, refer_in: str = "") -> str:
+def rows_note(*, is_sample: bool, has_facts: bool, can_query: bool, are_first: bool = True, refer_in: str = "") -> str:
     """Returns what a model needs to know about the rows that a stub shows.
 
     Args:
         is_sample: whether rows are missing, and not only cells.
         has_facts: whether the stub has facts.
         can_query: whether the agent has `query_rows`.
+        are_first: whether the shown rows are the first ones.
         refer_in: where the agent may write a reference to the whole, "" for nowhere.
     """
-    note = _SAMPLE if is_sample else "All rows, in part."
+    note = (
+        f"{_SAMPLE}{'' if are_first else _PICKED}: never count or add them up." if is_sample else "All rows, in part."
+    )
     note += f" {FACTS} is exact over all rows (indexes from 0)." if has_facts else ""
     note += f" query_rows answers from all by {HANDLE}." if can_query else " All rows are stored."
     if not refer_in:
@@ -91,11 +94,10 @@ def told_to(tools: Collection[str], result: Any) -> Any:
         note = result.get(NOTE)
         if HANDLE in result and isinstance(note, str) and "read_payload" not in tools:
             told[NOTE] = note.replace(opening(can_read=True), opening(can_read=False))
-        if LIMITS in result and isinstance(note, str) and "query_rows" not in tools:
-            is_sample = note.startswith(_SAMPLE)
-            # A note without a handle says why nothing was kept.
-            if HANDLE in result:
-                told[NOTE] = rows_note(is_sample=is_sample, has_facts=f"{FACTS} is" in note, can_query=False)
+        # A note without a handle says why nothing was kept.
+        if LIMITS in result and HANDLE in result and isinstance(note, str) and "query_rows" not in tools:
+            is_sample, are_first, has_facts = _SAMPLE in note, _PICKED not in note, f"{FACTS} is" in note
+            told[NOTE] = rows_note(is_sample=is_sample, has_facts=has_facts, can_query=False, are_first=are_first)
         return told if any(told[key] is not value for key, value in result.items()) else result
     if isinstance(result, list):
         items = [told_to(tools, item) for item in result]

@@ -12,7 +12,7 @@ from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, fa
 from adk_context_pack.tables.columns import as_records, free_name, iter_columns
 from adk_context_pack.tables.names import is_total_label
 from adk_context_pack.tables.numbers import plain
-from adk_context_pack.tables.outliers import MAX_DISTINCT_FOR_RARE, Outlier
+from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
 from adk_context_pack.tables.schema import (
     ADDED,
@@ -34,7 +34,6 @@ class TableFacts:
         columns: the facts of each column, in the order in which the rows have them.
         outliers: the cells that stand apart, the farthest first, at most one for each row.
         outlier_count: how many cells stand apart in all columns together.
-        columns_left_out: how many columns these facts leave out, see `most_telling`.
         total_rows: the indexes of last rows that sum up the others, and take no part in any figure.
         repeated_headers: the indexes of rows that hold the names of the columns again, and take no part either.
     """
@@ -43,35 +42,12 @@ class TableFacts:
     columns: tuple[ColumnFacts, ...] = ()
     outliers: tuple[Outlier, ...] = ()
     outlier_count: int = 0
-    columns_left_out: int = 0
     total_rows: tuple[int, ...] = ()
     repeated_headers: tuple[int, ...] = ()
-
-    @property
-    def extreme_rows(self) -> tuple[int, ...]:
-        """Returns the indexes of the rows that hold a minimum or a maximum, in the order of the columns."""
-        pairs = ((column.max_row, column.min_row) for column in self.columns)
-        return tuple(dict.fromkeys(row for pair in pairs for row in pair if row is not None))
-
-    @property
-    def notable_rows(self) -> tuple[int, ...]:
-        """Returns the indexes of the rows worth showing, best first: those with outliers, then those with extremes."""
-        return tuple(dict.fromkeys((*(outlier.row for outlier in self.outliers), *self.extreme_rows)))
 
     def column(self, name: str) -> ColumnFacts | None:
         """Returns the facts of one column; None where there is none of that name."""
         return next((column for column in self.columns if column.name == name), None)
-
-    def most_telling(self, most: int) -> TableFacts:
-        """Returns the facts of at most that many columns, in the table's order; the very same facts for fewer columns.
-
-        Numbers with outliers come first, then other numbers, dates, texts of few values, other texts, identifiers.
-        """
-        if len(self.columns) <= most:
-            return self
-        ranked = sorted(range(len(self.columns)), key=lambda place: _rank(self.columns[place]))
-        kept = tuple(self.columns[place] for place in sorted(ranked[:most]))
-        return replace(self, columns=kept, columns_left_out=len(self.columns) - len(kept))
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the facts as small JSON for a prompt.
@@ -87,8 +63,6 @@ class TableFacts:
         }
         if apart := self.rows_apart:
             result["rows_apart"] = apart
-        if self.columns_left_out:
-            result["more_columns"] = self.columns_left_out
         if self.outliers:
             result["outliers"] = {
                 "rule": self._rule(),
@@ -174,14 +148,6 @@ def _moved(facts: TableFacts, kept: Sequence[int], apart: tuple[tuple[int, ...],
         total_rows=apart[0],
         repeated_headers=apart[1],
     )
-
-
-def _rank(column: ColumnFacts) -> int:
-    if column.kind == "number":
-        return 0 if column.outlier_count else 1
-    if column.kind == "text":
-        return 3 if (column.distinct or 0) <= MAX_DISTINCT_FOR_RARE else 4
-    return {"rate": 1, "date": 2, "boolean": 3, "identifier": 5}.get(column.kind, 6)
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:

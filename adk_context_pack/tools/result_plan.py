@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
 
 from google.genai import types
@@ -20,11 +22,21 @@ from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.tables.failure import MESSAGE_KEYS
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
 from adk_context_pack.tables.frames import without_frames
-from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
+from adk_context_pack.tables.outliers import Odd
+from adk_context_pack.tables.stub_form import (
+    FACTS,
+    HANDLE,
+    LIMITS,
+    NOTE,
+    PREVIEW,
+    not_kept,
+    preview_mark,
+    rows_note,
+)
 from adk_context_pack.tools.payload_preview import is_prose, text_preview
 from adk_context_pack.tools.result_limits import Limits, Part
-from adk_context_pack.tools.shown_rows import AS_THEY_ARE, RowForm, RowForms, forms_of
-from adk_context_pack.tools.stub_facts import FORMS, SMALL_FORMS, facts_of
+from adk_context_pack.tools.shown_rows import AS_THEY_ARE, CellLimits, Picked, RowForm, RowForms, forms_of
+from adk_context_pack.tools.stub_facts import facts_of, forms_of_facts
 
 Path = tuple[Any, ...]
 
@@ -35,10 +47,6 @@ _HEAVY = 4
 _FEWEST_ROWS, _NAMED = 2, 400
 # Measured by `tests.benchmarks.bench_tool_limits`: with more rows each later call costs more and answers no more.
 _STUB_ROWS = 3
-# Fewer than this are too few to show what rows look like, so that long cells give way.
-_FEW_ROWS = 3
-_SMALL = 1000
-"""A stub of so many tokens has its facts in their short forms, which leaves room for rows."""
 _WHOLE, _WHOLE_IF_READ = 4, 12
 """Texts of up to so many times the limit stay whole that will be read to their end: prose, and texts of a tool of which
 the session has read others back."""
@@ -108,13 +116,11 @@ class ResultPlan:
     def _note(self, handle: str | None, reason: str) -> str:
         limits = self.limits
         has_facts = any(set(said) != {"names"} for said in self.body.get(FACTS, {}).values())
-        note = rows_note(
-            is_sample=self.is_sample, has_facts=has_facts, can_query=limits.can_query, refer_in=limits.refer_in
-        )
+        are_first = not any("rows" in said for said in self.body[LIMITS].values())
+        note = partial(rows_note, is_sample=self.is_sample, has_facts=has_facts, are_first=are_first)
         if handle is not None:
-            return note
-        kept = rows_note(is_sample=self.is_sample, has_facts=has_facts, can_query=False)
-        return f"{kept.removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
+            return note(can_query=limits.can_query, refer_in=limits.refer_in)
+        return f"{note(can_query=False).removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
 
 
 def make_plan(result: Any, limits: Limits) -> ResultPlan | None:
@@ -144,6 +150,8 @@ class _Draft:
         self._min_rows = _FEWEST_ROWS if limits.max_rows is None else limits.max_rows + 1
         self._inner: dict[str, Path] = {}
         self._texts: dict[Path, tuple[Any, Preview]] = {}
+        self._odd: dict[str, Mapping[int, Sequence[Odd]]] = {}
+        self._picked: dict[str, Picked] = {}
         self._ways: dict[str, RowForms] = {}
         self._forms: dict[str, RowForm] = {}
 
@@ -221,7 +229,7 @@ class _Draft:
         for branch in self.branches if found else ():
             inside = {id(table.rows) for table in self._find(_at(self.whole, branch.path))}
             inner = sorted((t for t in found if id(t.rows) in inside), key=lambda table: -len(table.rows))
-            more = [t for t in inner if t not in self.tables and len(t.rows) >= _FEW_ROWS][:_MAX_INNER]
+            more = [t for t in inner if t not in self.tables and len(t.rows) >= _STUB_ROWS][:_MAX_INNER]
             self.tables += more
             self._inner |= {table.key: branch.path for table in inner if table in self.tables}
 
@@ -234,42 +242,67 @@ class _Draft:
     def _capped(self, total: int) -> ResultPlan:
         """Returns the plan of a result with capped tables: the fullest facts that leave room for rows."""
         limits, target = self.limits, self.limits.stub_tokens
-        self._ways = {table.key: forms_of(table, titles=limits.titles) for table in self.tables}
+        facts = facts_of(self.tables) if limits.facts else {}
+        for table in self.tables:
+            self._pick(table, facts[table.key][1] if facts else {})
         by_row = any(ways.by_row for ways in self._ways.values())
         if target is not None:
             target = max(target, self._weight(self._body({}, {})) + target // 2)
             target = max(target, limits.max_tokens or 0) if by_row else target
         least = self._fitted({}, target)
-        if not limits.facts or not (facts := facts_of(self.tables)):
-            return least
-        is_small = by_row or (target is not None and target <= _SMALL)
-        for form in SMALL_FORMS if is_small else FORMS:
-            said = {FACTS: {table.key: form(table, found) for table, found in facts}}
-            if by_row and least.is_sample and 3 * limits.tokens(said) > (target or total):
+        forms = [forms_of_facts(table, facts[table.key][0], self._beside(table)) for table in self.tables if facts]
+        tried = []
+        for each in zip(*forms, strict=True):
+            tried.append(said := {FACTS: dict(zip(self._picked, each, strict=True))})
+            # Titles come before counts, and after totals.
+            share = 3 if any("others" in form for form in each) else 2
+            if by_row and least.is_sample and share * limits.tokens(said) > (target or total):
                 continue
             plan = self._fitted(said, target)
             weight = self._weight(plan)
             if weight < total and (target is None or weight <= target) and _shows_as_much(plan, least, by_row=by_row):
                 return plan
-        # Totals and names of columns come before rows, and may take what the whole result may have.
+        # Names of columns and totals come before rows, and may take what the whole result may have.
         most = max(limits.max_tokens or 0, target or 0)
-        for form in SMALL_FORMS[-3:] if target is not None else ():
-            plan = self._fitted({FACTS: {table.key: form(table, found) for table, found in facts}}, most)
+        for said in tried[-3:] if target is not None else ():
+            plan = self._fitted(said, most)
             # Without its columns nobody can ask for a row, so that a tiny limit gives way.
-            room = most if form is not SMALL_FORMS[-1] else max(2 * most, _NAMED)
+            room = most if said is not tried[-1] else max(2 * most, _NAMED)
             if self._weight(plan) <= min(room, total - 1):
                 return plan
         return least
 
+    def _pick(self, table: Table, odd: Mapping[int, Sequence[Odd]]) -> None:
+        """Picks the rows that are shown first: those unlike the others, then the first ones."""
+        self._odd[table.key] = odd
+        self._ways[table.key] = ways = forms_of(table, chain(*odd.values()), titles=self.limits.titles)
+        most = len(table.rows) if ways.by_row else min(_STUB_ROWS, self.limits.max_rows or _STUB_ROWS)
+        most = min(most if self.limits.stub_rows is None else self.limits.stub_rows, len(table.rows))
+        words = {row: next((cell.word for cell in cells if cell.word), "") for row, cells in odd.items()}
+        rows = islice(chain(words, (row for row in range(most) if row not in words)), most)
+        self._picked[table.key] = {row: words.get(row, "") for row in rows}
+
+    def _beside(self, table: Table) -> dict[str, Any]:
+        """Returns what stands out in columns of which the rows of a table that is read show no more than titles."""
+        ways = self._ways[table.key]
+        if not ways.by_row:
+            return {}
+        titles, rows = ways.forms[-1].columns, []
+        for row, (cell, *_) in islice(self._odd[table.key].items(), _STUB_ROWS):
+            if cell.column not in titles:
+                (values,) = RowForm(CellLimits(160, 3), (titles[0], cell.column)).rows(table, {row: cell.word})
+                rows.append({"row": row, **values})
+        return {"notable_rows": rows} if rows else {}
+
     def _fitted(self, extras: Mapping[str, Any], target: int | None) -> ResultPlan:
-        most = {table.key: self._most(table) for table in self.tables}
         self._forms = {}
         if target is None:
-            return self._body(extras, most)
-        left = target - self._weight(self._body(extras, {}))
+            return self._body(extras, {key: len(picked) for key, picked in self._picked.items()})
+        # To say which rows are shown takes about a quarter of a handle and a note.
+        left = target - self._weight(self._body(extras, {})) - _MIN_GAIN // 4 * any(self._odd.values())
         shown: dict[str, int] = {}
         for position, table in enumerate(self.tables):
-            form, count, used = self._rows_for(table, most[table.key], left // (len(self.tables) - position))
+            form, count, used = self._rows_for(table, left // (len(self.tables) - position))
             self._forms[table.key], shown[table.key] = form, count
             left -= used
         plan = self._body(extras, shown)
@@ -278,20 +311,16 @@ class _Draft:
             plan = self._body(extras, shown)
         return plan
 
-    def _most(self, table: Table) -> int:
-        most = len(table.rows) if self._ways[table.key].by_row else min(_STUB_ROWS, self.limits.max_rows or _STUB_ROWS)
-        return min(most if self.limits.stub_rows is None else self.limits.stub_rows, len(table.rows))
-
-    def _rows_for(self, table: Table, most: int, budget: int) -> tuple[RowForm, int, int]:
+    def _rows_for(self, table: Table, budget: int) -> tuple[RowForm, int, int]:
         """Returns the fullest form in which enough rows fit, how many fit, and their tokens."""
-        ways = self._ways[table.key]
-        enough, best = most if ways.by_row else min(_FEW_ROWS, most), (ways.forms[0], -1, 0)
+        ways, picked = self._ways[table.key], self._picked[table.key]
+        enough, best = len(picked) if ways.by_row else min(_STUB_ROWS, len(picked)), (ways.forms[0], -1, 0)
         for form in ways.forms:
             # A table that is asked shows few columns only where no row fits whole.
             if form.columns and not ways.by_row and best[1] > 0:
                 break
             count = used = 0
-            for cost in form.costs(table, most, self.limits.encoding, self.limits.tokens):
+            for cost in form.costs(table, picked, self.limits.encoding, self.limits.tokens):
                 if used + cost > budget:
                     break
                 count, used = count + 1, used + cost
@@ -305,9 +334,12 @@ class _Draft:
         rows, said = {}, {}
         for table in self.tables:
             count, form = shown.get(table.key, 0), self._forms.get(table.key, AS_THEY_ARE)
-            said[table.key] = {"shown": count, "total": len(table.rows), **form.said(table, count)}
+            # The first are the most worth showing. They are shown in the order of the table.
+            picked = dict(sorted(islice(self._picked[table.key].items(), count)))
+            missing = form.said(table, picked, self._odd[table.key])
+            said[table.key] = {"shown": count, "total": len(table.rows), **missing}
             is_csv = self.limits.encoding == "csv" or table.key in self._inner
-            rows[table.key] = form.shown(table, count, "csv" if is_csv else "json")
+            rows[table.key] = form.shown(table, picked, "csv" if is_csv else "json")
         count, total = sum(shown.values()), sum(len(table.rows) for table in self.tables)
         kept = Part(value=_without_media(self.result), kind="rows", rows_shown=count, rows_total=total)
         smaller = self._with_rows({key: value for key, value in rows.items() if key not in self._inner})
@@ -357,9 +389,11 @@ def _shows_as_much(plan: ResultPlan, least: ResultPlan, *, by_row: bool) -> bool
     if by_row and not least.is_sample:
         # What tells rows apart is worth more than facts about them.
         return bool(rows == most)
-    # A narrow row beside more facts is not worth a whole one.
+    # A narrow row beside counts is not worth a whole one, but totals are.
+    are_counts = any("others" in facts for facts in plan.body[FACTS].values())
     return all(
-        (said["shown"] or not most[key]["shown"]) and said.get("columns") == most[key].get("columns")
+        (said["shown"] or not most[key]["shown"])
+        and (not are_counts or said.get("columns") == most[key].get("columns"))
         for key, said in rows.items()
     )
 

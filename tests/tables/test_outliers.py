@@ -14,7 +14,6 @@ from adk_context_pack.tables.outliers import (
     RULE,
     fences,
     may_have_outliers,
-    middle_half,
     sample_positions,
 )
 from adk_context_pack.tables.table_facts import table_facts
@@ -59,27 +58,6 @@ def test_a_first_look_never_misses():
         values = [shape(0, made.choice([0.2, 0.5, 1])) for _ in range(6_000)]
         sample = [values[row] for row in sample_positions(len(values))]
         assert may_have_outliers(sample, min(values), max(values)) or not by_the_rule(values)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_quartiles_are_those_of_a_sort(seed):
-    """The quartiles that a sample leads to are those of the sorted column, whatever its shape and ties."""
-    made = random.Random(seed)
-    shape = (made.gauss, made.uniform, made.lognormvariate)[seed % 3]
-    values = [shape(0, 1 + seed) for _ in range(17_000 + seed)]
-    if seed % 2:
-        values = [round(value * 1000) for value in values]
-    ordered, quarter = sorted(values), (len(values) - 1) // 4
-    assert middle_half(values) == (ordered[quarter], ordered[-1 - quarter])
-
-
-def test_quartiles_of_few_values():
-    """Where many cells are the same, quartiles are found or left to the sort, and never wrong."""
-    for count in (2, 3, 5, 40):
-        values = [place * place % count for place in range(20_000)]
-        ordered, quarter = sorted(values), (len(values) - 1) // 4
-        assert middle_half(values) in {(ordered[quarter], ordered[-1 - quarter]), None}
-    assert middle_half([7] * 20_000) is None
 
 
 def test_the_count_stays_where_none_is_listed():

@@ -158,7 +158,7 @@ def test_the_planted_row_is_found():
     rows = [{"id": i, "amount": round(rng.lognormvariate(4, 0.5), 2), "fee": rng.randint(1, 9)} for i in range(500)]
     rows[251]["amount"] = 48_999.5
     facts = table_facts(rows)
-    assert facts.outliers[0].row == facts.notable_rows[0] == 251
+    assert facts.outliers[0].row == 251
     assert facts.outliers[0].column == "amount"
     assert "Tukey" in facts.as_dict()["outliers"]["rule"]
 
@@ -287,39 +287,8 @@ def test_moments_with_and_without_a_zone():
     assert (found.kind, found.minimum, found.maximum) == ("date", early, late)
 
 
-def test_a_table_of_many_columns_tells_of_those_that_matter():
-    """The most telling of many columns are those with outliers and measures, and how many are not told of is said."""
-    rows = [
-        {f"c{n}": f"t{row % (n + 2)}" for n in range(180)} | {"cost": row, "odd": 0 if row else 9} for row in range(300)
-    ]
-    facts = table_facts(rows)
-    few = facts.most_telling(5)
-    assert {"cost", "odd"} <= {column.name for column in few.columns}
-    assert (len(few.columns), few.columns_left_out, few.rows) == (5, 177, 300)
-    assert few.as_dict()["more_columns"] == 177
-    assert facts.most_telling(500) is facts
-
-
 def test_a_first_list_of_names_is_a_header():
     """Of lists of values the first one names the columns where it is text above numbers, as in Google Sheets."""
     facts = table_facts([["campaign", "clicks"], ["a", 1], ["b", "2"], ["c", 3]])
     assert (facts.rows, facts.column("clicks").total, facts.column("clicks").max_row) == (3, 6, 2)
     assert table_facts([["a", "b"], ["c", "d"], ["e", "f"]]).rows == 3
-
-
-def test_which_columns_stay():
-    """Numbers with outliers stay longest, then other numbers, dates, booleans and few values, texts, identifiers."""
-    rows = [
-        {"id": n, "text": f"words {n} x", "few": "ab"[n % 2], "flag": n % 3 == 0, "day": f"2026-01-{n + 10}",
-         "n": n, "odd": 10**6 if n == 15 else n % 5, "empty": None}
-        for n in range(20)
-    ]  # fmt: skip
-    facts = table_facts(rows)
-    kept = [{column.name for column in facts.most_telling(most).columns} for most in range(1, 8)]
-    order = [after - before for before, after in zip([set(), *kept], kept, strict=False)]
-    assert order[:3] == [{"odd"}, {"n"}, {"day"}]
-    assert order[3:5] == [{"few"}, {"flag"}]
-    assert order[5:] == [{"text"}, {"id"}]
-    assert [column.name for column in facts.most_telling(3).columns] == ["day", "n", "odd"]
-    assert facts.most_telling(3).columns_left_out == 5
-    assert facts.most_telling(8) is facts

@@ -29,7 +29,7 @@ def test_facts_are_one_line_a_column():
     assert line["sum"] == str(3 * 2**60 + 3)
     assert (line["min"], line["max"], line["missing"]) == (str(2**60), str(2**60 + 2), "1")
     assert said["others"].split("\n") == ["kind: a x3, b x1", "day: 3 distinct, 2026-01-01 to 2026-01-03, 1 missing"]
-    assert facts_as_text(facts, others=False)["others"] == "kind, day"
+    assert facts_as_text(facts, others=False)["more_columns"] == "kind, day"
 
 
 def sums(rows, **settings):
