@@ -45,11 +45,9 @@ from adk_context_pack.tables.schema import (
     text_schema,
 )
 
-Rows = Sequence[Mapping[Any, Any]]
 Found = tuple[ColumnSchema, "ColumnFacts"]
 
 _MAX_COMMON = 8
-_PERCENT = "%"
 _MAX_DIGITS = 4000
 _NONE = type(None)
 _WITHOUT_NAN = frozenset({str, int, bool, _NONE})
@@ -58,8 +56,7 @@ _PLAIN = frozenset({int, float})
 # Python's collector lets live without a look at every object there is.
 _CELLS_IN_BLOCK = 4096
 _ROWS_IN_BLOCK = 512
-_DECIMALS_SAMPLE = _FIRST = 24
-_UNKNOWN = "(no currency)"
+_DECIMALS_SAMPLE = 24
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,11 +143,11 @@ class ColumnFacts:
         if self.not_numbers:
             result |= {"not_numbers": self.not_numbers, "such_as": short_text(self.example)}
         if self.unit:
-            result["unit"] = "% (points)" if self.unit == _PERCENT else self.unit
+            result["unit"] = "% (points)" if self.unit == "%" else self.unit
         return result | ({"note": self.note} if self.note else {})
 
 
-def facts_of_rows(rows: Rows, *, max_outliers: int) -> list[Found]:
+def facts_of_rows(rows: Sequence[Mapping[Any, Any]], *, max_outliers: int) -> list[Found]:
     """Returns the schema and the facts of each column, in the rows' order.
 
     Args:
@@ -199,7 +196,7 @@ def facts_in_parts(
     for row, number in enumerate(schema.numbers(values)):
         if number is not None:
             unit = schema.texts.unit_of.get(values[row], "") if currencies is None else currencies[row]
-            rows, numbers = rows_of.setdefault(_UNKNOWN if is_missing(unit) else str(unit), ([], []))
+            rows, numbers = rows_of.setdefault("(no currency)" if is_missing(unit) else str(unit), ([], []))
             rows.append(row)
             numbers.append(number)
     parts = []
@@ -234,7 +231,7 @@ def moved_facts(column: ColumnFacts, rows: Sequence[int]) -> ColumnFacts:
     )
 
 
-def _read_blocks(rows: Rows) -> dict[Any, _Reader | None]:
+def _read_blocks(rows: Sequence[Mapping[Any, Any]]) -> dict[Any, _Reader | None]:
     """Returns what has read each column, or None for a column that is not all integers, floats, texts or booleans."""
     keys = list(rows[0]) if rows else []
     # Dicts of one length all of which have the first one's keys have the same keys.
@@ -275,7 +272,7 @@ def _reader_of(name: str, cells: _Cells, seen: Sequence[Any]) -> _Reader | None:
     if not types or not types <= _PLAIN:
         return None
     schema = number_schema(name, seen)
-    first = seen[:_FIRST]
+    first = seen[:_DECIMALS_SAMPLE]
     if schema.role in ADDED or len(set(first)) == len(first):
         return _Numbers(schema, cells)
     return _Counts(name, cells, {*types, _NONE}, schema)

@@ -2,14 +2,263 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from adk_context_pack._json import json_text
+from adk_context_pack.tables.column_forms import read_dict
 from adk_context_pack.tables.columns import as_record, is_record
-from adk_context_pack.tables.table_walk import SAME, Memo, TableWalk
+from adk_context_pack.tables.frames import frame_rows
+from adk_context_pack.tables.row_forms import RowForm, read_rows
+from adk_context_pack.tables.shapes import (
+    far_header,
+    fits,
+    header_of,
+    is_mcp,
+    is_text,
+    rows_key,
+    rows_of_blocks,
+    with_rows,
+)
+from adk_context_pack.tables.text_tables import TextTable, find_in_text
 
-__all__ = ["Memo", "Table", "find_tables", "replace_rows"]
+Read = TypeVar("Read")
+Memo = dict[int, tuple[Any, Any]]
+"""By the id of a text, list or dict: the object itself, which keeps the id taken, and what was read from it."""
+_Visit = Callable[[str, Sequence[Any], Sequence[str] | None, int], Any]
+
+SAME: Any = object()
+"""A visit's answer for a table that stays as it is."""
+REPEATED = "(rows: see structuredContent)"
+"""The text that replaces rows which an MCP result repeats in its structured content."""
+
+_MAX_DEPTH = 12
+# Lists up to this long are looked into for tables within; a longer one is rows, and its length must cost nothing.
+_MAX_OPENED = 100
+_MAX_PAGES = 3
+_MEDIA = ("inline_data", "inlineData", "blob")
+_LEAVES = frozenset({int, float, bool, type(None)})
+
+
+class TableWalk:
+    """One walk through a result; what `visit` returns takes a table's place, unless it is `SAME`."""
+
+    def __init__(self, visit: _Visit, min_rows: int, memo: Memo | None) -> None:
+        self._visit = visit
+        self._min_rows = min_rows
+        self._memo: Memo = {} if memo is None else memo
+        self._rows: dict[str, Sequence[Any]] = {}
+        self._answers: dict[str, Any] = {}
+        self._mirrors: frozenset[str] = frozenset()
+        self._above: list[Mapping[Any, Any]] = []
+
+    def start(self, value: Any) -> Any:
+        """Returns `value`, or a copy with what the visits put in the place of its tables."""
+        return self._value(value, ())
+
+    def _value(self, value: Any, keys: tuple[Any, ...]) -> Any:
+        # Most of what is looked at is one of these, and asking for abstract types takes ten times as long.
+        if type(value) in _LEAVES or len(keys) > _MAX_DEPTH:
+            return value
+        if isinstance(value, str):
+            return self._text(value, keys)
+        if isinstance(value, Mapping):
+            return self._mcp(value, keys) if is_mcp(value) else self._mapping(value, keys)
+        if isinstance(value, (list, tuple)):
+            return self._list(value, keys)
+        return value if isinstance(value, type) else self._object(value, keys)
+
+    def _once(self, value: Any, read: Callable[[], Read]) -> Read:
+        if id(value) in self._memo:
+            known: Read = self._memo[id(value)][1]
+            return known
+        found = read()
+        # Nearly all dicts and lists are read as plain ones, which costs less than to remember it.
+        if found is not None:
+            self._memo[id(value)] = (value, found)
+        return found
+
+    def _text(self, text: str, keys: tuple[Any, ...]) -> Any:
+        # A row takes two characters at least, and most texts in a result are far shorter than a table.
+        if len(text) < max(2 * self._min_rows, 2):
+            return text
+        parts = self._once(text, lambda: find_in_text(text))
+        values = [self._part(part, keys) for part in parts]
+        if all(value is _value_of(part) for part, value in zip(parts, values, strict=True)):
+            return text
+        new = [_written(part, value) for part, value in zip(parts, values, strict=True)]
+        return new[0] if len(new) == 1 else "".join(one if isinstance(one, str) else json_text(one) for one in new)
+
+    def _part(self, part: str | TextTable, keys: tuple[Any, ...]) -> Any:
+        if isinstance(part, str):
+            return part
+        if part.form == "json":
+            return self._value(part.value, keys)
+        return self._table(part.value, keys, None, unread=part.unread)
+
+    def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
+        form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
+        if form is not None:
+            new = self._table(form.rows, keys, None)
+            if new is form.rows:
+                return value
+            return form.write(new) if isinstance(new, (list, tuple)) else {"rows": new}
+        self._above.append(value)
+        changed = {}
+        header, names = header_of(value)
+        for key, item in value.items():
+            if key == header:
+                continue
+            path = (*keys, key)
+            new = self._list(item, path, names, value) if isinstance(item, (list, tuple)) else self._value(item, path)
+            if new is not item:
+                changed[key] = new
+        self._above.pop()
+        return {**value, **changed} if changed else value
+
+    def _list(
+        self,
+        value: Sequence[Any],
+        keys: tuple[Any, ...],
+        names: Sequence[str] | None = None,
+        around: Mapping[Any, Any] | None = None,
+    ) -> Any:
+        if (key := rows_key(value)) is not None:
+            return self._pages(value, key, keys)
+        if len(value) >= self._min_rows and _holds_rows(value) and not _wraps_rows(value, 0):
+            return self._rows_of(value, keys, names, around or {})
+        if len(value) > _MAX_OPENED:
+            return value
+        new = [self._value(item, (*keys, index)) for index, item in enumerate(value)]
+        return value if all(one is other for one, other in zip(new, value, strict=True)) else new
+
+    def _pages(self, pages: Sequence[Any], key: str, keys: tuple[Any, ...]) -> Any:
+        rows = self._once(pages, lambda: [row for page in pages for row in page.get(key, ())])
+        new = self._list(rows, (*keys, key), header_of(pages[0])[1], pages[0])
+        return pages if new is rows else [{**pages[0], **pages[-1], key: new}]
+
+    def _rows_of(
+        self,
+        value: Sequence[Any],
+        keys: tuple[Any, ...],
+        names: Sequence[str] | None,
+        around: Mapping[Any, Any],
+    ) -> Any:
+        names = names if names and fits(value, names) else far_header(value, self._above)
+        if names or not value:
+            return self._table(value, keys, names)
+        form = self._once(value, lambda: read_rows(value, around)) or RowForm(value)
+        new = self._table(form.rows, keys, form.columns)
+        if new is form.rows:
+            return value
+        return [*form.head, *new] if form.head and isinstance(new, (list, tuple)) else new
+
+    def _table(
+        self, rows: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None, *, unread: int = 0
+    ) -> Any:
+        if len(rows) < self._min_rows:
+            return rows
+        key = ".".join(map(str, keys)) or "result"
+        mirror = self._mirror_of(key, rows)
+        if mirror is not None:
+            return rows if self._answers[mirror] is SAME else REPEATED
+        key = self._free(key)
+        self._rows[key] = rows
+        new = self._answers[key] = self._visit(key, rows, names, unread)
+        return rows if new is SAME else new
+
+    def _mirror_of(self, key: str, rows: Sequence[Any]) -> str | None:
+        for mirror in self._mirrors:
+            there = self._rows[mirror]
+            if len(there) == len(rows) and (mirror == key or _reads_alike(there[0], rows[0])):
+                return mirror
+        return None
+
+    def _free(self, key: str) -> str:
+        number, name = 1, key
+        while name in self._rows:
+            number += 1
+            name = f"{key}_{number}"
+        return name
+
+    def _object(self, value: Any, keys: tuple[Any, ...]) -> Any:
+        rows = self._once(value, lambda: frame_rows(value))
+        if rows is not None:
+            new = self._list(rows, keys)
+            return value if new is rows else new
+        if not is_record(type(value)) or any(hasattr(value, name) for name in _MEDIA):
+            return value
+        fields = dict(as_record(value))
+        if fields.keys() == {"root"}:
+            new = self._value(fields["root"], keys)
+            return value if new is fields["root"] else new
+        new = self._value(fields, keys)
+        return value if new is fields else new
+
+    def _mcp(self, value: Mapping[str, Any], keys: tuple[Any, ...]) -> Any:
+        changed = {}
+        outside = set(self._rows)
+        structured = value.get("structuredContent")
+        new = self._value(structured, keys)
+        if new is not structured:
+            changed["structuredContent"] = new
+        # The protocol has servers repeat the structured content as JSON in a text block.
+        # https://modelcontextprotocol.io/specification/2025-06-18/server/tools#structured-content
+        self._mirrors = frozenset(self._rows.keys() - outside)
+        blocks = value["content"]
+        new = self._blocks(blocks, keys, structured)
+        self._mirrors = frozenset()
+        if new is not blocks:
+            changed["content"] = new
+        return {**value, **changed} if changed else value
+
+    def _blocks(self, blocks: Sequence[Any], keys: tuple[Any, ...], structured: Any) -> Any:
+        texts = [block["text"] for block in blocks if is_text(block)]
+        rows = rows_of_blocks(texts, structured)
+        if rows is None or len(rows) < self._min_rows:
+            new = [self._block(block, keys) for block in blocks]
+            return blocks if all(one is other for one, other in zip(new, blocks, strict=True)) else new
+        shown = self._table(rows, (*keys, "result") if structured is not None else keys, None)
+        return blocks if shown is rows else list(with_rows(blocks, shown))
+
+    def _block(self, block: Any, keys: tuple[Any, ...]) -> Any:
+        if not is_text(block):
+            return block
+        new = self._value(block["text"], keys)
+        return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else json_text(new)}
+
+
+def _value_of(part: str | TextTable) -> Any:
+    return part if isinstance(part, str) else part.value
+
+
+def _written(part: str | TextTable, value: Any) -> Any:
+    return value if isinstance(part, str) or isinstance(value, str) else part.write(value)
+
+
+def _holds_rows(value: Sequence[Any]) -> bool:
+    # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
+    ends = (value[0], value[-1]) if value else ()
+    return not any(isinstance(end, bytes) or any(hasattr(end, name) for name in _MEDIA) for end in ends)
+
+
+def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
+    """Returns whether a list is one page or one result with rows of its own, and not a row."""
+    if len(value) != 1 or not isinstance(value[0], Mapping) or depth > _MAX_PAGES:
+        return False
+    lists = [item for item in value[0].values() if isinstance(item, list)]
+    return any(
+        (len(item) > 1 and isinstance(item[0], (Mapping, list))) or _wraps_rows(item, depth + 1) for item in lists
+    )
+
+
+def _reads_alike(one: Any, other: Any) -> bool:
+    """Returns whether two rows have the same cells, whether or not these are texts."""
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+        return bool(one == other)
+    return list(map(str, one.values())) == list(map(str, other.values()))
+
 
 _DESCRIBING = frozenset(
     (

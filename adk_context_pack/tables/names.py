@@ -12,7 +12,7 @@ QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 """The meanings of words whose numbers are added up."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_NO_WORD = re.compile(r"[^a-z0-9#%‰\u2116]+|(?<=[#%‰\u2116])|(?=[#%‰\u2116])")
+_NO_WORD = re.compile(r"[^a-z0-9#%‰]+|(?<=[#%‰])|(?=[#%‰])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "º": "", "°": ""})
 _COUNTING = frozenset(("num", "#", "no", "number", "numero", "n"))
 _NOTHING: frozenset[str] = frozenset()
@@ -29,7 +29,7 @@ def words(name: str) -> tuple[str, ...]:
     last = name.rstrip(".").rpartition(".")[2] if ". " not in name else name
     if "each" in meanings_of(last.rpartition("/")[2].strip(" )²").lower()):
         last = last.replace("/", " per ")
-    lower = _CAMEL.sub("_", last).lower().replace("n°", "\u2116 ").replace("nº", "\u2116 ")
+    lower = _CAMEL.sub("_", last).lower().replace("n°", "no ").replace("nº", "no ").replace("\u2116", "no ")
     plain = unicodedata.normalize("NFKD", lower.translate(_LETTERS))
     return tuple(filter(None, _NO_WORD.split("".join(c for c in plain if not unicodedata.combining(c)))))
 
@@ -76,6 +76,13 @@ def meanings_of(word: str) -> frozenset[str]:
     if start := next((start for start in starts if bare.startswith(start)), ""):
         return starts[start]
     return next((ends[bare[at:]] for at in range(1, len(bare) - 1) if bare[at:] in ends), _NOTHING)
+
+
+def names_nothing(name: str) -> bool:
+    """Returns whether a name leaves open what its numbers are: a word without a meaning here, and not a plural."""
+    parts = words(name)
+    is_known = any(map(meanings_of, parts)) or not any(word[2:] and word.isalpha() for word in parts)
+    return not is_known and not any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts)
 
 
 def is_total_label(text: str) -> bool:

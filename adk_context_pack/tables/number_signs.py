@@ -19,6 +19,7 @@ _SPREAD = 1.5
 _GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20))
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
 _FEW, _SOME = 5, 8
+_TAIL, _LARGE = 3, 50
 
 
 def sign_of(numbers: Sequence[Number], *, is_dated: bool, is_amount: bool) -> Sign:
@@ -48,6 +49,19 @@ def sign_of(numbers: Sequence[Number], *, is_dated: bool, is_amount: bool) -> Si
     if low > 0 and _have_check_digits(set(whole)):
         return "identifier"
     return "identifier" if not is_amount and low >= 0 and (_count_on(whole) or _are_codes(whole)) else ""
+
+
+def may_be_amounts(numbers: Sequence[Number]) -> bool:
+    """Returns whether numbers look like amounts: none at all in some rows, far more than usual in others, or losses.
+
+    Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another.
+    """
+    ordered = sorted(numbers)
+    if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+        return True
+    low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
+    are_some = high > 1 and high > _TAIL * max(middle, -middle)
+    return bool(are_some or (low <= 0 and (max(-low, high) >= _LARGE or not any(number % 1 for number in ordered))))
 
 
 def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, are_many: bool) -> bool:

@@ -28,7 +28,7 @@ _POWERS = {
 }
 _MAGNITUDE = rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?![^\W\d_]|[/²³])\.?)"
 _UNIT = r"(?:[%‰°]|[°µμ]?[^\W\d_]{1,12}(?:/[^\W\d_]{1,8})?[²³]?)"
-_MINUS = "-\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
+_MINUS = "-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"
 _SIGNS = rf"[{_MINUS}+(\s]{{0,12}}"
 _SHAPE = re.compile(
     rf"(?P<before>{_SIGNS})(?P<sign>{_CURRENCY})?(?P<between>{_SIGNS})"

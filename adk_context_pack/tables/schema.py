@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
-from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
-from adk_context_pack.tables.number_signs import sign_of
+from adk_context_pack.tables.names import is_total_label, meanings_of, named, names_nothing, words
+from adk_context_pack.tables.number_signs import may_be_amounts, sign_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
@@ -229,7 +229,6 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
         values: the cells again, some of which are looked at.
     """
     nothing = counts[None] + counts[""]
-    present = counts.total() - nothing
     if "identifier" in named(name) and _identify(name, counts):
         return ColumnSchema(name=name, role="identifier", reading="text", missing=nothing)
     texts = counts
@@ -240,7 +239,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     schema = None
     if found.numbers or found.names:
-        schema = _of_found(name, found, texts, nothing=nothing, present=present)
+        schema = _of_found(name, found, texts, _sampled(values), nothing)
     return schema or _of_words(name, found, texts, nothing)
 
 
@@ -295,11 +294,13 @@ def _number_role(name: str, numbers: Sequence[Number], texts: TextNumbers = _NO_
     for role in ("rate", "coordinate", "time"):
         if role in tags:
             return role
-    return "flag" if "flag" in tags and set(numbers) <= {0, 1} else "measure"
+    if "flag" in tags and set(numbers) <= {0, 1}:
+        return "flag"
+    return "rate" if not has_unit and names_nothing(name) and not may_be_amounts(numbers) else "measure"
 
 
 def _of_found(
-    name: str, found: TextNumbers, counts: Counter[str], *, nothing: int, present: int
+    name: str, found: TextNumbers, counts: Counter[str], sample: Sequence[Any], nothing: int
 ) -> ColumnSchema | None:
     """Returns the schema of a column of texts some of which are numbers, or None if they are too few."""
     if found.names:
@@ -307,6 +308,7 @@ def _of_found(
         role: Role = "identifier" if _digits_only(counts) else "text"
         reading: Reading = "version" if found.note else "text"
         return ColumnSchema(name=name, role=role, reading=reading, texts=texts, missing=nothing)
+    present = counts.total() - counts[""]
     blanks = sum(counts[text] for text in found.missing if text)
     missing = nothing + blanks
     whole = len(found.numbers) + len(found.missing) == len(counts)
@@ -314,7 +316,7 @@ def _of_found(
     if 2 * rows <= present - blanks:
         return None
     numbers = found.numbers
-    role = _number_role(name, [numbers[text] for text in islice(counts, _HEAD + _SAMPLE) if text in numbers], found)
+    role = _number_role(name, [numbers[text] for text in sample if text in numbers], found)
     unread = present - blanks - rows
     stray = next((text for text in counts if text and text not in numbers and text not in found.missing), None)
     low = high = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from typing import Literal
@@ -12,7 +12,69 @@ from typing import Literal
 from adk_context_pack.tables.names import QUANTITIES, named
 from adk_context_pack.tables.number_text import Style, Written, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number
-from adk_context_pack.tables.version_text import loses_zeros, version_note
+
+_VERSION = re.compile(r"[vV]?[0-9]{1,5}(?:\.[0-9]{1,5}){2,}(?:[-.]?[a-z]{1,6}[0-9]*)?").fullmatch
+_LIKE_VERSION = re.compile(r"(?:[0-9]{1,3}|19[0-9]{2}|20[0-9]{2})(?:\.(?:[0-9]|[1-5][0-9]|60))?").fullmatch
+
+# `3.8` counts on to `3.10` where nobody has a `3.9`.
+_NEAR = 2
+
+
+def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number]) -> str:
+    """Returns why the texts of a column are versions, for its facts, or an empty text if they are numbers.
+
+    `3.10` is a version if it is not `3.1`. A name for an amount makes numbers of the texts, and one for versions makes
+    versions. Else a text of three parts does, and so do two texts that are the same number, and one that ends in zero
+    beside another that counts on to it. A text that no version looks like makes numbers of all, as does anything else.
+
+    Args:
+        name: the column.
+        texts: all of its texts.
+        numbers: those that are numbers without a unit, with their numbers.
+    """
+    decimals = [text for text in numbers if "." in text]
+    tags = named(name)
+    if decimals and "version" in tags and tags.isdisjoint(QUANTITIES):
+        return "versions, not numbers"
+    if "rate" in tags or not tags.isdisjoint(QUANTITIES):
+        return ""
+    parts = next((text for text in texts if _VERSION(text) and read_number(text) is None), "")
+    if parts:
+        return f"not numbers, since one is {parts}"
+    if not loses_zeros(decimals) or not all(map(_LIKE_VERSION, numbers)):
+        return ""
+    pair = _same_number(numbers) or _counted(decimals)
+    return f"versions, not numbers: {pair[0]} and {pair[1]} differ" if pair else ""
+
+
+def loses_zeros(texts: Collection[str]) -> bool:
+    """Tells whether zeros at the end of decimals would be lost, and not come back with a fixed number of decimals."""
+    decimals = {len(text) - text.index(".") for text in texts if "." in text}
+    return len(decimals) > 1 and any(text.endswith("0") and not text.endswith(".0") for text in texts if "." in text)
+
+
+def _same_number(numbers: Mapping[str, Number]) -> tuple[str, str] | None:
+    first: dict[Number, str] = {}
+    for text, number in numbers.items():
+        # `3` and `3.0` are one version as well as one number.
+        other = first.setdefault(number, text)
+        if other != text and not {text, other} & {f"{number:.0f}", f"{number:.0f}.0"}:
+            return other, text
+    return None
+
+
+def _counted(decimals: Iterable[str]) -> tuple[str, str] | None:
+    minors: dict[str, dict[int, str]] = {}
+    for text in decimals:
+        whole, _, rest = text.partition(".")
+        minors.setdefault(whole, {})[int(rest)] = text
+    for found in minors.values():
+        for minor, text in found.items():
+            near = next((found[other] for other in found if 0 < abs(other - minor) <= _NEAR), "")
+            if near and minor and minor % 10 == 0:
+                return near, text
+    return None
+
 
 _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
 _SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match

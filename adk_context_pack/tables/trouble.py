@@ -27,7 +27,8 @@ _SPOKEN = {
     Severity.FATAL: "fatal|segmentation fault|segfault|core dumped|bus error|stack overflow|out of memory|outofmemory",
     Severity.ERROR: "error|errors|traceback|failed|failure|failures|failing|exception|exceptions|permission denied"
     "|access denied|access is denied|not authorized|unauthorized|connection refused|connection reset|timed out"
-    "|command not found|no such file|no space left|service unavailable|unable to|undefined reference|err!|deadlock",
+    "|command not found|no such file|no space left|service unavailable|no such table|unable to|undefined reference|err!"
+    "|deadlock|rate exceeded|not resolve host|quota exceeded|zugriff verweigert|accès refusé|permiso denegado",
     Severity.WARNING: "warning|warnings",
 }
 # What does so only as a label: in capitals, in quotes or brackets, behind an equals sign, or before a colon.
@@ -112,7 +113,7 @@ _STATEMENTS = tuple(
         (
             r"(?:(?:fatal|internal|unexpected|runtime|server|http|api|tool|system|client|database|network|mcp|input|unknown"
             r"|validation|syntax|connection|permission|authentication|critical)[ _-]+)*"
-            r"(?:error|exception|failure|fatal|panic|err)"
+            r"(?:error|exception|failure|fatal|panic|err|fehler|erreur|errore|erro|fout|fallo|błąd)"
             r"(?:$|[!.\])](?:\s|$)|\s+[-\u2013\u2014]\s(?!\d)|\s*\((?:code|http|status|\d)|\s*\[E?\d|\s*#?\d{3,5}\b"
             rf"|:\s*[45]\d\d\b|:(?!(?:{_FIGURE}|\s*(?:none|null|no))\s*(?:$|[,;.])))"
         ),

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel
 
-from adk_context_pack.tables.find_tables import find_tables, replace_rows
-from adk_context_pack.tables.table_walk import REPEATED
+from adk_context_pack.tables.find_tables import REPEATED, find_tables, replace_rows
 
 ROWS = [{"a": index, "b": f"x{index}"} for index in range(5)]
 CSV = "a,b\n0,x0\n1,x1\n2,x2\n3,x3\n4,x4\n"

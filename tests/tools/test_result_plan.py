@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adk_context_pack.conversation.token_estimate import estimate_payload
+from adk_context_pack.tables.find_tables import REPEATED
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE
-from adk_context_pack.tables.table_walk import REPEATED
 from adk_context_pack.tools import stub_facts
 from adk_context_pack.tools.result_plan import Limits, make_plan
 from tests.support.o200k import o200k
