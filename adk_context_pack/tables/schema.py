@@ -26,7 +26,7 @@ from adk_context_pack.tables.number_signs import may_be_amounts, sign_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
-from adk_context_pack.tables.text_numbers import TextNumbers, read_texts
+from adk_context_pack.tables.text_numbers import TextNumbers, is_version, read_texts
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "coordinate", "text", "empty"]
 """What a column is for. Only a measure is added up, and only measures have a mean."""
@@ -358,18 +358,18 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
 
 
 def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
-    present = counts.total() - counts[""]
     distinct = len(counts) - ("" in counts)
-    schema = ColumnSchema(name=name, role="text", reading="text", texts=found, missing=nothing)
+    truths = [text for text in counts if text and text not in found.missing]
+    reading: Reading = "version" if truths and all(map(is_version, truths)) else "text"
+    schema = ColumnSchema(name=name, role="text", reading=reading, texts=found, missing=nothing)
     if _are_currencies(name, counts):
         return replace(
             schema, role="category", reading="currency", codes=tuple(islice(filter(None, counts), _MAX_CODES))
         )
-    truths = [text for text in counts if text and text not in found.missing]
     if 1 <= len(truths) <= 2 and all(truth_of(text) is not None for text in truths):  # noqa: PLR2004 - true, false
         blanks = sum(counts[text] for text in found.missing if text)
         return replace(schema, role="flag", reading="boolean", missing=nothing + blanks)
-    if distinct <= _MAX_CATEGORIES and 2 * distinct <= present:
+    if distinct <= _MAX_CATEGORIES and 2 * distinct <= counts.total() - counts[""]:
         return replace(schema, role="category")
     return schema
 

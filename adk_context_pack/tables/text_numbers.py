@@ -13,7 +13,7 @@ from adk_context_pack.tables.names import QUANTITIES, named
 from adk_context_pack.tables.number_text import Style, Written, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number
 
-_VERSION = re.compile(r"[vV]?[0-9]{1,5}(?:\.[0-9]{1,5}){2,}(?:[-.]?[a-z]{1,6}[0-9]*)?").fullmatch
+is_version = re.compile(r"(?a)(?:[vV]\d{1,5}|\d{1,5}\.\d{1,5})(?:\.\d{1,5})+(?:[-.+]?[a-z]{1,6}\.?\d*)?").fullmatch
 _LIKE_VERSION = re.compile(r"(?:[0-9]{1,3}|19[0-9]{2}|20[0-9]{2})(?:\.(?:[0-9]|[1-5][0-9]|60))?").fullmatch
 
 # `3.8` counts on to `3.10` where nobody has a `3.9`.
@@ -38,7 +38,7 @@ def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number])
         return "versions, not numbers"
     if "rate" in tags or not tags.isdisjoint(QUANTITIES):
         return ""
-    parts = next((text for text in texts if _VERSION(text) and read_number(text) is None), "")
+    parts = next((text for text in texts if is_version(text) and read_number(text) is None), "")
     if parts:
         return f"not numbers, since one is {parts}"
     if not loses_zeros(decimals) or not all(map(_LIKE_VERSION, numbers)):

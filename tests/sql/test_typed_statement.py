@@ -14,14 +14,14 @@ from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.columns import iter_columns
 
-NAMES = ("c", "price", "n", "odd", "version", "cents", "day", "slash", "zone", "fee", "zip")
+NAMES = ("c", "price", "n", "odd", "version", "cents", "day", "slash", "zone", "fee", "zip", "release")
 CELLS = """
-a|$950|1|1|3.10|0.10|Jan 3, 2026|03/01/2026|2026-01-01T01:00Z|300,25 €|007
-b|$870|2|2|3.1|0.20|Dec 5, 2025|25/12/2025|2026-01-01T02:00-08:00|7,00 €|12
-c|$640|N/A|abc|3.9|0.30|Feb 1, 2024|01/02/2024|2026-01-01T03:00+02:00|2.000,75 €|30
-d|$1,250|4|4|3.11|0.10|Mar 9, 2025|09/03/2025|2026-01-01T04:00Z|99,5 €|41
-e|$12,480|5|5|3.1|0.20|Apr 2, 2026|02/04/2026|2026-01-01T05:00+05:00|12 €|52
-f|N/A|6|6|3.2|0.30||05/05/2020|2026-01-01T06:00+09:00|1 €|63
+a|$950|1|1|3.10|0.10|Jan 3, 2026|03/01/2026|2026-01-01T01:00Z|300,25 €|007|1.9.0
+b|$870|2|2|3.1|0.20|Dec 5, 2025|25/12/2025|2026-01-01T02:00-08:00|7,00 €|12|1.10.0
+c|$640|N/A|abc|3.9|0.30|Feb 1, 2024|01/02/2024|2026-01-01T03:00+02:00|2.000,75 €|30|1.10.0-rc1
+d|$1,250|4|4|3.11|0.10|Mar 9, 2025|09/03/2025|2026-01-01T04:00Z|99,5 €|41|2.0.0
+e|$12,480|5|5|3.1|0.20|Apr 2, 2026|02/04/2026|2026-01-01T05:00+05:00|12 €|52|1.2.11
+f|N/A|6|6|3.2|0.30||05/05/2020|2026-01-01T06:00+09:00|1 €|63|1.2.9
 """
 ROWS = [
     dict(zip(NAMES, line.split("|"), strict=True)) | {"ok": ok, "data": data, "at": f"2026-01-31T1{at}:00:00Z"}
@@ -86,7 +86,7 @@ def ask(sql, rows):
         ("ok = 'true'", "acd"),
         ("NOT ok", "bf"),
         ("ok LIKE 'f%'", "bf"),
-        ("version > '3.9'", "ad"),
+        ("version > '3.9' AND release > '1.9.0'", "d"),
         ("strftime('%Y', day) = 2026", "ae"),
         ("substr(c, 1, 1) = 5", ""),
         ("(SELECT avg(fee) FROM rows WHERE c > 'a') < fee", "c"),
