@@ -142,7 +142,7 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
         loaded.notes.append(f"{schema.unread} of {rows} cells {are} ({example!r}), NULL here and left out of figures")
     formatted = not _is_as_written(texts.numbers, loaded.declared)
     units = " and ".join(texts.units) or schema.unit
-    unit = f"numbers in {units}" if units else "numbers here" if formatted else ""
+    unit = f"numbers in {units}" * (units not in texts.note.split()) if units else "numbers here" * formatted
     loaded.notes += filter(None, [unit, texts.note, missing])
     if not formatted and not schema.unread:
         return [loaded]
