@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack._adk.known_tools import offers
+from adk_context_pack._adk.live_events import SessionEvents
 from adk_context_pack.conversation.account import entries
 from adk_context_pack.conversation.contents import texts_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.testing.request_values import part_lines, part_values, says
 from adk_context_pack.tools.read_back import offer_read_back
-from adk_context_pack.tools.search_history import NAME, SearchHistory
+from adk_context_pack.tools.search_history import NAME, SearchHistory, Wanted
 
 _READ_EVENT = re.compile(r"read_event='([^']+)'")
 _WORD = re.compile(r"\w{3,}")
@@ -113,18 +114,10 @@ def _event_values(event: Event) -> str:
     return "\n".join(line for entry in entries(event) for line in part_lines(entry.part))
 
 
-def _search(call: ModelCall, **search: Any) -> dict[str, Any]:
+def _search(call: ModelCall, *, query: str = "", **wanted: Any) -> dict[str, Any]:
     context: Any = call.context
-    return _now(_SEARCH.search_history(context, **search))
-
-
-def _now(coroutine: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-    # The session is in memory, so that the search waits for nothing, and works within a running loop as well.
     try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        found: dict[str, Any] = stop.value
-        return found
-    finally:
-        coroutine.close()
-    return {}
+        loaded = SessionEvents(context.session.events, whole=True)
+        return _SEARCH.found(context, loaded, Wanted(**wanted), query=query.strip()[:1_000])
+    except LookupError:
+        return {}

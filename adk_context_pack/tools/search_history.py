@@ -170,27 +170,30 @@ class SearchHistory(FunctionTool):
         """
         try:
             wanted = Wanted(agent, tool, int(turn or 0), before_event)
-            asked = str(query or "").strip()
-            if len(asked) > _MAX_QUERY:
-                return {"error": f"The query has {len(asked)} characters. Ask in at most {_MAX_QUERY}."}
-            loaded = await session_events(tool_context)
+            loaded, asked = await session_events(tool_context), str(query or "").strip()
             start = max(int(offset or 0), 0)
-
-            def search() -> dict[str, Any]:
-                past = SessionPast.of(tool_context, loaded)
-                if read_event:
-                    return _page(past, str(read_event), start)
-                keep = past.keep(wanted)
-                found = self._ranked(past, asked, keep, start) if asked else _listed(past, keep)
-                return found | _unseen(past) if found else _nothing(past)
-
-            return await off_loop(OFF_LOOP_BYTES, search)
+            if read_event:
+                return await off_loop(
+                    OFF_LOOP_BYTES, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start)
+                )
+            return await off_loop(OFF_LOOP_BYTES, self.found, tool_context, loaded, wanted, query=asked, offset=start)
         except LookupError as error:
             return {"error": str(error.args[0])}
         except Exception:
             # The traceback goes to the log; a tool of ours never ends a run.
             logger.exception("search_history failed")
             return {"error": "The history could not be searched."}
+
+    def found(
+        self, context: ToolContext, loaded: SessionEvents, wanted: Wanted, *, query: str, offset: int = 0
+    ) -> dict[str, Any]:
+        """Returns the reply to a search in the session behind `context`, of which these events are loaded."""
+        if len(query) > _MAX_QUERY:
+            return {"error": f"The query has {len(query)} characters. Ask in at most {_MAX_QUERY}."}
+        past = SessionPast.of(context, loaded)
+        keep = past.keep(wanted)
+        found = self._ranked(past, query, keep, offset) if query else _listed(past, keep)
+        return found | _unseen(past) if found else _nothing(past)
 
     def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
         ranked = past.history.ranked
