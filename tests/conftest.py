@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -82,3 +83,12 @@ def pytest_terminal_summary(terminalreporter):
             f"laws: LAWS_SEED={LAWS_SEED} LAWS_EXAMPLES={LAWS_EXAMPLES}: {len(tried)} conversations,"
             f" {len(set(tried))} of them different, {sum(times for _, times in counts)} times through passes"
         )
+
+
+@pytest.fixture
+def switch_often():
+    """Threads that take turns as often as Python lets them."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)

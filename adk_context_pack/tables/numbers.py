@@ -77,9 +77,8 @@ def exact_mean(total: Number, count: int) -> float | None:
 
 def decimals_of(numbers: Iterable[Number]) -> int:
     """Returns how many decimals some numbers have at most."""
-    texts = (repr(number) if isinstance(number, float) else str(number) for number in numbers)
-    exponents = (Decimal(text).as_tuple().exponent for text in texts if "i" not in text.lower() and "." in text)
-    return max((-exponent for exponent in exponents if isinstance(exponent, int)), default=0)
+    texts = [text for text in map(str, numbers) if "." in text and "i" not in text.lower()]
+    return max((-int(Decimal(text).as_tuple().exponent) for text in texts), default=0)
 
 
 def with_decimals(mean: float | None, decimals: int) -> float | None:

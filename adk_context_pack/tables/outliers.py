@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
 from itertools import accumulate, islice, pairwise
-from operator import countOf
 from typing import Any, NamedTuple
 
 from adk_context_pack.tables.columns import Column, iter_columns
@@ -209,8 +208,8 @@ def odd_rows(rows: Sequence[Any], names: Sequence[str] | None, outliers: Sequenc
 
 def _odd_cells(column: Column) -> Iterator[Odd]:
     name, values = column.name, column.values
-    if 0 < countOf(values, None) + countOf(values, "") < len(values):
-        yield from _rare_cells(name, [value is None or value == "" for value in values])
+    # A cell may be of any class, and comparing it may fail.
+    yield from _rare_cells(name, [value is None or (type(value) is str and not value) for value in values])
     if not column.types.isdisjoint(_PLAIN) and column.types <= _NUMBERS:
         yield from _far_numbers(name, values)
     if column.types <= {float, type(None)}:

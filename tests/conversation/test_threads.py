@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,6 +19,7 @@ from adk_context_pack import ContextPackPlugin, ContextPipeline, ModelCall
 from tests.support.scripted_model import ScriptedModel, call
 
 THREADS, MESSAGES = 8, 10
+pytestmark = pytest.mark.usefixtures("switch_often")
 KEY = {"app_name": "app", "user_id": "user", "session_id": "shared"}
 
 
@@ -36,14 +35,6 @@ class Recorder(BasePlugin):
         call = ModelCall.of(callback_context)
         events = list(call.events)
         self.requests.append((llm_request, request, call.agent_name, events, call.user_content))
-
-
-@pytest.fixture(autouse=True)
-def _switch_often() -> Iterator[None]:
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
 
 
 def agent(name: str) -> LlmAgent:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
@@ -157,14 +156,7 @@ def test_it_is_stored_and_read_like_a_dict():
 
 
 THREADS, CALLS = 8, 120
-
-
-@pytest.fixture(autouse=True)
-def _switch_often() -> Iterator[None]:
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
+pytestmark = pytest.mark.usefixtures("switch_often")
 
 
 def in_threads(work: Callable[[int], None]) -> None:

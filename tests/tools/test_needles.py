@@ -46,3 +46,9 @@ def test_the_odd_row_and_the_total_are_shown(needle, tokens):
     assert rows[97]["part"] in said
     assert seen in said.replace("\\n", " ")
     assert f"weight,{round(sum(part['weight'] for part in rows), 1)}," in said
+
+
+def test_a_cell_that_cannot_be_compared_costs_no_facts():
+    """Comparing a cell of some class fails, and the other columns are told all the same."""
+    rows = [{"n": n, "odd": type("Odd", (), {"__eq__": lambda *_: 1 / 0, "__hash__": None})()} for n in range(150)]
+    assert "n,11175," in str(make_plan({"rows": rows}, Limits(max_rows=100)).body)
