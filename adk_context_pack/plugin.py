@@ -18,9 +18,8 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack._adk.known_tools import ToolKind, kind_of
+from adk_context_pack._adk.known_tools import ToolKind, kind_of, takes_tools
 from adk_context_pack._adk.model_names import model_names
-from adk_context_pack._adk.offered_tools import takes_tools
 from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall

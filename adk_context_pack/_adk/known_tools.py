@@ -1,12 +1,15 @@
-"""Knows the tools of ADK and of the pack by what they are, whatever name a model calls them by."""
+"""Knows the tools of ADK and of the pack by what they are, and which of them an agent and a request have."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
 from typing import Any, Literal
 
+from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
+from google.genai import types
 
 ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "read_back"]
 """What a tool gives:
@@ -109,3 +112,118 @@ def _kind_of_function(function: Any) -> ToolKind | None:
     if not str(getattr(function, "__module__", "")).startswith(_OWNERS):
         return None
     return _KINDS.get(getattr(function, "__name__", ""))
+
+
+def offered_tools(context: Any) -> frozenset[str]:
+    """Returns the names of the tools of the agent that `context` belongs to.
+
+    Args:
+        context: ADK's tool, callback or invocation context. Tools within toolsets are known from 2.x on, where ADK
+            keeps what it resolved for the model call.
+    """
+    invocation = getattr(context, "_invocation_context", context)
+    declared = getattr(getattr(invocation, "agent", None), "tools", None) or ()
+    resolved = getattr(invocation, "canonical_tools_cache", None) or ()
+    return frozenset(
+        name
+        for tool in (*declared, *resolved)
+        # A tool of the app's own may have the name of one of ours.
+        if (name := _name(tool)) and kind_of(tool, name) == kind_of(None, name)
+    )
+
+
+def takes_references(context: Any, *, in_answers: bool = False) -> bool:
+    """Returns whether a tool of the agent that `context` belongs to resolves references to stored results.
+
+    Args:
+        context: ADK's tool, callback or invocation context.
+        in_answers: asks whether the agent may write references in its answers, and not only in arguments.
+    """
+    agent = getattr(getattr(context, "_invocation_context", context), "agent", None)
+    asked = "takes_references_in_answers" if in_answers else "takes_references"
+    return any(getattr(tool, asked, False) for tool in getattr(agent, "tools", None) or ())
+
+
+def takes_tools(request: LlmRequest) -> bool:
+    """Returns whether function tools can join a request without making the provider refuse it.
+
+    An agent that has function tools can be offered another. Without any, providers refuse function tools beside
+    their built-in tools, beside a response schema, and beside a cached content, which has its tools in it.
+    """
+    if request.tools_dict:
+        return True
+    config = request.config
+    if config is None:
+        return True
+    fixed = ("tools", "response_schema", "response_json_schema", "response_mime_type", "cached_content")
+    return not any(getattr(config, name, None) for name in fixed)
+
+
+def _name(tool: Any) -> str | None:
+    name = getattr(tool, "name", None) or getattr(tool, "__name__", None)
+    return name if isinstance(name, str) else None
+
+
+@functools.cache
+def _llm_agent() -> Any:
+    # Loaded with the first agent of the app.
+    return import_module("google.adk.agents.llm_agent")
+
+
+def declaration_of(tool: BaseTool) -> types.FunctionDeclaration | None:
+    """Returns what a tool declares to the model, or None for a tool that declares nothing."""
+    return tool._get_declaration()  # noqa: SLF001 - ADK has no public way to ask a tool
+
+
+def is_node(tool: Any) -> bool:
+    """Tells whether `tool` is a node of a `Workflow`, which `LlmAgent` takes as a tool from 2.x on."""
+    return isinstance(tool, getattr(_llm_agent(), "BaseNode", ())) and hasattr(_llm_agent(), "_wrap_base_node_as_tool")
+
+
+def has_nodes() -> bool:
+    """Tells whether this release has workflows, whose nodes do not know the app that they are part of."""
+    return hasattr(_llm_agent(), "BaseNode")
+
+
+def node_tool(node: Any) -> BaseTool:
+    """Makes a tool of a node, as `LlmAgent` does.
+
+    Raises:
+        ValueError: the node cannot be a tool.
+    """
+    made: BaseTool = _llm_agent()._wrap_base_node_as_tool(node)  # noqa: SLF001 - what LlmAgent itself does with a node
+    return made
+
+
+def function_tool(function: Callable[..., Any]) -> BaseTool:
+    """Makes a tool of a function, bound method, callable object or partial that this ADK release can declare."""
+    # ADK's own FunctionTool reads name, docstring and signature. A wrapping function would change what it reads:
+    # functools.wraps alters the declaration of callable objects and partials.
+    make: Callable[..., BaseTool] = import_module("google.adk.tools.function_tool").FunctionTool
+    tool = make(func=function)
+    if hasattr(function, "__name__") or _is_callable_by_name(tool):
+        return tool
+    return make(func=_named(function, tool.name))
+
+
+def _is_callable_by_name(tool: BaseTool) -> bool:
+    # 1.x declares a tool by `__name__`. Partials and callable objects have none, so each model call would fail. 2.0
+    # declares such a tool under a name that it does not find again.
+    try:
+        declaration = declaration_of(tool)
+    except AttributeError:
+        return False
+    return declaration is not None and declaration.name == tool.name
+
+
+def _named(function: Callable[..., Any], name: str) -> functools.partial[Any]:
+    if isinstance(function, functools.partial):
+        inner = function.func
+        named = functools.partial(inner, *function.args, **function.keywords)
+        named.__name__ = getattr(inner, "__name__", name)  # type: ignore[attr-defined]
+        named.__doc__ = inner.__doc__
+        return named
+    named = functools.partial(function.__call__)  # type: ignore[operator]
+    named.__name__ = name  # type: ignore[attr-defined]
+    named.__doc__ = function.__doc__
+    return named

@@ -15,8 +15,7 @@ from adk_context_pack.conversation.clearing import ClearingEditor, is_note
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, outline_of
-from adk_context_pack.conversation.pairing import Pairing, Place, part_at, waiting_calls
-from adk_context_pack.conversation.pinned import lasting_tools, pinned_results
+from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.errors import at_least, names
 from adk_context_pack.passes.context_pass import ContextPass, own_passes

@@ -20,9 +20,8 @@ from adk_context_pack.errors import at_least, instances, refuse_class, warn_once
 from adk_context_pack.passes.context_pass import ContextPass, adopt, logger, warn_of_unfilled_slots
 from adk_context_pack.passes.leading_pass import leading_passes, note_led
 from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.call_reporter import CallReporter, calibrated, hear
+from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, calibrated, hear
 from adk_context_pack.reports.outlets import annotate, log_line
-from adk_context_pack.reports.prefix import PrefixMemory
 from adk_context_pack.reports.report_log import ReportLog
 
 if TYPE_CHECKING:

@@ -14,16 +14,15 @@ from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any, TextIO
+from urllib.parse import unquote, urlsplit
 
 from adk_context_pack._adk.app_requests import AppRequests, is_app
-from adk_context_pack._adk.artifact_services import artifact_service
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import RecordingError, SettingError
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.replay.answering import AnswerabilitySums
-from adk_context_pack.replay.full_results import FullResults
-from adk_context_pack.replay.recordings import Recording, files_in, open_recording, sessions_in
+from adk_context_pack.replay.recordings import FullResults, Recording, files_in, open_recording, sessions_in
 from adk_context_pack.replay.replayed import CAPS
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
@@ -384,3 +383,27 @@ def _budget(text: str) -> tuple[str, int]:
     if not agent or not number.isdecimal() or int(number) < 1:
         raise SettingError.of("replay", "--max-tokens", text, "of the form AGENT=N")
     return agent, int(number)
+
+
+def artifact_service(uri: str) -> Any:
+    """Returns the artifact service behind a URI, or behind a folder that ADK's `FileArtifactService` keeps.
+
+    Raises:
+        ValueError: ADK knows no such service, it needs a package that is not installed, or its folder does not exist.
+    """
+    parts = urlsplit(uri)
+    is_folder = not parts.scheme or parts.scheme == "file"
+    path = Path(unquote(parts.path) if parts.scheme else uri)
+    if is_folder and not path.is_dir():
+        # ADK would create it.
+        raise ValueError("the folder does not exist")
+    # ADK's command line takes long to import.
+    from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
+
+    try:
+        service = get_service_registry().create_artifact_service(path.resolve().as_uri() if is_folder else uri)
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+    if service is None:
+        raise ValueError(f"ADK knows no artifact service for {parts.scheme}://")
+    return service

@@ -37,8 +37,7 @@ from adk_context_pack.replay.replayed import (
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import CappedEvents, SettingsFor
 from adk_context_pack.reports.call_report import CallReport, PrefixReport
-from adk_context_pack.reports.call_reporter import CallReporter
-from adk_context_pack.reports.prefix import PrefixMemory
+from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory
 from adk_context_pack.tools.shadow import with_own_tools
 
 

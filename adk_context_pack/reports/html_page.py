@@ -19,11 +19,10 @@ from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 from adk_context_pack.errors import at_least
-from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.request_view import RequestView, ViewPart
 from adk_context_pack.reports.token_use import TokenUse, categories_without, offenders
 
 logger = logging.getLogger("adk_context_pack")

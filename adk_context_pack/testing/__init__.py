@@ -7,15 +7,12 @@
 """
 
 from adk_context_pack.testing.answers import Answerability, LostValue, Packed, answerability
+from adk_context_pack.testing.checks import check_pass, check_references, check_result_pass, check_store
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.generated import generate
 from adk_context_pack.testing.laws import LAWS
-from adk_context_pack.testing.pass_check import check_pass
 from adk_context_pack.testing.recorded_request import RecordedRequest, check_declared_tools, text_of
-from adk_context_pack.testing.references_check import check_references
-from adk_context_pack.testing.result_pass_check import check_result_pass
 from adk_context_pack.testing.scripted_model import ScriptedModel, call, response_of, results_in, text_in
-from adk_context_pack.testing.store_check import check_store
 
 __all__ = [
     "LAWS",

@@ -9,8 +9,8 @@ from typing import Any
 
 from google.adk.tools.base_tool import BaseTool
 
-from adk_context_pack._adk.declared_tools import has_nodes
 from adk_context_pack._adk.instruction import agent_of
+from adk_context_pack._adk.known_tools import has_nodes
 from adk_context_pack.errors import did_you_mean, misspelled, warn_once
 
 logger = logging.getLogger("adk_context_pack")

@@ -1,10 +1,11 @@
-"""Caps the rows of a tool's result where it is made, and keeps the whole result."""
+"""Caps the rows of a tool's result where it is made, and keeps the whole result under a key of the app's choice."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from string import Formatter
 from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -18,7 +19,6 @@ from adk_context_pack.errors import SettingError, one_of, positive
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
-from adk_context_pack.tools.key_template import checked_template, filled
 from adk_context_pack.tools.result_limits import Encoding, Limits, Part
 from adk_context_pack.tools.result_pass import PlannedPass, ToolSetting
 from adk_context_pack.tools.result_reducer import ResultReducer
@@ -198,3 +198,38 @@ def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseTools
         SettingError: `tool` is not a tool, or a setting cannot work.
     """
     return wrap_tool(tool, CapRows(**settings).reduce)
+
+
+_SCOPES = ("app:", "user:", "temp:", "rows:", "payload:", "stored_until:")
+_MAX_LENGTH = 2_000
+_EXPECTED = 'a template of plain names such as "results:{query_id}"'
+
+
+def checked_template(owner: object, name: str, template: object) -> str:
+    """`template` if it can be filled from arguments.
+
+    Raises:
+        SettingError: no text, or more in its braces than names: attributes would let arguments reach into objects.
+    """
+    if not isinstance(template, str) or not template:
+        raise SettingError.of(owner, name, template, _EXPECTED)
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(template) if field is not None]
+    except ValueError:
+        raise SettingError.of(owner, name, template, _EXPECTED) from None
+    if not all(field.isidentifier() for field in fields):
+        raise SettingError.of(owner, name, template, _EXPECTED)
+    return template
+
+
+def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None:
+    """The key of one call. None if the call lacks an argument that the template names."""
+    try:
+        key = template.format_map({"tool": tool_name, **args})
+    except (KeyError, ValueError):
+        # ValueError: a format such as `{count:>5d}` over an argument of another type.
+        return None
+    # A model's argument must not choose whose state is written, nor give a key that a database refuses.
+    own = next((scope for scope in _SCOPES if template.startswith(scope)), "")
+    chosen = next((scope for scope in _SCOPES if key.startswith(scope)), "")
+    return key if chosen == own and key.isprintable() and len(key) <= _MAX_LENGTH else None

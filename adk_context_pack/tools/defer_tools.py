@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.readonly_context import ReadonlyContext
@@ -15,12 +16,11 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import names, one_of, positive
-from adk_context_pack.tools.deferred_calls import FIND_TOOLS, as_model_wrote, as_real_calls
-from adk_context_pack.tools.hidden_tool import hidden_tool
+from adk_context_pack.tools.deferred_calls import FIND_TOOLS, USE_TOOL, as_model_wrote, as_real_calls, asked
 from adk_context_pack.tools.many_tools import ManyTools, attach
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
-from adk_context_pack.tools.tool_view import ToolView
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -189,3 +189,168 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
         max_found_tokens=max_found_tokens,
         batch=batch,
     )
+
+
+class ToolView:
+    """The deferred tools as one user's agent sees them. Another user may be offered others by the same toolset.
+
+    Args:
+        index: the tools.
+        listing: what the description of `find_tools` lists.
+        descriptions: the descriptions by name that the tools put into a request, where these are others than declared.
+        max_found: how many tools a search shows with their schemas.
+        max_found_tokens: the budget of a search's result in tokens.
+
+    Attributes:
+        index: the tools.
+        find: the tool `find_tools`.
+        use: the tool `use_tool`.
+    """
+
+    def __init__(
+        self, index: ToolIndex, listing: str, *, descriptions: Mapping[str, str], max_found: int, max_found_tokens: int
+    ) -> None:
+        self.index = index
+        self.find, self.use = FindTools(self), UseTool(self)
+        self.find.describe(listing)
+        self._descriptions = descriptions
+        self._max_found, self._max_found_tokens = max_found, max_found_tokens
+
+    def found(self, query: str) -> dict[str, Any]:
+        """Returns the schemas of the tools that fit `query`, best first, within the budget, and more names."""
+        shown: list[dict[str, Any]] = []
+        left, more = self._max_found_tokens, []
+        for tool in self.index.find(query, 2 * self._max_found):
+            entry = tool.shown() | {"description": self._descriptions.get(tool.name, tool.description)}
+            price = estimate_payload(entry)
+            if len(shown) < self._max_found and (price <= left or not shown):
+                shown.append(entry)
+                left -= price
+            else:
+                more.append(tool.name)
+        if not shown:
+            return {"tools": [], "note": "No tool fits these words. Try other words for what is to be done."}
+        return {"tools": shown} | ({"more": more} if more else {})
+
+    def error_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Returns the answer to a `use_tool` call that could not become a call of the tool itself."""
+        wanted = asked(arguments, self.index)
+        return wanted.error or {"error": f"{wanted.name} could not be called. Call it again."}
+
+
+_FIND = "Finds tools by what is to be done, and gives their parameters for use_tool."
+_USE = "Calls a tool that find_tools gave."
+
+
+class Finder(Protocol):
+    """The questions that the two tools ask their toolset."""
+
+    def found(self, query: str) -> dict[str, Any]:
+        """Returns the tools that fit."""
+
+    def error_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Returns why a call cannot be made."""
+
+
+class FindTools(BaseTool):
+    """`find_tools(query)`.
+
+    Args:
+        finder: the toolset.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        super().__init__(name=FIND_TOOLS, description=_FIND)
+        self._finder = finder
+
+    def describe(self, listing: str) -> None:
+        """Puts a listing of the tools into the description."""
+        self.description = f"{_FIND} There are: {listing}" if listing else _FIND
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return _declaration(self, query="What is to be done, in a few words.")
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
+        """Returns the schemas of the tools that fit."""
+        try:
+            return self._finder.found(str(args.get("query") or ""))
+        except Exception:
+            logger.exception("find_tools failed")
+            return {"error": "The tools could not be searched."}
+
+
+class UseTool(BaseTool):
+    """`use_tool(name, args)`: it runs only where the call could not become one of the tool itself.
+
+    Args:
+        finder: the toolset.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        super().__init__(name=USE_TOOL, description=_USE)
+        self._finder = finder
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        # Gemini refuses an object without properties, so the arguments are a text.
+        return _declaration(self, name="The tool's name.", args='Its arguments as one JSON object, such as {"id": 1}.')
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
+        """Returns what is wrong with the call, the schema, and the nearest valid arguments."""
+        try:
+            return self._finder.error_for(args)
+        except Exception:
+            logger.exception("use_tool failed")
+            return {"error": "The tool could not be called."}
+
+
+def _declaration(tool: BaseTool, **parameters: str) -> types.FunctionDeclaration:
+    properties = {
+        name: types.Schema(type=types.Type.STRING, description=description) for name, description in parameters.items()
+    }
+    schema = types.Schema(type=types.Type.OBJECT, properties=properties, required=list(properties))
+    return types.FunctionDeclaration(name=tool.name, description=tool.description, parameters=schema)
+
+
+class Owner(Protocol):
+    """The toolset of a hidden tool."""
+
+    def is_declared(self, name: str, context: ToolContext) -> bool:
+        """Returns whether the tool is declared by now."""
+
+    def note(self, declaration: types.FunctionDeclaration) -> None:
+        """Keeps a declaration as the tool puts it into a request."""
+
+
+class _HiddenRequest:
+    """The `process_llm_request` of a deferred tool: it can be called, and declares nothing until it is found."""
+
+    def __init__(self, tool: BaseTool, hidden: BaseTool, owner: Owner) -> None:
+        self._tool, self._shown, self._owner = tool, hidden, owner
+
+    def for_copy(self, tool: BaseTool) -> _HiddenRequest:
+        """Returns the same for a copy of the hidden tool, which then is the one that ADK runs."""
+        return _HiddenRequest(self._tool, tool, self._owner)
+
+    async def __call__(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
+        if self._owner.is_declared(self._tool.name, tool_context):
+            await self._tool.process_llm_request(tool_context=tool_context, llm_request=llm_request)
+            llm_request.tools_dict[self._tool.name] = self._shown
+            return
+        scratch = LlmRequest()
+        await self._tool.process_llm_request(tool_context=tool_context, llm_request=scratch)
+        for tool in scratch.config.tools or ():
+            for declaration in getattr(tool, "function_declarations", None) or ():
+                self._owner.note(declaration)
+        instruction = scratch.config.system_instruction
+        # MCP tools say once how their descriptions are fenced.
+        if isinstance(instruction, str) and instruction not in str(llm_request.config.system_instruction or ""):
+            llm_request.append_instructions([instruction])
+        llm_request.tools_dict[self._tool.name] = self._shown
+
+
+def hidden_tool(tool: BaseTool, owner: Owner) -> BaseTool:
+    """Returns a copy of `tool` that behaves as it does, and is declared only when `owner` says so."""
+    # A shallow copy keeps the class, confirmation, auth and long-running behaviour of every kind of tool.
+    hidden = copy.copy(tool)
+    hidden.process_llm_request = _HiddenRequest(tool, hidden, owner)  # type: ignore[method-assign]
+    return hidden

@@ -10,8 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import kind_of
-from adk_context_pack._adk.offered_tools import takes_tools
+from adk_context_pack._adk.known_tools import kind_of, takes_tools
 from adk_context_pack._json import json_text
 from adk_context_pack.stores.handles import StoredResult, stored_results
 from adk_context_pack.tools.exempt import CHANGEABLE

@@ -15,9 +15,7 @@ from google.adk.sessions.session import Session
 from adk_context_pack._json import opened
 from adk_context_pack.errors import ContextPackError, QueryError, SettingError, positive
 from adk_context_pack.tools.references import as_text, parsed, references_in, replaced
-from adk_context_pack.tools.resolve_results import value_of
-from adk_context_pack.tools.result_path import OpenResult
-from adk_context_pack.tools.shown_handles import noted_answer, text_of
+from adk_context_pack.tools.resolve_results import OpenResult, noted_answer, text_of, value_of
 
 logger = logging.getLogger("adk_context_pack")
 

@@ -35,8 +35,16 @@ from adk_context_pack.tables.stub_form import (
 )
 from adk_context_pack.tools.payload_preview import is_prose, text_preview
 from adk_context_pack.tools.result_limits import Limits, Part
-from adk_context_pack.tools.shown_rows import AS_THEY_ARE, CellLimits, Picked, RowForm, RowForms, forms_of
-from adk_context_pack.tools.stub_facts import facts_of, forms_of_facts
+from adk_context_pack.tools.shown_rows import (
+    AS_THEY_ARE,
+    CellLimits,
+    Picked,
+    RowForm,
+    RowForms,
+    facts_of,
+    forms_of,
+    forms_of_facts,
+)
 
 Path = tuple[Any, ...]
 

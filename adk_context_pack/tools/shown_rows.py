@@ -1,18 +1,28 @@
-"""Chooses in which form the rows of a table are shown: whole, with long cells cut, or by what tells them apart."""
+"""Makes the stub of a table: its rows in the form that fits, its columns as text, and the facts of its groups."""
 
 from __future__ import annotations
 
+import csv
+import io
+import logging
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import log2
 from typing import Any, NamedTuple
 
+from adk_context_pack._json import json_text
+from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.columns import Column, as_record, is_missing, is_record, iter_columns
 from adk_context_pack.tables.find_tables import Table
-from adk_context_pack.tables.outliers import Odd
+from adk_context_pack.tables.numbers import as_float, plain, short_text, with_decimals
+from adk_context_pack.tables.outliers import Odd, odd_rows
+from adk_context_pack.tables.table_facts import TableFacts, table_facts
+from adk_context_pack.tables.trouble import alarming_rows, level_of
 from adk_context_pack.tools.result_limits import Encoding
-from adk_context_pack.tools.table_text import rows_as_csv
 
 _MAX_DEPTH = 6
 _LOOKED_AT = 200
@@ -260,3 +270,274 @@ def _text(text: str, most: int, word: str) -> str:
     after = f"… {left_out} more characters" if left_out > 0 else ""
     short = f"{before}{text[start : start + most]}{after}"
     return short if len(short) < len(text) else text
+
+
+_MAX_VALUES = 8
+_MAX_LABEL = 40
+# A category of which one value has nearly all rows divides nothing.
+_MAX_SHARE = 0.95
+_FIGURES = 15
+_MAX_FIGURES = 12
+
+
+def sums_by_value(
+    rows: Sequence[Any], facts: TableFacts, *, measures: int = 2, categories: int = 3
+) -> dict[str, dict[str, Any]]:
+    """Returns the exact sums of measures for each value of columns with few values.
+
+    Only of columns whose cells are all numbers, none of them rates, and only in rows that are dicts. Identifiers are
+    never summed. Takes one look at each row for each pair of columns.
+
+    Args:
+        rows: all rows of the table.
+        facts: what is known of its columns.
+        measures: how many number columns are summed.
+        categories: by how many columns.
+
+    Returns:
+        By `measure by category`, the sum for each value, the largest first.
+    """
+    if not rows or not all(type(row) is dict for row in (rows[0], rows[-1])):
+        return {}
+    found = {}
+    for measure in _measures(facts, measures):
+        for category in _categories(facts, len(rows), categories):
+            sums = _sums(rows, measure, category.name)
+            if sums:
+                found[f"{measure} by {category.name}"] = sums
+    return found
+
+
+def level_counts(rows: Sequence[Any]) -> dict[str, int]:
+    """Returns how many lines of a log have each level. Empty if fewer than half of the rows have one."""
+    if not rows or not isinstance(rows[0], str):
+        return {}
+    levels = Counter(level for row in rows if isinstance(row, str) and (level := level_of(row)))
+    return dict(levels.most_common()) if 2 * levels.total() >= len(rows) else {}
+
+
+def without_noise(value: Any) -> Any:
+    """Returns a sum of floats as one would write it: 145140.86 for 145140.86000000002.
+
+    Cells with a few decimals each are floats beside them. Their exact sum differs from the sum of what is written
+    behind the fifteenth figure, so it is rounded there where that leaves some figures fewer.
+    """
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    near = f"{value:.{_FIGURES}g}"
+    figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")
+    return float(near) if len(figures) <= _MAX_FIGURES else value
+
+
+def _measures(facts: TableFacts, most: int) -> Iterator[str]:
+    names = [column.name for column in facts.columns if _is_measure(column)]
+    # The largest sums are those of money, which is asked for first.
+    by_size = sorted(names, key=lambda name: -abs(float(getattr(facts.column(name), "total", 0) or 0)))
+    yield from by_size[:most]
+
+
+def _is_measure(column: ColumnFacts) -> bool:
+    if column.role != "measure" or column.not_numbers or column.missing:
+        return False
+    return isinstance(column.total, (int, float)) and math.isfinite(column.total)
+
+
+def _categories(facts: TableFacts, rows: int, most: int) -> Sequence[ColumnFacts]:
+    found = [column for column in facts.columns if column.kind in {"text", "boolean"} and _divides(column, rows)]
+    return sorted(found, key=lambda column: column.distinct or 0)[:most]
+
+
+def _divides(column: ColumnFacts, rows: int) -> bool:
+    if not 2 <= (column.distinct or 0) <= _MAX_VALUES or len(column.commonest) != column.distinct:  # noqa: PLR2004
+        return False
+    return column.commonest[0][1] <= _MAX_SHARE * rows and all(
+        len(str(value)) <= _MAX_LABEL for value, _ in column.commonest
+    )
+
+
+def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dict[str, Any]:
+    groups: dict[Any, list[Any]] = {}
+    try:
+        inner, outer = _path(rows[0], measure), _path(rows[0], category)
+        for row in rows:
+            groups.setdefault(_at(row, outer), []).append(_at(row, inner))
+    except (KeyError, TypeError, AttributeError):
+        # A cell that is a list, a row without the column, or rows of two kinds.
+        return {}
+    if any(type(cell) not in {int, float} for cells in groups.values() for cell in cells):
+        return {}
+    sums = {_label(value): without_noise(_sum(cells)) for value, cells in groups.items()}
+    return dict(sorted(sums.items(), key=lambda item: -abs(item[1]))) if len(sums) == len(groups) else {}
+
+
+def _path(row: Mapping[str, Any], name: str) -> Sequence[str]:
+    return (name,) if name in row else name.split(".")
+
+
+def _at(row: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        row = row[key]
+    return row
+
+
+def _sum(cells: Sequence[Any]) -> int | float:
+    return sum(cells) if all(type(cell) is int for cell in cells) else math.fsum(cells)
+
+
+def _label(value: Any) -> str:
+    return "(missing)" if value is None or value == "" else str(plain(value))
+
+
+logger = logging.getLogger("adk_context_pack")
+
+Facts = tuple[TableFacts, Mapping[int, Sequence[Odd]]]
+"""The facts of a table, and its rows that are unlike the others, the oddest first."""
+
+
+def facts_of(tables: Sequence[Table]) -> dict[str, Facts]:
+    """Returns the facts of each table by its key, or nothing if they cannot be computed."""
+    try:
+        return {table.key: _facts(table) for table in tables}
+    except Exception as exception:
+        # The rows are capped all the same. The type only: a message may quote a cell.
+        logger.warning("facts could not be computed: %s", type(exception).__name__)
+        return {}
+
+
+def _facts(table: Table) -> Facts:
+    rows = table.rows
+    facts = table_facts(rows, columns=table.columns)
+    # If more than a tenth of the lines report trouble, trouble is not what is unusual.
+    if 0 < 10 * len(alarms := alarming_rows(rows, most=len(rows) // 10 + 1)) <= len(rows):
+        return facts, {row: [Odd(row, "alarm", log2(len(rows) / len(alarms)))] for row in alarms}
+    odd = odd_rows(rows, table.columns, facts.outliers)
+    apart = {*facts.total_rows, *facts.repeated_headers}
+    return facts, {row: cells for row, cells in odd.items() if row not in apart}
+
+
+def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields the forms in which the facts of a table may join its rows, the fullest first and always as many.
+
+    Args:
+        table: the table.
+        facts: what is known of all its rows.
+        beside: what is said with each form.
+    """
+    levels = level_counts(table.rows)
+    more = {"levels": levels, "unread_rows": table.unread, **beside}
+    more = {name: value for name, value in more.items() if value}
+    sums = [
+        f"{name}: " + ", ".join(f"{quoted(value)} = {total}" for value, total in by.items())
+        for name, by in sums_by_value(table.rows, facts).items()
+    ]
+    said = facts_as_text(facts) | more
+    for count in (len(sums), 2, 1):
+        yield said | ({"sums": "\n".join(sums[:count])} if sums else {})
+    yield said
+    for most in (None, 12, 6, 3, 1):
+        yield facts_as_text(facts, others=False, most=most) | more
+    yield {"names": ", ".join(column.name for column in facts.columns), **beside}
+
+
+_NUMBERS = ("column", "sum", "min", "max", "mean", "missing", "min_row", "max_row")
+_MARKS = frozenset(',=\n"')
+
+# A value that fewer rows have says nothing about a column.
+_COMMON_SHARE = 0.05
+
+
+def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> str:
+    """Returns rows as RFC 4180 CSV with a header. Lines end in a line feed, nested columns are dotted.
+
+    About half the tokens of the same rows as JSON. Missing cells are empty, lists within a row are Python's text.
+
+    Args:
+        rows: dicts (nested ones too), pydantic models, lists of values, or scalars.
+        columns: names, where rows are lists of values.
+    """
+    found = list(iter_columns(rows, columns))
+    cells = zip(*(column.values for column in found), strict=True)
+    return _csv([[column.name for column in found], *(map(_csv_cell, row) for row in cells)])
+
+
+def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = None) -> dict[str, Any]:
+    """Returns facts in the fewest tokens: numbers as CSV, a line for each other column, and the names of the rest.
+
+    Args:
+        facts: the facts of a table.
+        others: whether columns that are not numbers get their facts, or just their names.
+        most: how many columns of numbers get theirs: those with outliers, then those of the largest sums. None for all.
+    """
+    numbers = [column for column in facts.columns if column.kind == "number"]
+    if most is not None and len(numbers) > most:
+        ranked = sorted(numbers, key=lambda column: (not column.outliers, -abs(as_float(column.total or 0) or 0)))
+        numbers = [column for column in numbers if column in ranked[:most]]
+    result: dict[str, Any] = {}
+    # Amounts of several currencies have a line for each of them.
+    if parts := [part for column in numbers for part in column.parts or (column,)]:
+        # Each form of a figure, however short, states what limits it.
+        remarks = [_remark(column) for column in parts]
+        lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, parts)]
+        if any(remarks):
+            lines = [[*line, remark] for line, remark in zip(lines, ["remark", *remarks], strict=True)]
+        result["numbers"] = _csv(lines)
+    if facts.rows_apart:
+        result["rows_apart"] = facts.rows_apart
+    said = [
+        (column.name, _said_of(column, facts.rows)) for column in facts.columns if others and column.kind != "number"
+    ]
+    if any(line for _, line in said):
+        result["others"] = "\n".join(f"{name}: {line}" for name, line in said if line)
+    told = {column.name for column in numbers} | {name for name, line in said if line}
+    if names := ", ".join(column.name for column in facts.columns if column.name not in told):
+        result["more_columns"] = names
+    return result
+
+
+def _number_line(column: ColumnFacts) -> list[Any]:
+    low, high = plain(column.minimum), plain(column.maximum)
+    total, mean = without_noise(plain(column.total)), without_noise(with_decimals(column.mean, column.decimals))
+    return [column.name, total, low, high, mean, column.missing, column.min_row, column.max_row]
+
+
+def _remark(column: ColumnFacts) -> str:
+    parts = [f"in {column.unit}"] if column.unit else []
+    if column.part_rows:
+        parts.append(f"{column.part_rows} rows")
+    if column.not_numbers:
+        parts.append(f"without {column.not_numbers} cells that are not numbers, such as {short_text(column.example)}")
+    return "; ".join([*parts, *filter(None, [column.note])])
+
+
+def _said_of(column: ColumnFacts, rows: int) -> str:
+    """Returns what the values of a column say, or nothing if nearly each row has another one."""
+    said = column.as_dict()
+    if column.parts:
+        return ", ".join(f"{part.minimum} to {part.maximum} {part.unit}" for part in column.parts)
+    parts = [f"{said['min']} to {said['max']}"] if "min" in said else []
+    counts = list(said.get("commonest", {}).items())
+    if counts and len(counts) == said["distinct"]:
+        parts[:0] = [", ".join(f"{quoted(value)} x{count}" for value, count in counts)]
+    elif parts or 2 * said["distinct"] <= rows:
+        parts[:0] = [f"{said['distinct']} distinct"]
+        if counts and counts[0][1] >= _COMMON_SHARE * rows:
+            parts.append(f"mostly {quoted(counts[0][0])} x{counts[0][1]}")
+    if column.missing:
+        parts.append(f"{column.missing} missing")
+    return ", ".join(filter(None, [*parts, _remark(column)]))
+
+
+def quoted(value: str) -> str:
+    """Returns a value as it is listed among others: in quotes if its end is not plain, or if it has figures."""
+    is_plain = value.strip() == value != "" and not any(sign in _MARKS or sign.isdigit() for sign in value)
+    return value if is_plain else json_text(value)
+
+
+def _csv_cell(value: Any) -> Any:
+    return "" if value is None else plain(value)
+
+
+def _csv(lines: Iterable[Iterable[Any]]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(lines)
+    return buffer.getvalue().rstrip("\n")

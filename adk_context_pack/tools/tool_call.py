@@ -13,8 +13,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import ToolKind, kind_of
-from adk_context_pack._adk.offered_tools import offered_tools, takes_references
+from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, takes_references
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.codec import rough_size

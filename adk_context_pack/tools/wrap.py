@@ -14,7 +14,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack._adk.declared_tools import function_tool, is_node, node_tool
+from adk_context_pack._adk.known_tools import function_tool, is_node, node_tool
 from adk_context_pack.errors import SettingError
 
 

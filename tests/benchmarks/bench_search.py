@@ -23,8 +23,8 @@ from google.adk.events.event import Event
 from google.adk.sessions.session import Session
 
 from adk_context_pack import search_history
-from adk_context_pack.conversation.history_index import HistoryIndex
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.tools.search_history import HistoryIndex
 from tests.support.events import user_said
 from tests.support.shared_data import shared_file
 from tests.support.tau_bench import conversations

@@ -8,7 +8,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from adk_context_pack.conversation.memos import SessionMemos
-from adk_context_pack.reports.prefix import PrefixMemory
+from adk_context_pack.reports.call_reporter import PrefixMemory
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.result_sizes import ResultSizes
 from adk_context_pack.stores.byte_cache import ByteCache

@@ -12,8 +12,8 @@ from google.genai import types
 
 from adk_context_pack import CastNarrative, ClearToolResults, FitTokenBudget, SettingError
 from adk_context_pack.conversation.ledger import _MAX_OF_RESULT, _NAMES, ledger_text, names_within, result_names
-from adk_context_pack.conversation.recalled import holds_preloaded, slim_loaded, slim_preloaded
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.passes.recall_memory import holds_preloaded, slim_loaded, slim_preloaded
 from tests.support.events import agent_called, agent_said, result_part, tool_returned, user_said
 from tests.support.requests import call_for, everything, request_for
 

@@ -14,7 +14,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack import ContextPackPlugin, PayloadStore, cap_rows
 from adk_context_pack.__main__ import main
-from adk_context_pack.replay.full_results import FullResults
+from adk_context_pack.replay.recordings import FullResults
 from tests.replay.live_apps import agent, fail, get_rows, read_text, rows
 from tests.replay.live_runs import KEY, usage_of, weigh, written
 from tests.support.histories import o200k

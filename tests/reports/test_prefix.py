@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports import prefix as prefix_memory
-from adk_context_pack.reports.prefix import BLOCK, PrefixMemory
+from adk_context_pack.reports import call_reporter as prefix_memory
+from adk_context_pack.reports.call_reporter import BLOCK, PrefixMemory
 from tests.support.events import call_part, result_part
 
 KEY = ("session", "agent")

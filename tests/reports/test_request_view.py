@@ -5,8 +5,8 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adk_context_pack.reports.call_report import ViewPart, view_of
 from adk_context_pack.reports.html_page import compare, marked
-from adk_context_pack.reports.request_view import ViewPart, view_of
 from tests.support.events import call_part, result_part
 
 PARTS = [

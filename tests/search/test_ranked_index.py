@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.search.excerpts import excerpts
-from adk_context_pack.search.ranked_index import RankedIndex, passages
+from adk_context_pack.search.ranked_index import RankedIndex, excerpts, passages
 from adk_context_pack.search.terms import content_terms, terms
 
 WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta", "ORD-4711", "4711", "東京", "red", "reds"])

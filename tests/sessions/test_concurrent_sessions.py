@@ -9,7 +9,7 @@ import pytest
 
 from adk_context_pack import ContextPackPlugin, PayloadStore
 from adk_context_pack.conversation import memos
-from adk_context_pack.reports import prefix as prefix_memory
+from adk_context_pack.reports import call_reporter as prefix_memory
 from adk_context_pack.reports import report_log
 from tests.sessions.load_app import MARK, ROWS, Load
 from tests.support.databases import kept_results

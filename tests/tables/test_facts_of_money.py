@@ -8,8 +8,7 @@ import pytest
 
 from adk_context_pack.tables.schema import schema_of
 from adk_context_pack.tables.table_facts import table_facts
-from adk_context_pack.tools.group_facts import sums_by_value
-from adk_context_pack.tools.table_text import facts_as_text
+from adk_context_pack.tools.shown_rows import facts_as_text, sums_by_value
 
 WRITTEN = {
     "a column of codes": lambda value, code: {"amount": value, "currency": code},

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from adk_context_pack import QueryError, SettingError
-from adk_context_pack.tools.key_template import checked_template, filled
+from adk_context_pack.tools.cap_rows import checked_template, filled
 from adk_context_pack.tools.references import EACH, Key, replaced
-from adk_context_pack.tools.result_path import OpenResult
+from adk_context_pack.tools.resolve_results import OpenResult
 
 H = "0abcdefghjk"
 

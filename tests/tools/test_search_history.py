@@ -23,7 +23,7 @@ from adk_context_pack import (
     estimate_tokens,
     search_history,
 )
-from adk_context_pack.conversation.history_index import HistoryIndex
+from adk_context_pack.tools.search_history import HistoryIndex
 from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
 from tests.support.histories import rows
 from tests.support.plugin_apps import ROWS, list_sales

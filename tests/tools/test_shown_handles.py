@@ -6,7 +6,7 @@ from google.genai import types
 
 from adk_context_pack._json import json_text
 from adk_context_pack.testing import call
-from adk_context_pack.tools.shown_handles import is_shown, noted_call
+from adk_context_pack.tools.resolve_results import is_shown, noted_call
 from tests.support.events import event
 
 H = "0abcdefghjk"

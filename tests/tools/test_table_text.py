@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import table_facts
-from adk_context_pack.tools.group_facts import level_counts, sums_by_value, without_noise
-from adk_context_pack.tools.table_text import facts_as_text
+from adk_context_pack.tools.shown_rows import facts_as_text, level_counts, sums_by_value, without_noise
 
 
 def read(text):

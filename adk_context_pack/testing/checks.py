@@ -1,0 +1,490 @@
+"""Tries the laws on passes, result passes, references and stores, over inputs of many shapes."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import random
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.sessions.session import Session
+
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.ledger import scalars
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.token_estimate import estimate_payload
+from adk_context_pack.errors import SettingError, StoreError, names
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.stores.opening import load_payload
+from adk_context_pack.stores.result_store import ResultStore, StoreScope
+from adk_context_pack.tables.failure import error_of
+from adk_context_pack.tables.stub_form import told_to
+from adk_context_pack.testing.conversation import Conversation, OneRequest
+from adk_context_pack.testing.generated import generate
+from adk_context_pack.testing.laws import LAWS
+from adk_context_pack.testing.picture import picture
+from adk_context_pack.testing.recorded_request import RecordedRequest
+from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, reduce_result
+from adk_context_pack.tools.tool_call import ToolCall
+
+Requests = Iterable[tuple[LlmRequest, ModelCall]]
+
+
+def check_pass(  # noqa: PLR0913 - what to try it on, each with a default
+    pass_: ContextPass | Callable[[LlmRequest, ModelCall], LlmRequest],
+    *,
+    conversations: Iterable[Conversation] | None = None,
+    requests: Requests | None = None,
+    examples: int = 100,
+    seed: int = 0,
+    state: dict[str, Any] | None = None,
+    except_for: Collection[str] = (),
+) -> None:
+    """Tries the laws of `LAWS` on a pass, and returns if all of them hold.
+
+    Args:
+        pass_: a pass, or a function from request and call to request.
+        conversations: your own sessions, tried beside the generated ones.
+        requests: your own requests with their calls, where you have no session to build them from. The law "steady"
+            needs a session that grows, so it is not tried on these.
+        examples: the number of generated conversations. 0 tries your own only.
+        seed: the seed of the generated conversations. The same seed gives the same conversations.
+        state: the state of the generated sessions, for a pass that reads it.
+        except_for: laws that the pass may break: "steady" for a pass that cuts history at stated points, "never_grows"
+            for one that fills something in.
+
+    Raises:
+        AssertionError: a law is broken, or the pass raises. The message names the law, says what it found, and shows
+            the conversation.
+        SettingError: `except_for` names no law, or `pass_` cannot be called.
+    """
+    apply = pass_.apply if isinstance(pass_, ContextPass) else pass_
+    if not callable(apply):
+        raise SettingError.of("check_pass", "pass_", pass_, "a pass such as StripForContext()")
+    spared = names("check_pass", "except_for", except_for)
+    if unknown := sorted(spared - LAWS.keys()):
+        raise SettingError.of("check_pass", "except_for", unknown[0], f"made of {', '.join(LAWS)}")
+    label = pass_.name if isinstance(pass_, ContextPass) else getattr(pass_, "__name__", type(pass_).__name__)
+    for conversation in (*(conversations or ()), *generate(examples, seed=seed, state=state)):
+        _check_one(label, apply, conversation, spared)
+    for request, call in requests or ():
+        _check_one(label, apply, OneRequest(request, call), spared | {"steady"})
+
+
+def _check_one(label: str, apply: Any, tried: Any, spared: Collection[str]) -> None:
+    for name, law in LAWS.items():
+        if name in spared:
+            continue
+        try:
+            law(apply, tried)
+        except AssertionError as error:
+            said = (law.__doc__ or "").splitlines()[0]
+            raise AssertionError(f'{label} breaks the law "{name}" ({said}): {error}\n{tried!r}') from error
+        except Exception as error:
+            raise AssertionError(
+                f'{label} raises {type(error).__name__}, seen under the law "{name}": {error}\n{tried!r}'
+            ) from error
+
+
+_ROWS = [{"id": number, "name": f"row {number}", "cost": number / 7} for number in range(400)]
+_LOG = "".join(f"line {number} of a log\n" for number in range(3000))
+RESULTS: tuple[Any, ...] = (
+    *({}, [], "", "short", 7, True, {"result": None}, {"status": "ok"}),
+    *({"rows": _ROWS[:3]}, {"rows": _ROWS}, _ROWS, {"data": {"rows": _ROWS}, "next": None}),
+    *(_LOG, {"log": _LOG}, {"log": _LOG, "rows": _ROWS, "status": "ok"}, {"deep": {"er": [{"text": _LOG}]}}),
+    *({"error": "quota exceeded"}, {"error": _LOG}, {"status": "error", "message": "too many rows", "rows": _ROWS}),
+    {"isError": True, "content": [{"type": "text", "text": _LOG}]},
+    {"isError": False, "content": [{"type": "text", "text": json.dumps(_ROWS)}]},
+)
+"""The results on which passes are always tried."""
+_TOOLS = frozenset({"query_rows", "read_payload"})
+
+
+def check_result_pass(
+    *passes: ResultPass, results: Iterable[Any] = (), count: int = 40, seed: int = 0, tool_name: str = "fetch"
+) -> None:
+    """Tries the laws of result passes that run together, and returns if all of them hold.
+
+    Pure: the result that comes in does not change. Idle is identity: an equal result is the same object. Settled: what
+    was not stored in part passes as it is. Never grows: there are at most as many tokens. Failures: a failed result
+    keeps its status and message, and still reads as a failure. Reachable: whatever is not shown is behind a handle that
+    the result names. True: no table or text is shown as an empty one. Named: only tools that the agent has are named.
+    Floor: a store that fails costs the rest of the result, and does not bring it back into the prompt.
+
+    Call it where no event loop runs.
+
+    Args:
+        passes: the passes, in the order in which they run.
+        results: results of your own to try them on, beside `RESULTS` and those of `mixed_results`.
+        count: how many of the latter.
+        seed: the seed of these.
+        tool_name: the tool that is said to have returned them.
+
+    Raises:
+        AssertionError: a law is broken, or a pass raises. The message names the law and shows the result.
+    """
+    for number, result in enumerate([*RESULTS, *mixed_results(count, seed=seed), *results]):
+        # Half of the agents have no tool to read back with.
+        offered = _TOOLS if number % 2 else frozenset()
+        asyncio.run(_check(passes, copy.deepcopy(result), tool_name, offered))
+
+
+async def _check(passes: tuple[ResultPass, ...], result: Any, tool_name: str, offered: frozenset[str]) -> None:
+    before, call = picture(result), _call(tool_name, offered)
+    shown = await _reduced(passes, result, call)
+    _must(picture(result) == before, "pure", "the result that came in was changed", result)
+    if picture(shown) == before:
+        _must(shown is result, "idle is identity", "an equal result, but another object", result)
+        return
+    if not call.kept:
+        again = await _reduced(passes, shown, _call(tool_name, offered))
+        _must(picture(again) == picture(shown), "settled", "the second time changed the result", result)
+    _must(estimate_payload(shown) <= estimate_payload(result), "never grows", "there are more tokens", result)
+    if (error := error_of(result)) is not None:
+        _must(error_of(shown) is not None, "failures", "the failure reads as a success", result)
+        kept = ("status", "message") if isinstance(result, dict) and isinstance(shown, dict) else ()
+        same = all(shown.get(key) == result[key] for key in kept if key in result and len(error) < len(_LOG))
+        _must(same, "failures", "status or message is gone", result)
+    text = json_text(shown)
+    relayed = json_text(told_to((), shown))
+    for name in _TOOLS:
+        has_it = name in offered or name in json_text(result)
+        _must(has_it or name not in text, "named", f"{name} is named, which the agent does not have", result)
+        _must(name in json_text(result) or name not in relayed, "named", f"{name} is named to another agent", result)
+    _must(not any(_emptied(result, shown)), "true", "something is shown as empty that is not", result)
+    opened = [shown]
+    for entry in call.kept:
+        _must(entry.handle in text, "reachable", "something is kept under a handle that is not shown", result)
+        opened.append(await load_payload(call.context, entry.handle))
+    lost = estimate_payload(result) - estimate_payload(shown)
+    if (call.kept or lost >= MIN_LOSS) and any(entry.is_reducing for entry in passes):
+        there = {str(leaf) for leaf in scalars(result) if leaf not in (None, "")}
+        missing = there - {str(leaf) for value in opened for leaf in scalars(value)}
+        _must(not missing, "reachable", f"neither shown nor kept: {sorted(missing)[:3]}", result)
+    if call.kept:
+        poor = await reduce_result(passes, result, _call(tool_name, offered, broken=True))
+        is_small = 2 * estimate_payload(poor) <= 3 * estimate_payload(shown) + 400
+        _must(is_small, "floor", "a store that fails brings the whole into the prompt", result)
+
+
+async def _reduced(passes: tuple[ResultPass, ...], result: Any, call: ToolCall) -> Any:
+    try:
+        return await reduce_result([replace(entry, on_error="raise") for entry in passes], result, call)
+    except Exception as error:
+        raise AssertionError(f"a pass raises {type(error).__name__}: {error}\n{_shown(result)}") from error
+
+
+def _emptied(whole: Any, shown: Any) -> Iterator[bool]:
+    """Yields whether something in `whole` is shown as empty and is not."""
+    if isinstance(whole, Mapping) and isinstance(shown, Mapping):
+        for key, item in whole.items():
+            if key in shown:
+                yield from _emptied(item, shown[key])
+    elif isinstance(whole, Mapping | list | tuple | str):
+        yield bool(whole) and isinstance(shown, Mapping | list | tuple | str) and not shown
+
+
+def _call(tool_name: str, offered: frozenset[str], *, broken: bool = False) -> ToolCall:
+    delta: dict[str, Any] = {}
+    session = SimpleNamespace(id="session", app_name="app", user_id="user", state=delta, events=[])
+    # Half of the apps have an artifact service.
+    artifacts = InMemoryArtifactService() if offered else None
+    context = SimpleNamespace(session=session, artifact_service=artifacts, session_service=None, state=session.state)
+    return (_Broken if broken else ToolCall)(
+        tool_name=tool_name, session_id="session", state_delta=delta, context=context, offered=offered
+    )
+
+
+class _Broken(ToolCall):
+    """A call whose results cannot be kept."""
+
+    async def keep(self, *_: Any, **__: Any) -> str:
+        """Fails as a store does."""
+        raise StoreError("the store is full")
+
+
+def _must(holds: bool, law: str, otherwise: str, result: Any) -> None:  # noqa: FBT001 - reads as a sentence
+    if not holds:
+        raise AssertionError(f'the law "{law}" is broken: {otherwise}\n{_shown(result)}')
+
+
+def _shown(result: Any) -> str:
+    return json_text(result)[:500]
+
+
+_WORDS = (
+    *("invoice", "carrier", "refund", "harbour", "kettle", "orchard", "lantern", "signal", "ledger", "marble"),
+    *("thicket", "bishop", "cobalt", "meadow", "pewter", "straw", "Rechnung", "Straße", "größer", "météo", "déjà"),
+    *("señal", "otoño", "łódka", "東京", "売上", "поиск", "заказ"),
+)
+_LEVELS = ("INFO", "DEBUG", "WARN", "ERROR")
+
+
+def mixed_results(count: int = 200, *, seed: int = 0) -> Iterator[Any]:
+    """Yields results that mix tables, texts, nested lists, pages, logs, search hits, tickets and empty fields.
+
+    Args:
+        count: how many.
+        seed: the same seed gives the same results.
+    """
+    for number in range(count):
+        # A seeded source of chance is repeatable, and nothing here is a secret.
+        yield _Maker(random.Random(f"{seed}-{number}")).result()  # noqa: S311
+
+
+class _Maker:
+    """Draws results from a source of chance."""
+
+    def __init__(self, rnd: random.Random) -> None:
+        self._rnd = rnd
+
+    def result(self) -> Any:
+        """Returns one result, in one of the envelopes that tools have."""
+        fields = {f"{self._word()}_{n}": self._field() for n in range(self._rnd.randint(1, 5))}
+        text = json.dumps(fields)
+        shapes: list[Callable[[], Any]] = [
+            lambda: fields,
+            lambda: {"status": "ok", "data": fields},
+            lambda: {"status": "error", "message": "too much", **fields},
+            self._field,
+            lambda: text,
+            lambda: [fields, {"next": None}],
+            lambda: {"content": [{"type": "text", "text": text}], "isError": False},
+            lambda: {"content": [{"type": "text", "text": text}], "structuredContent": fields, "isError": False},
+        ]
+        return self._rnd.choice(shapes)()
+
+    def _field(self) -> Any:
+        kinds: list[Callable[[], Any]] = [
+            *(self._rows, self._rows, self._hits, self._tickets, self._wide, self._by_month, self._names),
+            *(self._prose, self._log, self._page, self._csv, self._report, self._tree),
+            *(self._word, lambda: 7, lambda: None, list, dict, str, lambda: {"a": [], "b": {}}),
+        ]
+        return self._rnd.choice(kinds)()
+
+    def _word(self) -> str:
+        return self._rnd.choice(_WORDS)
+
+    def _words(self, least: int, most: int) -> str:
+        return " ".join(self._word() for _ in range(self._rnd.randint(least, most)))
+
+    def _some(self) -> int:
+        return self._rnd.choice((1, 2, 3, 7, 12, 40, 101, 300))
+
+    def _prose(self) -> str:
+        sentences = (f"{self._words(6, 18).capitalize()}." for _ in range(self._rnd.choice((2, 20, 60, 300, 1500))))
+        return " ".join(sentences)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": 1000 + number,
+                "city": self._word(),
+                "amount": self._rnd.randint(-500, 90_000),
+                "note": self._words(0, 30) if self._rnd.random() < 1 / 9 else "",
+            }
+            for number in range(self._some())
+        ]
+
+    def _hits(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "title": f"{self._words(3, 8)} {number}",
+                "url": f"https://{self._rnd.randint(1, 9)}.example.org/{number}/{self._word()}",
+                "score": round(1 - number / 100, 3),
+                "snippet": self._words(20, 120),
+            }
+            for number in range(self._rnd.randint(3, 20))
+        ]
+
+    def _tickets(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "number": number,
+                "title": f"{self._words(4, 9)} #{number}",
+                "state": self._rnd.choice(("open", "closed")),
+                "user": {"login": self._word(), "avatar": f"https://pics.example.org/{number % 5}.png"},
+                "body": self._words(10, 90),
+                "labels": [{"name": self._word()} for _ in range(self._rnd.choice((0, 1, 40)))],
+            }
+            for number in range(self._rnd.choice((4, 30, 140)))
+        ]
+
+    def _wide(self) -> list[dict[str, Any]]:
+        names = [f"{self._word()}_{n}" for n in range(self._rnd.choice((20, 72)))]
+        return [{name: self._rnd.randint(0, 999) for name in names} for _ in range(self._some())]
+
+    def _by_month(self) -> dict[str, Any]:
+        return {f"2026-{n:02}": {"calls": self._rnd.randint(0, 999), "note": self._words(1, 25)} for n in range(1, 13)}
+
+    def _names(self) -> list[str]:
+        return [self._words(1, 20) for _ in range(self._some())]
+
+    def _log(self) -> str:
+        lines = (
+            f"2026-03-{n % 28 + 1:02}T10:{n % 60:02}:00Z {self._rnd.choice(_LEVELS)} {self._words(2, 8)} {n}"
+            for n in range(self._rnd.choice((5, 80, 900)))
+        )
+        return "\n".join(lines)
+
+    def _page(self) -> str:
+        cells = "".join(f"<tr><td>{self._word()}</td><td>{n * 3}</td></tr>" for n in range(self._some()))
+        head = f"<!doctype html><html><head><script>{'var a = 1;' * 90}</script></head><body><nav>Home</nav>"
+        return f"{head}<table><tr><th>name</th><th>qty</th></tr>{cells}</table><p>{self._prose()}</p></body></html>"
+
+    def _csv(self) -> str:
+        return "\n".join(["sku,qty,place", *(f"S{n},{n * 2},{self._word()}" for n in range(self._some()))])
+
+    def _report(self) -> str:
+        lines = "\n".join(f"| {n} | {self._word()} | {n * 7} |" for n in range(self._some()))
+        return f"{self._prose()}\n\n| day | place | orders |\n|---|---|---|\n{lines}\n\n{self._prose()}"
+
+    def _tree(self) -> Any:
+        value: Any = self._words(1, 60)
+        for _ in range(self._rnd.randint(1, 7)):
+            value = {self._word(): value, "list": [value] * self._rnd.choice((1, 3)), "n": self._rnd.randint(0, 9)}
+        return value
+
+
+_REFERENCE = re.compile(r"\{\{\s*result:\s*(\w{11})")
+
+
+def check_references(
+    events: Sequence[Event], requests: Sequence[RecordedRequest], *, tools: Collection[str] | None = None
+) -> None:
+    """Requires that nothing was resolved that the agent was not shown.
+
+    Each call with a reference whose tool ran needs a request of the same agent that shows the handle: in the
+    instruction, in a result or in another agent's words, before the user's text or a call has it. So does each handle
+    to which an answer may refer, as its event lists them for `resolve_answer`.
+
+    Args:
+        events: the session's events. A result with an `error` counts as that of a tool that did not run.
+        requests: the requests of all agents as their models received them, oldest first. `ScriptedModel` records them.
+        tools: names of the tools that resolve references. None means all.
+
+    Raises:
+        AssertionError: a reference was resolved without that.
+    """
+    results = {result.id: result.response or {} for event in events for result in event.get_function_responses()}
+    typed = _typed(events)
+    for author in {event.author for event in events}:
+        own = [request for request in requests if request.agent == author]
+        answers = [event for event in events if event.author == author and _is_answer(event)]
+        for number, event in enumerate(answers):
+            # As many answers as requests: each answer has its own. Else any may have led to it.
+            led = own[number : number + 1] if len(own) == len(answers) else own
+            for call in event.get_function_calls():
+                if "error" in results.get(call.id, {"error": ""}) or (tools is not None and call.name not in tools):
+                    continue
+                for handle in _REFERENCE.findall(json_text(call.args).lower()):
+                    if not any(_shows(request, handle, typed) for request in led):
+                        raise AssertionError(f"{call.name} was given {handle}, which {author} was not shown")
+            for handle in (event.custom_metadata or {}).get("context_pack_answer_references") or ():
+                if not any(_shows(request, handle, typed) for request in led):
+                    raise AssertionError(f"an answer may refer to {handle}, which {author} was not shown")
+
+
+def _is_answer(event: Event) -> bool:
+    calls = event.get_function_calls()
+    is_of_adk = any((call.name or "").startswith("adk_request_") for call in calls)
+    return not event.partial and not is_of_adk and bool(event.content) and not event.get_function_responses()
+
+
+def _shows(request: RecordedRequest, handle: str, typed: set[str]) -> bool:
+    if handle in request.system:
+        return True
+    places = ((text, is_proof) for text, is_proof in _places(request, typed) if handle in text)
+    return next((is_proof for _, is_proof in places), False)
+
+
+def _places(request: RecordedRequest, typed: set[str]) -> Iterator[tuple[str, bool]]:
+    """Yields each text of a request, in order, and whether a handle in it proves something."""
+    for content in request.contents:
+        for part in content.parts or ():
+            if part.function_call:
+                yield json_text(part.function_call.args).lower(), False
+            elif part.function_response:
+                yield (text := json_text(part.function_response.response)), text not in typed
+            elif part.text and content.role != "model":
+                yield part.text.lower(), part.text not in typed
+
+
+def _typed(events: Sequence[Event]) -> set[str]:
+    parts = [part for event in events if event.author == "user" and event.content for part in event.content.parts or ()]
+    results = {json_text(part.function_response.response) for part in parts if part.function_response}
+    return {part.text for part in parts if part.text} | results
+
+
+_NAME = "rows-check-00000000000.json"
+_DATA = (b"0", bytes(range(256)), b'{"rows":[{"city":"K\xc3\xb6ln"}]}', b"x" * 1_000_000)
+
+
+class _Context:
+    """Stands for ADK's context of one session, for a store that looks at it."""
+
+    def __init__(self, session: Session, artifact_service: Any) -> None:
+        self.session, self.artifact_service = session, artifact_service
+
+
+async def check_store(store: ResultStore, *, artifact_service: Any = None) -> None:
+    """Puts, opens and deletes results in four made-up scopes, and leaves nothing behind.
+
+    Any bytes come back as they were, of one scope or several at once. A name that is unknown, deleted or of another
+    app, user or session opens nothing. Deleting twice is not an error.
+
+    Args:
+        store: a store with its services at hand.
+        artifact_service: an ADK artifact service, for a store that reaches it through the context.
+
+    Raises:
+        AssertionError: the store breaks a rule. The message says which.
+        Exception: whatever the store raises.
+    """
+    _demand(isinstance(store, ResultStore), "a store has `name`, `put`, `open` and `delete`")
+    _demand(isinstance(store.name, str), "the name of a store is a text")
+    for data in _DATA:
+        await _check_bytes(store, data, _scope(artifact_service))
+    other = ({"app_name": "other"}, {"user_id": "other"}, {"session_id": "other"})
+    await _check_scopes(store, [_scope(artifact_service), *(_scope(artifact_service, **names) for names in other)])
+
+
+async def _check_bytes(store: ResultStore, data: bytes, scope: StoreScope) -> None:
+    kept = await store.put(scope, _NAME, data)
+    _demand(kept is None or isinstance(kept, str), "`put` returns a text or None")
+    _demand(await store.open(scope, _NAME, kept) == data, f"{len(data)} bytes came back as others")
+    await store.delete(scope, _NAME, kept)
+    await store.delete(scope, _NAME, kept)
+    _demand(await store.open(scope, _NAME, None) is None, "what was deleted is still there")
+
+
+async def _check_scopes(store: ResultStore, scopes: Sequence[StoreScope]) -> None:
+    _demand(
+        await store.open(scopes[0], "rows-unknown-00000000000.json", None) is None, "an unknown name opens something"
+    )
+    first = await store.put(scopes[0], _NAME, b"mine")
+    for scope in scopes[1:]:
+        _demand(await store.open(scope, _NAME, None) is None, "a name opens what another scope has put")
+    kept = [first, *[await store.put(scope, _NAME, scope.app_name.encode()) for scope in scopes[1:]]]
+    _demand(await store.open(scopes[0], _NAME, first) == b"mine", "one scope overwrites what another has put")
+    for scope, text in zip(scopes, kept, strict=True):
+        await store.delete(scope, _NAME, text)
+
+
+def _scope(artifact_service: Any, **names: str) -> StoreScope:
+    all_names = {"app_name": "check_app", "user_id": "check_user", "session_id": "check_session", **names}
+    session = Session(id=all_names["session_id"], app_name=all_names["app_name"], user_id=all_names["user_id"])
+    return StoreScope(context=_Context(session, artifact_service), **all_names)
+
+
+def _demand(kept: bool, rule: str) -> None:  # noqa: FBT001 - a condition
+    if not kept:
+        raise AssertionError(rule)
