@@ -3,15 +3,97 @@
 from __future__ import annotations
 
 import heapq
-import math
 import re
+import sqlite3
+import unicodedata
+import weakref
 from array import array
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from adk_context_pack.search.terms import Phrase, content_terms, split_query, terms
+import regex  # type: ignore[import-untyped]
+
+_COMMON = """
+a about also am an and any are as at be been being but by can could did do does for from had has have he her him his how
+i if in into is it its just me my of on or our out please s she should so some t than that the their them then there
+these they this those to too up us was we were what when where which who whom whose why will with would you your
+"""
+_STOP_WORDS = frozenset(_COMMON.split())
+"""Words that a question has in any case. They count only in a query that has nothing else."""
+# Scripts that are written without spaces, or that join particles to words.
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+_SPACED_OUT = regex.compile(_UNSPACED)
+_PAIR = regex.compile(_UNSPACED * 2)
+_LEFT_OUT = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\w)['\u2019](?:s\b)?(?=\w|\b)")
+"""The commas of an amount, apostrophes and the `'s` of an owner."""
+_JOINED = re.compile(r"\b\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
+_CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
+_LONGEST_JOINED, _MOST_PARTS, _MOST_TERMS = 40, 8, 500
+
+
+def spelled(text: str) -> str:
+    """Returns `text` as it is indexed: names such as `getUserName` and `SK4711` also in parts, amounts without commas.
+
+    Scripts without spaces are spaced out, so that each letter is a word.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).encode("utf-8", "replace").decode()
+        text = _SPACED_OUT.sub(r" \g<0> ", text)
+    return _JOINED.sub(_with_parts, _LEFT_OUT.sub("", text))
+
+
+def _with_parts(found: re.Match[str]) -> str:
+    word = found[0]
+    return " ".join((word, *_CAMEL.findall(word))) if len(word) <= _LONGEST_JOINED else word
+
+
+def query_terms(query: str) -> list[str]:
+    """Returns the distinct words of `query` that say what it is about, or all of them if none does.
+
+    An identifier such as `ORD-4711` counts as a whole and in parts, and so does a pair of letters in a script without
+    spaces.
+    """
+    found = dict.fromkeys(_PAIR.findall(query, overlapped=True))
+    for chunk in spelled(query).casefold().split():
+        parts = _WORD.findall(chunk)
+        if 1 < len(parts) <= _MOST_PARTS:
+            found[" ".join(parts)] = None
+        found |= dict.fromkeys(parts)
+    content = [term for term in found if term not in _STOP_WORDS] or list(found)
+    return content[:_MOST_TERMS]
+
+
+def split_query(query: str) -> tuple[str, tuple[str, ...]]:
+    """Returns all words of `query` without its quotation marks, and the phrases that stood between them.
+
+    Args:
+        query: what is searched for. A quotation mark without a partner is left as it is.
+    """
+    quoted = ("".join(match.groups("")).strip() for match in _QUOTED.finditer(query))
+    phrases = tuple(phrase for phrase in quoted if phrase)
+    return _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip(), phrases
+
+
+class Phrase:
+    """One exact phrase. Case and the amount of white space make no difference."""
+
+    def __init__(self, text: str) -> None:
+        words = text.casefold().split()
+        self._pattern = re.compile(r"\s+".join(map(re.escape, words)))
+        # A search for a plain string is many times faster than one with a pattern.
+        self._probe = max(words, key=len, default="")
+
+    def places(self, text: str) -> Iterator[int]:
+        """Yields where in `text` the phrase begins."""
+        folded = text.casefold()
+        if self._probe and self._probe in folded:
+            for match in self._pattern.finditer(folded):
+                # Few letters become longer when folded. The place is off by those before it.
+                yield min(match.start(), len(text) - 1)
+
 
 # The end of a sentence, of a line, or of an object or list in JSON.
 _CLOSING = '"\u201d\u2019)\\]\u300d\u300f'
@@ -61,9 +143,13 @@ def _pieces(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, i
         yield start, end
 
 
-_SATURATION, _LENGTH_SHARE = 1.2, 0.75
 _FEW_WORDS = 2
-_TERM_BYTES, _POSTING_BYTES, _PASSAGE_BYTES = 300, 6, 40
+_INDEX_BYTES, _PASSAGE_BYTES = 80_000, 100
+_CREATE = """
+CREATE VIRTUAL TABLE passage USING fts5(
+    words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
+)"""
+_SCORES = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
 
 Keep = Callable[[int], bool]
 """Tells by the number of a text whether the text may be found."""
@@ -84,12 +170,10 @@ class Hit(NamedTuple):
 
 
 class RankedIndex:
-    """Holds texts, cut into passages, and ranks the passages with BM25.
+    """Holds texts, cut into passages, and ranks the passages with the BM25 of SQLite's FTS5.
 
-    The score is that of S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
-    Foundations and Trends in Information Retrieval 3(4), 2009, section 3, with k1 = 1.2 and b = 0.75. The inverse
-    document frequency is `ln(1 + (N - n + 0.5) / (n + 0.5))`, which is never negative. A passage also gets a share of
-    the scores of the passages right before and after it.
+    Words are folded (case, width, accents) and stemmed as English. A passage also gets a share of the scores of the
+    passages right before and after it. Without FTS5, a passage scores by how many of the query's words it holds.
 
     Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
     given all of them at once.
@@ -108,12 +192,17 @@ class RankedIndex:
         self._text_of = array("I")
         self._first: list[int] = []
         self._spans: list[tuple[int, int]] = []
-        self._lengths = array("I")
-        self._total = 0
-        self._places: dict[str, array[int]] = {}
-        self._counts: dict[str, array[int]] = {}
-        self._norms: list[float] = []
-        self._characters = self._postings = 0
+        self._characters = 0
+        # One thread at a time uses an index, but not always the same.
+        self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        weakref.finalize(self, self._database.close)
+        self._has_fts5 = True
+        try:
+            self._database.execute(_CREATE)
+        except sqlite3.OperationalError:
+            self._has_fts5 = False
+        # Without a transaction each passage would become a segment of its own.
+        self._database.execute("BEGIN")
 
     def add(self, text: str, *, title: str = "") -> int:
         """Adds a text and returns its number.
@@ -126,24 +215,13 @@ class RankedIndex:
         self.texts.append(text)
         self._first.append(len(self._spans))
         self._characters += len(text)
-        named = terms(title)
         for start, end in passages(text, self._size) if text else [(0, 0)]:
-            self._add_passage(number, (start, end), Counter(named + terms(text[start:end])))
+            if self._has_fts5:
+                row = len(self._spans), spelled(f"{title}\n{text[start:end]}")
+                self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
+            self._text_of.append(number)
+            self._spans.append((start, end))
         return number
-
-    def _add_passage(self, text: int, span: tuple[int, int], counts: Counter[str]) -> None:
-        place = len(self._spans)
-        self._text_of.append(text)
-        self._spans.append(span)
-        length = counts.total()
-        self._lengths.append(length)
-        self._total += length
-        self._postings += len(counts)
-        for term, count in counts.items():
-            if term not in self._places:
-                self._places[term], self._counts[term] = array("I"), array("H")
-            self._places[term].append(place)
-            self._counts[term].append(min(count, 65_535))
 
     def __len__(self) -> int:
         """The number of passages."""
@@ -152,8 +230,7 @@ class RankedIndex:
     @property
     def bytes(self) -> int:
         """About what the index holds in memory."""
-        terms_, passages_ = len(self._places) * _TERM_BYTES, len(self._spans) * _PASSAGE_BYTES
-        return self._characters + terms_ + passages_ + self._postings * _POSTING_BYTES
+        return _INDEX_BYTES + 3 * self._characters + len(self._spans) * _PASSAGE_BYTES
 
     def span(self, passage: int) -> tuple[int, int, int]:
         """Returns the number of a passage's text, and where in it the passage starts and ends."""
@@ -163,13 +240,13 @@ class RankedIndex:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
 
         Args:
-            query: words, or a question. Words in double quotes must occur exactly, apart from case and white space. One
-                or two words that are not indexed are looked for as they are written.
+            query: words, or a question. Words in double quotes must occur exactly. One or two words that are not
+                indexed are looked for as they are written.
             keep: tells by a text's number whether it counts. None for all.
             limit: how many hits are returned at most.
         """
         words, phrases = split_query(query)
-        scores = self._scores(content_terms(words))
+        scores = self._scores(words)
         # No text holds a whole question as it is written, and going through all texts takes time.
         if phrases or (words and not scores and len(words.split()) <= _FEW_WORDS):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
@@ -184,11 +261,11 @@ class RankedIndex:
         }
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, smooth, limit)]
 
-    def _exact(self, phrases: Collection[str], keep: Keep | None) -> set[int]:
+    def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
         wanted = [Phrase(phrase) for phrase in phrases]
-        # Texts that hold a phrase word for word hold its terms. Where none does, it may begin or end within a word.
-        for numbers in (self._texts_with(phrases), range(len(self.texts))):
+        # A phrase that no text holds word for word may begin or end within a word.
+        for numbers in ({self._text_of[place] for place in self._scores(phrases[0])}, range(len(self.texts))):
             found: set[int] = set()
             for number in numbers:
                 places = [list(phrase.places(self.texts[number])) for phrase in wanted]
@@ -198,33 +275,25 @@ class RankedIndex:
                 return found
         return set()
 
-    def _texts_with(self, phrases: Collection[str]) -> set[int]:
-        """Returns the texts that hold the rarest of the phrases' terms that are indexed at all."""
-        indexed = (self._places[term] for phrase in phrases for term in terms(phrase) if term in self._places)
-        return {self._text_of[place] for place in min(indexed, key=len, default=())}
-
     def _passage_at(self, text: int, offset: int) -> int:
         first = self._first[text]
         stop = self._first[text + 1] if text + 1 < len(self._first) else len(self._spans)
         return bisect_right(self._spans, (offset, len(self.texts[text])), first, stop) - 1
 
-    def _scores(self, wanted: Iterable[str]) -> dict[int, float]:
-        norms, scores, number = self._current_norms(), dict[int, float](), len(self._spans)
-        for term in wanted:
-            if (places := self._places.get(term)) is None:
-                continue
-            weight = math.log(1 + (number - len(places) + 0.5) / (len(places) + 0.5)) * (_SATURATION + 1)
-            for place, count in zip(places, self._counts[term], strict=True):
-                scores[place] = scores.get(place, 0.0) + weight * count / (count + norms[place])
-        return scores
+    def _scores(self, words: str) -> dict[int, float]:
+        terms = query_terms(words)
+        if not self._has_fts5:
+            texts = (
+                self.texts[number][start:end].casefold() for number, start, end in map(self.span, range(len(self)))
+            )
+            return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
+        match = " OR ".join(f'"{spelled(term)}"' for term in terms)
+        return dict(self._database.execute(_SCORES, (match,))) if match else {}
 
-    def _current_norms(self) -> list[float]:
-        # The mean length changes with each passage, so the norms wait for the first search after it.
-        if len(self._norms) != len(self._lengths):
-            mean = self._total / len(self._lengths) or 1.0
-            base, share = _SATURATION * (1 - _LENGTH_SHARE), _SATURATION * _LENGTH_SHARE / mean
-            self._norms = [base + share * length for length in self._lengths]
-        return self._norms
+    def _held(self, place: int, terms: Iterable[str]) -> int:
+        number, start, end = self.span(place)
+        text = spelled(self.texts[number][start:end]).casefold()
+        return sum(term in text for term in terms)
 
 
 class _Kept(dict[int, bool]):

@@ -1,13 +1,11 @@
 """The ranked index: BM25 over passages, grown by appending."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.search.ranked_index import RankedIndex, excerpts, passages
-from adk_context_pack.search.terms import content_terms, terms
+from adk_context_pack.search import ranked_index
+from adk_context_pack.search.ranked_index import Phrase, RankedIndex, excerpts, passages, query_terms
 
 WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta", "ORD-4711", "4711", "東京", "red", "reds"])
 TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), max_size=8)
@@ -36,26 +34,77 @@ def test_an_index_that_grew_equals_one_made_at_once(first, then, query):
     assert (len(grown), grown.bytes, grown.texts) == (len(at_once), at_once.bytes, at_once.texts)
 
 
-@given(TEXTS, st.lists(WORDS, min_size=1, max_size=4).map(" ".join))
-def test_scores_are_those_of_the_formula(texts, query):
-    """Each text of one passage has the sum of the formula's terms, and half of what its neighbours have."""
-    index = index_of(texts)
-    documents = [terms(text) for text in texts]
-    mean = sum(map(len, documents)) / max(1, len(documents))
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("order ORD-4711 came", "ord-4711 4711 ORD"),
+        ("SK4711", "sk 4711"),
+        ("getUserName", "getusername user name"),
+        ("HTTPServer2", "httpserver2 server"),
+        ("main_file_name", "main file main_file_name"),
+        ("anna.lee@mail.example", "anna.lee@mail.example lee mail"),
+        ("see /src/app/main.py", "app main src/app/main.py"),
+        ("2024-05-15T15:00", "2024-05-15 2024-05-15T15:00"),
+        ("$1,234.50", "1234.50 1,234.50"),
+        ('{"price":120,"no":"SK 4711"}', "120 price sk"),
+        ("Anna's word", "anna"),
+        ("don\u2019t", "don't dont"),
+        ("caffè", "CAFFE caffe\u0300"),
+        ("\uff14\uff17\uff11\uff11", "4711"),
+        ("booked flights", "BOOKING FLIGHT books"),
+        ("cancellation of policies", "cancellations policy"),
+        ("東京タワー", "東京 京タ ワー 東"),
+        ("서울에서", "서울 울에"),
+        ("ประเทศไทย", "ไทย"),
+        ("हिन्दी भाषा", "हिन्दी"),
+        ("iPhone15を", "iphone15 iphone 15 を"),
+        ("odd \ud800b and \0 signs", "b signs"),
+    ],
+)
+def test_spellings_meet(said, asked):
+    """Each way to write a word, an identifier or an amount finds the text that has it, and no other text."""
+    index = index_of(["nothing of that kind", said])
+    assert {word: found(index, word) for word in asked.split()} == {word: [1] for word in asked.split()}
 
-    def score(document):
-        total = 0.0
-        for term in content_terms(query):
-            holding = sum(term in other for other in documents)
-            count = document.count(term)
-            idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
-            if count:
-                total += idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * len(document) / mean))
-        return total
 
-    plain = [0.0, *map(score, documents), 0.0]
-    wanted = {n: plain[n + 1] + 0.5 * (plain[n] + plain[n + 2]) for n in range(len(documents)) if plain[n + 1]}
-    assert {hit.text: hit.score for hit in index.search(query)} == pytest.approx(wanted)
+def test_a_question_is_reduced_to_its_content():
+    """Words that any question has do not count, unless there are no others."""
+    assert query_terms("What is the name of my cat, the cat?") == ["name", "cat"]
+    assert query_terms("What is it?") == ["what", "is", "it"]
+    assert len(query_terms(" ".join(map(str, range(9_000))))) == 500
+
+
+@pytest.mark.parametrize("texts", [["red", "big red cat", "big", "", "red"], ["A one. red. big two.", "red one"]])
+def test_neighbours_share_their_scores(texts):
+    """A passage beside others that fit gets half of their scores, unless the index gives them no share."""
+    plain, shared = (
+        {h.passage: h.score for h in index_of(texts, passage_size=8, neighbour_share=share).search("big red")}
+        for share in (0, 0.5)
+    )
+    near = {place: score + (plain.get(place - 1, 0) + plain.get(place + 1, 0)) / 2 for place, score in plain.items()}
+    assert shared == pytest.approx(near)
+    assert shared != plain
+
+
+def test_a_python_without_fts5_ranks_by_the_words_that_a_passage_holds(monkeypatch):
+    """Words, parts of words and phrases are found there as well, the passage with most of them first."""
+    monkeypatch.setattr(ranked_index, "_CREATE", "CREATE VIRTUAL TABLE passage USING fts99(words)")
+    index = index_of(["one red cat", "red cat, red dogs", "XJ-29Q8"])
+    assert found(index, "Which red cats? The red cat!") == [1, 0]
+    assert (found(index, '"red dogs"'), found(index, "J-29Q"), found(index, "=>")) == ([1], [2], [])
+
+
+@given(st.text(max_size=200), st.text(max_size=50))
+def test_any_text_can_be_indexed_and_asked(text, query):
+    """No text and no query raises, whatever signs of the query language they hold."""
+    index_of([text]).search(query)
+
+
+def test_a_phrase_is_found_whatever_the_white_space_and_case():
+    """Each beginning is found, and a letter that becomes two when case is folded moves no place beyond the end."""
+    assert list(Phrase("big RED").places("Big\n red, big bad red, BIG RED")) == [0, 23]
+    assert list(Phrase(" ").places("a b")) == []
+    assert list(Phrase("x").places("ßßßx")) == [3]
 
 
 def test_a_phrase_must_occur_exactly():
