@@ -20,7 +20,6 @@ class EventReport(dict[str, Any]):
 
     ADK's in-memory service deep-copies a session with all of its events at each turn. This dict is copied in one step,
     while pydantic and JSON see a dict like any other. Before ADK 2.7, ADK makes a plain dict of it.
-    `tests/benchmarks/bench_load.py` shows the difference.
     """
 
     def __deepcopy__(self, memo: dict[int, Any]) -> EventReport:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
 
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.tools.base_tool import BaseTool
@@ -99,6 +103,32 @@ async def relayed_run(
     reader = LlmAgent(name="reader", model=ScriptedModel(answer=lambda request: "I read it."), **hooks)
     pair = SequentialAgent(name="pair", sub_agents=[worker(tool, says, **hooks), reader])
     return await run_agent(pair, *(messages or TURNS), plugins=settings.get("plugins", ()), **more)
+
+
+class Beat(NamedTuple):
+    """Seconds that the loop's thread worked between two beats of a heart, and by which the clock was late."""
+
+    worked: float
+    late: float
+
+
+@asynccontextmanager
+async def heart(pause: float = 0.001) -> AsyncIterator[list[Beat]]:
+    """Yields the beats of the running loop as they come, one at least when the block is over."""
+    beats: list[Beat] = []
+
+    async def beat() -> None:
+        while True:
+            work, clock = time.thread_time(), time.perf_counter()
+            await asyncio.sleep(pause)
+            beats.append(Beat(time.thread_time() - work, time.perf_counter() - clock - pause))
+
+    beating = asyncio.create_task(beat())
+    try:
+        yield beats
+        await asyncio.sleep(2 * pause)
+    finally:
+        beating.cancel()
 
 
 async def own_run(plugins: Any, tools: Any, *calls: tuple[str, dict[str, Any]], **more: Any) -> tuple[list[Any], Run]:

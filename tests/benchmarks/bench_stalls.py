@@ -13,9 +13,7 @@ the pack would: what is left there is what ADK itself does with a result before 
 
 from __future__ import annotations
 
-import asyncio
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -23,11 +21,10 @@ from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 
 from adk_context_pack import ContextPackPlugin, QueryRows, ReadPayload
-from tests.attacks.hostile import OddTool, own_run
+from tests.attacks.hostile import OddTool, heart, own_run
 from tests.benchmarks.baseline import Row, parser_of, print_rows
 
 GOALS = {"with the pack, work": 50, "with the pack, clock": 50}
-_BEAT = 0.001
 
 
 def log() -> str:
@@ -82,24 +79,12 @@ class Discard(BasePlugin):
 
 async def longest_stall(value: Any, *calls: tuple[str, dict[str, Any]], plugins: Any = ()) -> tuple[float, float]:
     """The longest time in milliseconds that the loop's thread worked in one go, and the same by the clock."""
-    worked: list[float] = []
-    passed: list[float] = []
-
-    async def heart() -> None:
-        while True:
-            work, clock = time.thread_time(), time.perf_counter()
-            await asyncio.sleep(_BEAT)
-            worked.append(time.thread_time() - work)
-            passed.append(time.perf_counter() - clock - _BEAT)
-
-    beating = asyncio.create_task(heart())
     tools = [OddTool("work", value), QueryRows(max_seconds=60), ReadPayload(max_seconds=60)]
-    results, _ = await own_run(plugins, tools, ("work", {}), *calls)
-    await asyncio.sleep(2 * _BEAT)
-    beating.cancel()
+    async with heart() as beats:
+        results, _ = await own_run(plugins, tools, ("work", {}), *calls)
     if calls and "error" in results[1]:
         raise RuntimeError(results[1])
-    return 1000 * max(worked), 1000 * max(passed)
+    return 1000 * max(beat.worked for beat in beats), 1000 * max(beat.late for beat in beats)
 
 
 def handle_of(results: list[Any]) -> str:

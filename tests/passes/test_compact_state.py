@@ -409,7 +409,6 @@ async def test_a_template_that_begins_with_a_slot_is_found_behind_other_text(bef
     assert run.requests[0].system == f"{before}{VIEW} are the queries.\n\n{IDENTITY}"
 
 
-WHOLE_IDENTITY = '\n\nYou are an agent. Your internal name is "agent".'
 PLAIN = st.sampled_from(["", " ", "a", "Review: ", "\n\n", '"', "[1]", "null", "}", "7", "é"])
 NAMES = st.sampled_from(["{compact:a}", "{compact:b}", "{compact:a?}", "{compact:b?}", "{v}", "{w}"])
 TEMPLATES = st.lists(st.tuples(PLAIN, NAMES, PLAIN), min_size=1, max_size=5).map(

@@ -50,20 +50,19 @@ class LoadModel(BaseLlm):
     Attributes:
         seconds: the time that a provider takes; other sessions go on meanwhile.
         reads: whether it asks for the rows behind a handle.
-        looks: whether it looks in each request for what belongs to another session, and notes that in `crossed`.
+        crossed: what belonged to another session in a request.
     """
 
     model: str = "load-model"
     seconds: float = 0.0
     reads: bool = True
-    looks: bool = True
     crossed: list[set[str]] = Field(default_factory=list)
     calls: int = 0
 
     async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:  # noqa: FBT001, FBT002
         await asyncio.sleep(self.seconds)
         self.calls += 1
-        if self.looks and len(owners := set(_MARKED.findall(text_of(llm_request)))) != 1:
+        if len(owners := set(_MARKED.findall(text_of(llm_request)))) != 1:
             self.crossed.append(owners)
         yield response_of(self._answer(llm_request))
 
@@ -124,15 +123,6 @@ class Load:
     async def stored(self, session_id: str) -> Any:
         """A session as it is stored."""
         return await self.runner.session_service.get_session(app_name=APP, user_id="user", session_id=session_id)
-
-    async def forget(self, ids: Sequence[str]) -> None:
-        """Deletes sessions, as an app does in the end."""
-        for session_id in ids:
-            await self.runner.session_service.delete_session(app_name=APP, user_id="user", session_id=session_id)
-        # ADK's service in memory keeps what was deleted. The pack's results are under an id that ends like theirs.
-        artifacts = self.runner.artifact_service.artifacts
-        for path in [path for path in artifacts if any(f"{session_id}/" in path for session_id in ids)]:
-            del artifacts[path]
 
     async def _session(self, session_id: str, turns: Sequence[int]) -> list[str]:
         answers = []

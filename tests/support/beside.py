@@ -13,10 +13,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from adk_context_pack import ContextPackPlugin, QueryRows
-from tests.attacks.hostile import OddTool, own_run
+from tests.attacks.hostile import Beat, OddTool, heart, own_run
 
 T = TypeVar("T")
 _ROWS = 500
+_HELD = 20
 
 
 async def second_user() -> None:
@@ -33,10 +34,14 @@ class Beside:
 
     Attributes:
         answered: how often the second user had all answers before the attack ended.
+        beats: those of the loop during the attack.
+        usual: the longest work between two beats where only the second user asks.
     """
 
     def __init__(self) -> None:
         self.answered = 0
+        self.beats: list[Beat] = []
+        self.usual = 0.0
         self._begun, self._ended = asyncio.Event(), False
 
     def begins(self, argument: Callable[[Any], T]) -> Callable[[Any], T]:
@@ -65,6 +70,9 @@ class Beside:
         """Runs an attack, and the others beside it."""
         # What ADK imports with the first run of a process holds up its loop for long.
         await second_user()
+        async with heart() as beats:
+            await second_user()
+        self.usual = max(beat.worked for beat in beats)
         others = asyncio.create_task(self._ask())
         try:
             return await attack
@@ -74,11 +82,13 @@ class Beside:
             await others
 
     def check_all_went_on(self) -> None:
-        """Asserts that the second user was answered before the attack ended."""
+        """Asserts that the second user had answers before the attack ended, and that nothing held the loop for long."""
         assert self.answered
+        assert max(beat.worked for beat in self.beats) < _HELD * self.usual
 
     async def _ask(self) -> None:
         await self._begun.wait()
-        while not self._ended:
-            await second_user()
-            self.answered += not self._ended
+        async with heart() as self.beats:
+            while not self._ended:
+                await second_user()
+                self.answered += not self._ended

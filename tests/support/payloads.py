@@ -64,8 +64,6 @@ NASTY_TEXTS = (
     "called look_up -> ok",
     "  leading and trailing  ",
 )
-EMPTY_TEXTS = ("", " ", "\n")
-
 ROWS = [{"campaign.id": str(i), "metrics": {"clicks": i, "costMicros": str(i * 1000)}} for i in range(40)]
 PAYLOADS: tuple[dict[str, Any], ...] = (
     {},

@@ -15,7 +15,7 @@ from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, QueryRo
 from adk_context_pack.stores import payload_store
 from adk_context_pack.stores.handles import new_handle
 from adk_context_pack.tools.wrap import wrap_tool
-from tests.attacks.hostile import OddTool, own_run
+from tests.attacks.hostile import OddTool, heart, own_run
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 from tests.tools.test_query_rows import ask
@@ -38,24 +38,13 @@ def handle_of(results):
 
 async def loop_and_process_time(reduce, value, question):
     """The longest processor time that the loop's thread took in one go, and that of the whole process, in seconds."""
-    slices = []
-    beating = asyncio.create_task(heart(slices))
-    before = time.process_time()
     name, args = question
     tools = [wrap_tool(OddTool("work", value), reduce), QueryRows(max_seconds=60), ReadPayload(max_seconds=60)]
-    results, _ = await own_run([], tools, ("work", {}), (name, {"handle": handle_of, **args}))
-    whole = time.process_time() - before
-    await asyncio.sleep(0)
-    beating.cancel()
+    before = time.process_time()
+    async with heart() as beats:
+        results, _ = await own_run([], tools, ("work", {}), (name, {"handle": handle_of, **args}))
     assert "error" not in results[1]
-    return max(slices), whole
-
-
-async def heart(slices):
-    while True:
-        before = time.thread_time()
-        await asyncio.sleep(0.001)
-        slices.append(time.thread_time() - before)
+    return max(beat.worked for beat in beats), time.process_time() - before
 
 
 @pytest.mark.parametrize(("entry", "value", "question"), CASES.values(), ids=CASES)
