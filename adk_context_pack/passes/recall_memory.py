@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
+import unicodedata
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
+import regex  # type: ignore[import-untyped]
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -50,12 +54,13 @@ class RecallMemory(ContextPass):
     """Asks the app's memory service once a turn, and puts the best passages right before the newest user message.
 
     The query is the user's message. The answer is ranked by its words, then in the order of the service. What the
-    session says itself, or an earlier turn recalled, is not shown again. The passages are fenced and attributed.
+    session says itself, or an earlier turn recalled, is not shown again. The passages are fenced and attributed. A
+    message that has nothing in common with any memory, such as a greeting, a sum or small talk, recalls nothing.
 
     The service is asked before the passes run, so that this pass is pure over what it answered. Without a memory
     service, or where it fails or takes too long, the request stays as it is. The log names a failure. What ADK's own
-    memory tools put in (results of `load_memory`, preloaded memory) is ranked and kept within the same budget, without
-    empty fields.
+    memory tools put in is ranked, has no empty fields, and is kept within the same budget: preloaded memory with the
+    text around it, and a result of `load_memory`, of which the best memory stays whole even if it exceeds the budget.
 
     Put it last, behind the passes that cut history.
 
@@ -121,7 +126,7 @@ class RecallMemory(ContextPass):
         """Returns `request` with what was recalled before the messages that it was recalled for."""
         meter = TokenMeter(counter=self.counter)
         blocks = _RECALLED.get(_key(call.context)) if call.context is not None else None
-        slimmed = slimmed_memory(request, slim_by(meter, self.max_tokens), meter, call)
+        slimmed = slimmed_memory(request, self.max_tokens, meter, call)
         return with_recalled(slimmed, [one for one in blocks or () if one.block], call)
 
     def _block(self, query: str, response: Any, context: CallbackContext, earlier: Sequence[Recalled]) -> str:
@@ -129,21 +134,23 @@ class RecallMemory(ContextPass):
         said = (part.text for event in events for part in (event.content.parts if event.content else None) or ())
         shown = [one.block for one in earlier]
         memories = new_memories(memories_of(response), (text for text in said if text), shown)
+        if not fits(query, [memory.text for memory in memories]):
+            return ""
         meter = TokenMeter(counter=self.counter)
         room = self.max_tokens - meter.text(block_of([]))
         lines = ranked_lines(query, memories, max_tokens=room, meter=meter)
         return block_of(lines) if lines else ""
 
 
-def slimmed_memory(request: LlmRequest, slim: Slim, meter: TokenMeter, call: ModelCall) -> LlmRequest:
+def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call: ModelCall) -> LlmRequest:
     """Returns `request` with what ADK's own memory tools put in made smaller, or `request` itself."""
     contents = list(request.contents or ())
-    found = slim_loaded(request, slim, meter)
+    found = slim_loaded(request, max_tokens, meter)
     if _preloaded(request):
-        query = _words(call.user_content)
-        found = [_slim_texts(content, query, slim) for content in found]
+        slim = partial(slim_preloaded, query=_words(call.user_content), max_tokens=max_tokens, meter=meter)
+        found = [_slim_texts(content, slim) for content in found]
         instruction = request.config.system_instruction if request.config else None
-        if isinstance(instruction, str) and (shorter := slim_preloaded(instruction, query, slim)) != instruction:
+        if isinstance(instruction, str) and (shorter := slim(instruction)) != instruction:
             request = request.model_copy(
                 update={"config": request.config.model_copy(update={"system_instruction": shorter})}
             )
@@ -152,17 +159,12 @@ def slimmed_memory(request: LlmRequest, slim: Slim, meter: TokenMeter, call: Mod
     return request.model_copy(update={"contents": found})
 
 
-def _slim_texts(content: types.Content, query: str, slim: Slim) -> types.Content:
-    texts = [slim_preloaded(part.text, query, slim) if part.text else None for part in content.parts or ()]
-    if content.role != "user" or all(
-        new in {None, part.text} for new, part in zip(texts, content.parts or (), strict=True)
-    ):
+def _slim_texts(content: types.Content, slim: Callable[[str], str]) -> types.Content:
+    old = list(content.parts or ()) if content.role == "user" else []
+    texts = [slim(part.text) if part.text else part.text for part in old]
+    if all(text == part.text for text, part in zip(texts, old, strict=True)):
         return content
-    parts = [
-        part if new in {None, part.text} else changed(part, "text", new)
-        for new, part in zip(texts, content.parts or (), strict=True)
-    ]
-    return changed(content, "parts", parts)
+    return changed(content, "parts", [changed(part, "text", text) for part, text in zip(old, texts, strict=True)])
 
 
 def _preloaded(request: LlmRequest) -> bool:
@@ -247,7 +249,9 @@ def new_memories(memories: Iterable[Memory], said: Iterable[str], shown: Collect
     return list(found.values())
 
 
-def ranked_lines(query: str, memories: Sequence[Memory], *, max_tokens: int, meter: TokenMeter) -> list[str]:
+def ranked_lines(
+    query: str, memories: Sequence[Memory], *, max_tokens: int, meter: TokenMeter, are_whole: bool = False
+) -> list[str]:
     """Returns the memories as attributed lines, best first, within a budget, and of a long one its best passage.
 
     Those that share words with the query are first, in the order of their rank. The rest follows in the order of the
@@ -258,6 +262,7 @@ def ranked_lines(query: str, memories: Sequence[Memory], *, max_tokens: int, met
         memories: the memories.
         max_tokens: the budget of all lines together.
         meter: counts tokens.
+        are_whole: whether the best one stays whole, however long it is.
     """
     index = RankedIndex()
     for memory in memories:
@@ -272,7 +277,7 @@ def ranked_lines(query: str, memories: Sequence[Memory], *, max_tokens: int, met
         for text in (memory.text, best.get(number, memory.text[:_PART])):
             label = ", ".join(part for part in (memory.author, memory.time) if part) or "memory"
             line = f"[{label}] " + "\n  ".join(text.strip().splitlines())
-            if (price := meter.text(line) + 1) <= max_tokens:
+            if (price := meter.text(line) + 1) <= max_tokens or (are_whole and not lines):
                 lines.append(line)
                 max_tokens -= price
                 break
@@ -288,16 +293,8 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-_PRELOADED = re.compile(r"(<PAST_CONVERSATIONS>\n)(.*)(\n</PAST_CONVERSATIONS>)", re.DOTALL)
+_PRELOADED = re.compile(r"((?:[^\n]+\n){0,3}<PAST_CONVERSATIONS>\n)(.*)(\n</PAST_CONVERSATIONS>)", re.DOTALL)
 _ENTRY = re.compile(r"^(?:Time: (?P<time>[^\n]*)\n)(?P<text>.*?)(?=\nTime: |\Z)", re.DOTALL | re.MULTILINE)
-
-Slim = Callable[[str, Sequence[Memory]], list[str]]
-"""From a query and memories to the lines that fit the budget, best first."""
-
-
-def slim_by(meter: TokenMeter, max_tokens: int) -> Slim:
-    """Returns the function that ranks memories within `max_tokens`."""
-    return lambda query, memories: ranked_lines(query, memories, max_tokens=max_tokens, meter=meter)
 
 
 def holds_preloaded(contents: Sequence[types.Content], instruction: object) -> bool:
@@ -306,19 +303,21 @@ def holds_preloaded(contents: Sequence[types.Content], instruction: object) -> b
     return any("<PAST_CONVERSATIONS>" in text for text in (*texts, str(instruction or "")))
 
 
-def slim_preloaded(text: str, query: str, slim: Slim) -> str:
-    """Returns a text in which the memories that `PreloadMemoryTool` wrote are the best ones, within the budget."""
+def slim_preloaded(text: str, query: str, max_tokens: int, meter: TokenMeter) -> str:
+    """Returns a text in which what `PreloadMemoryTool` wrote has at most `max_tokens`, with the best memories."""
 
     def ranked(match: re.Match[str]) -> str:
+        if meter.text(match[0]) <= max_tokens:
+            return match[0]
         entries = [Memory(one["text"], "", one["time"]) for one in _ENTRY.finditer(match[2])]
-        lines = slim(query, entries or [Memory(line) for line in match[2].splitlines()])
-        kept = "\n".join(lines)
-        return f"{match[1]}{kept}{match[3]}" if len(kept) < len(match[2]) else match[0]
+        room = max_tokens - meter.text(match[1] + match[3])
+        memories = entries or [Memory(line) for line in match[2].splitlines()]
+        return match[1] + "\n".join(ranked_lines(query, memories, max_tokens=room, meter=meter)) + match[3]
 
     return _PRELOADED.sub(ranked, text)
 
 
-def slim_loaded(request: LlmRequest, slim: Slim, meter: TokenMeter) -> list[types.Content]:
+def slim_loaded(request: LlmRequest, max_tokens: int, meter: TokenMeter) -> list[types.Content]:
     """Returns a request's contents, in which each result of `load_memory` holds its best memories.
 
     Each result depends on itself and its own call alone, so that it stays as it was sent.
@@ -327,7 +326,7 @@ def slim_loaded(request: LlmRequest, slim: Slim, meter: TokenMeter) -> list[type
     found = []
     for content in request.contents or ():
         parts = [
-            _slim_part(part, queries, slim, meter) if _loads(part, request.tools_dict) else part
+            _slim_part(part, queries, max_tokens, meter) if _loads(part, request.tools_dict) else part
             for part in content.parts or ()
         ]
         same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))
@@ -335,7 +334,7 @@ def slim_loaded(request: LlmRequest, slim: Slim, meter: TokenMeter) -> list[type
     return found
 
 
-def _slim_part(part: types.Part, queries: deque[str], slim: Slim, meter: TokenMeter) -> types.Part:
+def _slim_part(part: types.Part, queries: deque[str], max_tokens: int, meter: TokenMeter) -> types.Part:
     if (call := part.function_call) is not None:
         queries.append(str((call.args or {}).get("query", "")))
     result = part.function_response
@@ -345,7 +344,7 @@ def _slim_part(part: types.Part, queries: deque[str], slim: Slim, meter: TokenMe
     memories = _memories(result.response)
     if not memories:
         return part
-    response = {"memories": slim(query, memories)}
+    response = {"memories": ranked_lines(query, memories, max_tokens=max_tokens, meter=meter, are_whole=True)}
     if meter.payload(response) >= meter.payload(_plain_response(result.response)):
         return part
     return changed(part, "function_response", changed(result, "response", response))
@@ -372,3 +371,124 @@ def _plain_response(response: Any) -> Any:
     if isinstance(response, dict) and set(response) == {"result"}:
         response = response["result"]
     return response.model_dump(mode="json") if isinstance(response, BaseModel) else response
+
+
+# Words that say nothing of what a message is about: function words, politeness, small talk and sums.
+_EMPTY = """
+aan abend aber about actually add addio adieu adios after afternoon again agora agree ahead ahora ai ajuda al ale algo
+all alles allora alors alright als also am amanha amigo an anche and anniversaire another any anything appreciate
+appreciated apres aqui are aren arrivederci as asi ask asked at ate au auch auf aujourdhui aus aussi avec avoir away
+awesome ayer ayuda ayudar back bad bald bardzo barzelletta be beaucoup because bedankt been bei being bella bello bem
+ben bene bent best bien big bis bist bit bitte blague bo boa bom bon bonjour bonne bonsoir bored brilliant buen buena
+buenas bueno buenos buonanotte buonasera buongiorno but by byc bye ca calculate can ce cela ces cest chat che check
+cheer cheers chi chiami chiste ci ciao cie ciebie clima clock co coffee coin color colour com combien come comme
+comment como con congrats congratulations cool correct cosa cose could couldn cual cuando cuanto cuantos cuenta czesc
+czlowiekiem czy da dag dai dank danke dans das dass dat day days de dear dei dein del della dem den der des deze di dia
+dias dich did didn die dir dis dit divided dividido divise diviso dla do dobranoc dobry doch doei does doesn doing
+domani don donc donde done double dove dowcip dream dreams du durch dzieki dziekuje dzien dzis dzisiaj een ein eine
+einen einer el ela ele ella elle ellos em en encore enough equal equals er era eres erzahl es esa ese eso essa esse est
+esta estan estas este esto et etes etwas eu euch evening every everyone everything exactly excellent explain fa fact
+factorial facts faire fait fare favor favorite favour favourite feel few fine finished flip foi fois font for freue
+freut friend friends from fue fun funny fur gaat ganz gedeeld geht gehts genial gentile gerade gern get geteilt gibt
+give gli go godzina goed goede goedemorgen goeden goes going good goodbye got gracias grap grazie great groetjes gruss
+gusto gut gute guten guy guys ha haar habe haben hace haces had haha half halfte hallo hand happy has hast hasta hat
+have having hay he hear heisst hej hello help helped helpful her here het heure heute hey hi hier hij hilarious hilfe
+him his hmm ho hoe hoeveel hoje hola hope hora hour hours how howdy hoy human humano ich if ihr ik il ile ils im imi
+imie in infiniment interesting io is isn isso ist it its ja jak jaka jaki je jest jestem jestes jij joke jokes jour
+journee jouw just jutro kan kann kannst keep keer kein kennen kiedy kind klar know konnen konntest kto kun la las last
+later laugh le lei lernen les let leuk leur lied like little ll llamas lo lol long look looking los lot love lovely lub
+luego lui ma maar mach machst mais make mal man manana many mas masz mate may maybe me mean meaning meet meeting mehr
+mein meine meno menos mensch merci mes met meta meu mi mia mich mij mijn mille mind minha minus minute minutes mio mir
+mis mit mitad mnie moi moin moins moitie molto mon mooi more morgen morning most mozesz much muchas mucho muito
+multiplied muy my na naar nach nacht nada nao nas natale navidad nazywasz ne need nein nel nett neuf never new ni nice
+nicht nichts nie niet night no noch noche noches noel nog noite non nope nos not nothing nous now nu nuit numa nur
+obrigada obrigado od oder of off oggi ogni oi ok okay ola on one only ook op or ora ore os other otra otro ou our out
+over pa par para parfait partner pas pela people per percent perche perfecto perfekt perfetto pero peu peux piacere
+piada piu plaisir plait please pleasure plus po pode pogoda pogode polowa pomoc por porque posso pour pourquoi pouvez
+power prazer prego prime prosze puedes puoi qu qual quanti quanto que quel quelle quello quelque quem questa question
+questo qui quick quickly quien quoi raconte racontez rain raining rains razy re ready really remainder remercie repeat
+revoir right robot rock root round sa said saludos salut saluto sao say schon schone schonen se second seconds see sehr
+sei sein sem sense ser servus seu she should shouldn si sich sie siema siemka sim sin sind sing sleep slychac snow
+snowing so sobre soir sol some something son song sono sont soon sorry sounds soy square squared sta stai start stasera
+still sto stop stuff su sua subtract such suis sum sunny super sur sure sus sweet ta tag tak take tal talk talking
+tambien tarde tardes tchau te tell tem tempo temps teraz tes than thank thanks that the their them then there these
+they thing things think this those ti tiempo tiene tienes time times tired to today todo together toi tomorrow ton
+tonight too tot tout toute translate tres true try tschau tschuss tu tua tudo tuo tus tutto twice two ty uber uhr um
+uma un una und understand une uns until up us use uur uw va vai vale van vandaag vas ve veces veel verdad very viel
+vielen voce voi von voor vous waar waarom wait want war warum was wasn wat way we weather week weekend weer weihnachten
+wel well wenn wer were wetter what when where which while who whom whose why widzenia wie wieczor wieder wiem wieviel
+will wir wird wish witaj with witz wo won wonderful work working would wow write wrong ya yeah yep yes yesterday yet yo
+you your za zart ze zijn zo zu zum zur zusammen
+"""
+_PHRASES = (
+    "你好|您好|早上好|晚上好|下午好|晚安|再见|谢谢|多谢|今天|怎么样|天气|什么|笑话|讲个|请问|你是谁|能不能|帮我|多少|等于"
+    "|こんにちは|おはよう|こんばんは|おやすみ|ありがとう|ございま(?:す|した)|さようなら|元気|ですか|何|今日|天気|教えて|ください|お願いします"
+    "|안녕하세요|안녕|감사합니다|고마워요?|오늘|날씨|무엇|뭐|สวัสดี|ขอบคุณ|ครับ|ค่ะ|สบายดี|ไหม|วันนี้|อากาศ|อะไร|เท่าไหร่"
+)
+_TELLING_WORD = regex.compile(
+    rf"(?P<empty>{_PHRASES}|\b\L<words>\b)"
+    rf"|(?P<unspaced>(?:(?!{_PHRASES})[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}ー\p{{Hangul}}\p{{Thai}}\p{{Lao}}\p{{Khmer}}])+)"
+    r"|\w+",
+    words=_EMPTY.split(),
+)
+# Who a message speaks of: what is its sender's own, its sender, the one who answers.
+_PERSON = re.compile(
+    r"(?P<own>\b(?:my|mine|ours?|meine?[nrsm]?|unsere?[nrsm]?|mon|mes|notre|nos|mis?|mia|mio|miei|mie|nuestr[oa]s?|nostr[oaie]"
+    r"|meus?|minhas?|noss[oa]s?|mijn|onze?|moj[aei]?|nasz[ae]?|мо[йяеи]|наш\w*|내|제)\b|我的|我们的|私の|僕の|俺の|ของฉัน|ของผม)"
+    r"|(?P<sender>\b(?:i|me|we|us|ich|mir|mich|wir|uns|je|j|moi|nous|yo|nosotros|io|noi|eu|nós|ik|mij|wij|ja|mnie|я|мне|мы)\b"
+    r"|我|私|僕|俺|나|ฉัน|ผม)"
+    r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty|ciebie|ты"
+    r"|вы)\b|你|您|あなた|당신|คุณ)"
+)
+_ENOUGH, _LONG_NUMBER, _STEM, _LONG_STEM = 2, 4, 4, 6
+
+
+def fits(message: str, texts: Sequence[str]) -> bool:
+    """Tells whether a message has to do with one of the texts.
+
+    A text fits if it holds two telling words of the message. Of a question half of them are enough,
+    unless it asks about the one who answers. A name or a code counts twice. A question about what is the sender's own
+    fits any text, since whoever found it may know more than words.
+
+    Args:
+        message: what the user says, in any language.
+        texts: what is known.
+    """
+    weights = _telling(message)
+    persons = {found.lastgroup for found in _PERSON.finditer(message.casefold())}
+    least = float(_ENOUGH)
+    if {"?", "？", "؟"} & set(message) and persons != {"other"}:  # noqa: RUF001 - so are questions written elsewhere
+        if weights and "own" in persons:
+            return bool(texts)
+        least = min(least, sum(weights.values()) / 2)
+    return bool(weights) and any(
+        sum(weight for part, weight in weights.items() if part in text) >= least for text in map(_spaced, texts)
+    )
+
+
+def _telling(message: str) -> dict[str, int]:
+    """Returns the words that say what a message is about, or their beginnings, each with its weight."""
+    found: dict[str, int] = {}
+    names = {_folded(name) for name in regex.findall(r"(?<=[\w,;:)] )\p{Lu}\w*", message)}
+    for match in _TELLING_WORD.finditer(_folded(message)):
+        word = match[0]
+        if match.lastgroup == "unspaced":
+            found |= dict.fromkeys(map("".join, pairwise(word)), 1)
+        elif match.lastgroup is None and len(word) >= (_LONG_NUMBER if word.isdigit() else 2):
+            # Most endings are in the last third of a word, and a long one may be the end of a compound.
+            end = 7 * len(word) // 10
+            part = word[:end] if end >= _LONG_STEM else f" {word[: max(end, _STEM)]}"
+            is_name = word in names or any(map(str.isdigit, word)) != word.isdigit()
+            found[part if len(word) > _STEM else f" {word} "] = 1 + is_name
+    return found
+
+
+def _spaced(text: str) -> str:
+    words = [match[0] for match in _TELLING_WORD.finditer(_folded(text))]
+    # A short word of a message is looked for as it is, and here it may have an ending: `live`, `lives`.
+    return f" {' '.join((*words, *(word[:-1] for word in words if len(word) == _STEM + 1)))} "
+
+
+def _folded(text: str) -> str:
+    letters = unicodedata.normalize("NFD", text.casefold().replace("ł", "l"))
+    return unicodedata.normalize("NFC", "".join(each for each in letters if not "\u0300" <= each <= "\u036f"))

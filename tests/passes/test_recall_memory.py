@@ -118,6 +118,28 @@ async def test_without_an_answer_the_request_stays(memory, caplog):
     assert "Hello" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("expected", "messages"),
+    [
+        (
+            False,
+            "What is 2+2?|Danke, bis bald!|¿Qué tal?|你好,今天怎么样?|Ok.|Do you live?|I love seas|Capital of Oman?",
+        ),
+        (
+            True,
+            "Where does she live?|Where is Ännchen, do you know?|¿Dónde vive Ännchen?|What is my PIN?|By the sea?",
+        ),
+        (True, "Wer hat eine Versicherung?|Any allergies?|青霉素过敏吗?|Tell her about room B12"),
+    ],
+)
+async def test_a_message_that_memory_has_nothing_for_recalls_nothing(expected, messages):
+    """Greetings, sums and small talk get no passage. A question gets one by a word, a name, or as the sender's own."""
+    memory = Memories("Annchen lives in Oslo by the sea, in B12. Krankenversicherung, allergy. 我对青霉素过敏。")
+    for message in messages.split("|"):
+        (texts,) = await requests_of(agent_with(RecallMemory()), memory, message)
+        assert any("Oslo" in text for text in texts) is expected, message
+
+
 async def test_works_with_adks_in_memory_service():
     """What an earlier session said is recalled in a new one."""
     memory = InMemoryMemoryService()
@@ -145,14 +167,15 @@ async def test_works_with_adks_sqlite_service(tmp_path):
 
 
 async def test_results_of_load_memory_keep_the_best_without_empty_fields():
-    """ADK's tool gives everything; the model sees what fits, best first, without null fields, at each call."""
+    """ADK's tool gives everything; the model sees the best one whole and what else fits, without null fields."""
 
     def answer(request):
         used = [p.function_response for c in request.contents for p in c.parts if p.function_response]
         return f"seen {len(used)}" if len(used) > 1 else call("load_memory", query="sister")
 
     seen = []
-    memory = Memories(*(f"Weather {n}. " * 40 for n in range(20)), "My sister lives in Oslo.")
+    best = "My sister lives in Oslo. " + "The sea is near. " * 60
+    memory = Memories(*(f"Weather {n}. " * 40 for n in range(20)), best)
 
     def look(callback_context, llm_request):
         seen.append([p.function_response for c in llm_request.contents for p in c.parts if p.function_response])
@@ -160,10 +183,9 @@ async def test_results_of_load_memory_keep_the_best_without_empty_fields():
     agent = agent_with(RecallMemory(max_tokens=200), look, tools=[load_memory], model=ScriptedModel(answer=answer))
     await requests_of(agent, memory, "Go.")
     memories = seen[-1][0].response["memories"]
-    assert "Oslo" in memories[0]
+    assert memories == [f"[anna, 2026-01-02] {best.strip()}"]
     assert "null" not in str(memories)
     assert "None" not in str(memories)
-    assert TokenMeter().payload(memories) < 300
     assert seen[1][0].response == seen[2][0].response
 
 
@@ -173,13 +195,16 @@ async def test_preloaded_memory_is_cut_to_the_budget_and_not_recalled_twice():
     whole = []
 
     def look(callback_context, llm_request):
-        whole.append(str(llm_request.contents) + str(llm_request.config.system_instruction))
+        texts = [text for content in llm_request.contents for text in texts_of(content)]
+        texts.append(str(llm_request.config.system_instruction))
+        whole.append("\n".join(text for text in texts if "PAST_CONVERSATIONS" in text))
 
     agent = agent_with(look, RecallMemory(max_tokens=200), look, tools=[preload_memory])
     await requests_of(agent, memory, "Where is my sister?")
     assert len(memory.queries) == 1
     assert "Oslo" in whole[1]
-    assert len(whole[1]) < len(whole[0]) / 5
+    assert 100 < TokenMeter().text(whole[1]) <= 200
+    assert TokenMeter().text(whole[0]) > 1000
     assert BEGIN not in whole[1]
 
 
