@@ -440,7 +440,7 @@ _PERSON = re.compile(
     r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty|ciebie|ты"
     r"|вы)\b|你|您|あなた|당신|คุณ)"
 )
-_ENOUGH, _LONG_NUMBER, _STEM, _LONG_STEM = 2, 4, 4, 6
+_ENOUGH, _STEM, _LONG_STEM = 2, 4, 6
 
 
 def fits(message: str, texts: Sequence[str]) -> bool:
@@ -474,7 +474,7 @@ def _telling(message: str) -> dict[str, int]:
         word = match[0]
         if match.lastgroup == "unspaced":
             found |= dict.fromkeys(map("".join, pairwise(word)), 1)
-        elif match.lastgroup is None and len(word) >= (_LONG_NUMBER if word.isdigit() else 2):
+        elif match.lastgroup is None and len(word) >= (_STEM if word.isdigit() else 2):
             # Most endings are in the last third of a word, and a long one may be the end of a compound.
             end = 7 * len(word) // 10
             part = word[:end] if end >= _LONG_STEM else f" {word[: max(end, _STEM)]}"
