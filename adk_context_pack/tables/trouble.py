@@ -24,19 +24,28 @@ class Severity(IntEnum):
 
 # What reports trouble wherever it is said.
 _SPOKEN = {
-    Severity.FATAL: "fatal|segmentation fault|segfault|core dumped|bus error|stack overflow|out of memory|outofmemory",
+    Severity.FATAL: "segmentation fault|segfault|core dumped|bus error|stack overflow|out of memory|outofmemory"
+    "|oomkilled|panicked at|illegal instruction",
     Severity.ERROR: "error|errors|traceback|failed|failure|failures|failing|exception|exceptions|permission denied"
     "|access denied|access is denied|not authorized|unauthorized|connection refused|connection reset|timed out"
-    "|command not found|no such file|no space left|service unavailable|no such table|unable to|undefined reference|err!"
-    "|deadlock|rate exceeded|not resolve host|quota exceeded|zugriff verweigert|accès refusé|permiso denegado",
+    "|command not found|no such file|no space left on|service unavailable|no such table|unable to|undefined reference"
+    "|err!|rate exceeded|not resolve host|quota exceeded|crashloopbackoff|imagepullbackoff|errimagepull"
+    "|deadline exceeded|not recognized as an|undefined method",
     Severity.WARNING: "warning|warnings",
 }
 # What does so only as a label: in capitals, in quotes or brackets, behind an equals sign, or before a colon.
 _LABELS = {
-    Severity.FATAL: "critical|alert|emerg|emergency|panic",
-    Severity.ERROR: "severe|fail",
+    Severity.FATAL: "fatal|critical|alert|emerg|emergency|panic",
+    Severity.ERROR: "severe|fail|deadlock",
     Severity.WARNING: "warn",
 }
+# What does so only in a line that begins as the report of a failure does: a part of each line of `_STATEMENTS`.
+_STATED = (
+    *("killed", "***", "cannot ", "could not ", "is a directory", "file exists", "rejected]", "forbidden"),
+    *("bad gateway", "gateway timeout", "too many requests", "ora-", "sqlstate[", "_exceeded", "_exhausted", "_denied"),
+    *("unavailable", "unauthenticated", "verweigert", "refusé", "negado", "negato", "отказано"),
+    *("fehler", "erreur", "errore", "erro", "fout", "fallo", "błąd", "ошибка", "エラー", "错误", "錯誤", "오류"),
+)
 _EXITS = (
     "exit code",
     "exit_code",
@@ -51,6 +60,7 @@ _EXITS = (
 _WORDS = {
     word: severity for table in (_SPOKEN, _LABELS) for severity, words in table.items() for word in words.split("|")
 }
+_WORDS |= dict.fromkeys((word for word in _STATED if word not in _WORDS), Severity.ERROR)
 _AS_LABELS = frozenset("|".join(_LABELS.values()).split("|")) | {"exception", "exceptions"}
 # One search finds `error` and `errors`.
 _SIGNS = {
@@ -70,8 +80,8 @@ _MAX_LEVEL_PLACE = 120
 _FIGURE = r"\s*[-+]?\d[\d,]*(?:\.\d+)?\s*%?"
 # `no errors`, `0 test failures`, `standard error`, `raise ValueError`: what stands before a word and takes its meaning.
 _UNSAID = re.compile(
-    r"(?:(?:(?<![\w.,])(?:no|not(?! (?:found|exist|allowed|permitted|supported|valid)\b)|zero|without|never|any|non|if"
-    r"|on|free of|avoids?|prevents?|handles?|fix(?:ed|es)?|resolve[sd]?|ignor(?:e|es|ed|ing))"
+    r"(?:(?:(?<![\w.,])(?:no|none|not(?! (?:found|exist|allowed|permitted|supported|valid)\b)|zero|without|never|any"
+    r"|non|if|on|free of|avoids?|prevents?|handles?|fix(?:ed|es)?|resolve[sd]?|ignor(?:e|es|ed|ing))"
     # `worker 0 failed` counts nothing.
     r"|(?:^|[,;:(\[|=>-]\s*|\b(?:with|found|and|had|has|have|are|were|of|after|got|in|reported)\s+)0)"
     r"[\s-]+(?:\w+[\s-]+){0,2}?"
@@ -100,7 +110,8 @@ _LABEL_BEFORE = re.compile(r"[\"'\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected)
 _LABEL_AFTER = re.compile(r"[\"'\]>|:!]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b")
 _WORD_AT = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))), re.IGNORECASE)
 _MAX_AROUND = 48
-_START = re.compile(r"\W*")
+# What stands before a report: dashes and brackets, and names of programs.
+_START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*)*")
 _MAX_START = 400
 # With one of these a text begins that is an error and nothing else.
 _STATEMENTS = tuple(
@@ -109,31 +120,50 @@ _STATEMENTS = tuple(
         r"traceback \(most recent call last\)",
         # As Python and the JVM write exceptions: `ValueError: …`, `KeyError('x')`, `java.io.IOException: …`. A figure
         # with decimals after the colon is a measure, such as `MeanSquaredError: 0.11`.
-        r"(?-i:(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*|(?<=\.))(?:Error|Exception)(?:\(|$|:(?!\s*[-+]?\d+\.\d+\s*%?\s*$)))",
+        (
+            r"(?:(?:uncaught|unhandled) )?"
+            r"(?-i:(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*|(?<=\.))(?:Error|Exception)(?:\(|$|:(?!\s*[-+]?\d+\.\d+\s*%?\s*$)))"
+        ),
         (
             r"(?:(?:fatal|internal|unexpected|runtime|server|http|api|tool|system|client|database|network|mcp|input|unknown"
-            r"|validation|syntax|connection|permission|authentication|critical)[ _-]+)*"
-            r"(?:error|exception|failure|fatal|panic|err|fehler|erreur|errore|erro|fout|fallo|błąd)"
-            r"(?:$|[!.\])](?:\s|$)|\s+[-\u2013\u2014]\s(?!\d)|\s*\((?:code|http|status|\d)|\s*\[E?\d|\s*#?\d{3,5}\b"
-            rf"|:\s*[45]\d\d\b|:(?!(?:{_FIGURE}|\s*(?:none|null|no))\s*(?:$|[,;.])))"
+            r"|validation|syntax|connection|permission|authentication|critical|uncaught|unhandled)[ _-]+)*"
+            r"(?:error|exception|failure|fatal|panic|err|fehler|erreur|errore|erro|fout|fallo|błąd|ошибка|エラー|错误"
+            r"|錯誤|오류)"
+            r"(?:$|\]|[!.)](?:\s|$)|\s+[-\u2013\u2014]\s(?!\d)|\s*\((?:code|http|status|\d)|\s*\[E?\d|\s*#?\d{3,5}\b"
+            rf"|\s?[:\uff1a]\s*[45]\d\d\b|\s?[:\uff1a](?!(?:{_FIGURE}|\s*(?:none|null|no))\s*(?:$|[,;.])))"
         ),
         (
             r"(?:error|exception|failure) (?:(?:execut|invok|call|runn|fetch|retriev|load|read|writ|pars|creat|updat"
             r"|delet|connect|process|open|gett|send|access|query|perform|validat|decod|resolv)ing\b"
-            r"|(?:while|when|during|occurred|raised|thrown|code|from)\b|in (?:tool|function|thread|call)\b)"
+            r"|(?:while|when|during|occurred|raised|thrown|code|from|response from)\b"
+            r"|in (?:tool|function|thread|call)\b)"
         ),
         r"(?:an?|the|some)\s+(?:\w+\s+){0,3}(?:error|exception|failure)\s+(?:has\s+)?occurred",
-        r"(?:(?!not?\b|never\b)[a-z]+ (?:\d+ )?){0,4}failed(?:[!.]?$| with\b| because\b| due to\b|:(?!\s*\d))",
+        r"(?:(?!not?\b|never\b)[a-z][\w.-]* (?:\d+ )?){0,4}failed(?:[!.]?$| with\b| because\b| due to\b|:(?!\s*\d))",
         r"failed(?:[!.]\s| to [a-z])|(?:unhandled|uncaught) exception\b",
         (
             r"(?:http[ /\d.]*)?[45]\d\d (?:\w+ ){0,2}(?:error|not found|forbidden|unauthorized|bad request|bad gateway"
             r"|too many requests|service unavailable|gateway timeout)\b"
         ),
-        r"(?-i:ORA-\d{5}:|SQLSTATE\[|npm ERR!|E: |[A-Z]+\d*: ERROR:)",
+        r"(?-i:ORA-\d{5}:|SQLSTATE\[|npm ERR!|E: |[A-Z]+\d*: ERROR:|FAIL[:\t])",
+        r"(?-i:Killed)(?:\s{2,}|$)|make(?:\[\d+\])?: \*\*\* |thread '.{1,40}' panicked at|rejected\]\s",
+        r"(?:oomkilled|\w+backoff|errimagepull)$|(?:compilation|build) failed\b",
+        r"(?-i:[a-z])[\w./@+-]*: (?:.{1,60}: )?(?:cannot|could not) [a-z]",
+        r".{1,80}: (?:is a directory|file exists)$|.{1,60}' is not recognized as an",
+        (
+            r"(?:rpc error: code = |status(?:code)?\W{1,3}(?:statuscode\.)?)?(?-i:DEADLINE_EXCEEDED|RESOURCE_EXHAUSTED"
+            r"|PERMISSION_DENIED|UNAVAILABLE|UNAUTHENTICATED)(?:\s*:|$)"
+        ),
+        (
+            r"(?:zugriff verweigert|(?:accès|permission) refusée?|(?:permiso|acceso) denegado|accesso negato"
+            r"|acesso negado|отказано в доступе)"
+        ),
     )
 )
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
-_OUTRIGHT = re.compile("|".join(word for word in _WORDS if " " in word), re.IGNORECASE)
+_OUTRIGHT = re.compile(
+    "|".join(word for words in _SPOKEN.values() for word in words.split("|") if " " in word), re.IGNORECASE
+)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(
     rf"\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)", re.IGNORECASE
@@ -198,8 +228,7 @@ def troubles(text: str, start: int, end: int, *, most: int) -> Iterator[Iterator
 def says_failure(text: str) -> bool:
     """Returns whether a text is, as a whole, the report of a failure, as that of an exception or of a shell is."""
     start = text[:_MAX_START]
-    place = _START.match(start)
-    if any(pattern.match(start, place.end() if place else 0) for pattern in _STATEMENTS):
+    if _states(start):
         return True
     first = start.strip().partition("\n")[0]
     if first == text.strip():
@@ -216,6 +245,13 @@ def says_failure(text: str) -> bool:
     )
 
 
+def _states(text: str) -> bool:
+    """Returns whether a text begins as the report of a failure does."""
+    begins = _START.match(text)
+    places = {begins.end(1), begins.end()} if begins else ()
+    return any(pattern.match(text, place) for place in places for pattern in _STATEMENTS)
+
+
 def _severity_at(text: str, place: int) -> Severity:
     hit = _EXIT.match(text, place, place + _MAX_AROUND) or _WORD_AT.match(text, place)
     if hit is None or not _is_meant(text, *hit.span()):
@@ -228,6 +264,9 @@ def _is_meant(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _MAX_AROUND) : start].rpartition("\n")[2]
     after = text[end : end + _MAX_AROUND].partition("\n")[0]
     word = text[start:end]
+    if word.lower() in _STATED:
+        line = text.rfind("\n", earliest := max(0, start - _MAX_START), start) + 1 or earliest
+        return _states(text[line : start + _MAX_START].partition("\n")[0])
     if _TAKEN.match(after):
         return False
     if before and (before[-1].isalnum() or before[-1] in "_./-"):

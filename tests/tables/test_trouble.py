@@ -30,6 +30,18 @@ error failed | java.io.IOException: closed
 error failed | npm ERR! code ELIFECYCLE
 error failed | worker 0 failed with status 1
 error failed | [error] connection was lost
+fatal failed | thread 'main' panicked at src/main.rs:4:5:
+fatal failed | CUDA out of memory. Tried to allocate 2 GiB
+error failed | Killed
+error failed | make: *** [all] Error 2
+error failed | cp: cannot stat 'a.txt': it is gone
+error failed | mkdir: x: File exists
+error failed | ! [rejected]        main -> main (non-fast-forward)
+error failed | HTTP/1.1 502 Bad Gateway
+error failed | rpc error: code = UNAUTHENTICATED
+error failed | Ошибка: не удалось подключиться
+error failed | エラー: 接続できません
+error failed | Erreur : fichier introuvable
 error        | level=error msg=gone
 error        | 3 errors found
 error        | 12:00:07 ERROR_BUDGET job failed again
@@ -55,6 +67,9 @@ none         | error.log and ErrorHandler
 none         | All errors fixed
 none         | code: 200
 none         | He could fail, terror-stricken
+none         | We killed it; this cannot be combined with other offers
+none         | Fatal Attraction, Deadlock and The Forbidden Room
+none         | All 34 tests passed, none failed; Fehlerquote 0,0 %
 none         | all is well
 """
 LINES = [line.partition("|") for line in CASES.strip().splitlines()]
