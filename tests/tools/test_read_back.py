@@ -6,7 +6,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 from adk_context_pack import QueryRows
-from adk_context_pack.tools.read_back import READ_BACK, offer_read_back
+from adk_context_pack.tools.read_back import offer_read_back
 
 ROWS_KEY = "rows:fetch:0000000000a"
 TEXT_KEY = "payload:fetch:0000000000b"
@@ -95,8 +95,3 @@ def test_always_means_from_the_first_request_on():
     request = LlmRequest()
     offer_read_back(request, {}, history=False, always=True)
     assert list(request.tools_dict) == ["query_rows", "read_payload", "search_history"]
-
-
-def test_the_names_that_stubs_may_promise():
-    """They are those of the tools that come with a stored result."""
-    assert {"query_rows", "read_payload"} == READ_BACK

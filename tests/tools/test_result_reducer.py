@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
-from google.adk.agents import LlmAgent
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.session import Session
 from google.adk.tools.load_artifacts_tool import LoadArtifactsTool
@@ -15,10 +14,11 @@ from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, ResultP
 from adk_context_pack.tools.exempt import is_stub, stays_whole
 from adk_context_pack.tools.result_pass import reduce_result
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
+from tests.support.agents import calling
 from tests.support.events import agent_said, event, result_part
 from tests.support.in_tool import in_tool
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.scripted_model import results_in
 
 ROWS = [{"id": number} for number in range(50)]
 LONG = "a long text " * 2000
@@ -63,13 +63,6 @@ async def test_many_fields_beside_a_table_give_way_to_one_preview():
 async def test_what_stays_is_the_same_object(result, settings):
     """Small results, errors, ADK's own tools, answers to the user, and what settings leave out."""
     assert await reduced(result, **settings) is result
-
-
-@pytest.mark.parametrize(("name", "rows"), [("small", 3), ("whole", 50), ("fetch", 5)])
-async def test_each_tool_has_its_own_settings(name, rows):
-    """Settings by a tool's name stand in place of those for all, and None leaves its tables whole."""
-    caps = CapRows(stub_rows=5, max_rows=9, facts=False, tools={"small": CapRows(max_rows=9), "whole": None})
-    assert len((await reduced({"rows": ROWS}, ResultReducer(passes=(caps,)), name))["rows"]) == rows
 
 
 class Halve(ResultPass):
@@ -183,12 +176,6 @@ def fetch() -> dict:
     return dict(PAGE)
 
 
-def reader(**settings):
-    """An agent that fetches a page and stops."""
-    model = ScriptedModel(answer=lambda request: "done" if results_in(request) else call("fetch"))
-    return LlmAgent(name="reader", model=model, tools=[fetch], **settings)
-
-
 async def seen(agent, **settings):
     run = await run_agent(agent, "go", **settings)
     return results_in(run.requests[-1])[0].response
@@ -199,18 +186,12 @@ async def test_a_pass_of_ones_own_runs_in_the_plugin_and_as_a_callback():
     reports = []
     entry = DropHtml(on_report=reports.append)
     plugin = ContextPackPlugin(result_passes=[entry, DropHtml(field="css")])
-    assert await seen(reader(), plugins=[plugin]) == {"title": "t"}
-    assert await seen(reader(after_tool_callback=[entry])) == {"title": "t", "css": "b{}"}
+    assert await seen(calling(fetch), plugins=[plugin]) == {"title": "t"}
+    assert await seen(calling(fetch, after_tool_callback=[entry])) == {"title": "t", "css": "b{}"}
     assert [(report.tool, report.pass_name, report.notes) for report in reports] == [
         ("fetch", "drop_html", ("left out html",))
     ] * 2
     assert all(report.session_id and report.invocation_id for report in reports)
-
-
-async def test_passes_run_in_order_and_each_gets_what_the_one_before_made():
-    """A later pass sees the result of an earlier one, and one that failed is passed over."""
-    passes = (DropHtml(), Fails(), DropHtml(field="css"))
-    assert await reduce_result(passes, dict(PAGE), ToolCall(tool_name="fetch")) == {"title": "t"}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactServ
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
-from google.adk.tools.function_tool import FunctionTool
 from google.adk.version import __version__
 
 from adk_context_pack import (
@@ -265,14 +264,6 @@ async def test_a_broken_session_is_no_exception():
     assert "error" in await search_history(None, query="x")
 
 
-def test_declares_what_the_model_may_ask():
-    """ADK builds a declaration from it, with the model's arguments only."""
-    declaration = FunctionTool(search_history)._get_declaration()
-    assert declaration.name == "search_history"
-    assert "tool_context" not in str(declaration)
-    assert "before_event" in str(declaration)
-
-
 async def test_what_a_pass_took_away_is_found_in_a_real_run():
     """A fact that is no longer in the request is found by the agent itself, because notes and marker name the tool."""
 
@@ -307,8 +298,3 @@ async def test_what_is_found_says_who_and_how_to_read_on():
     assert (found["event"], found["agent"], found["tool"]) == ("e2", "a", "dump")
     assert found["read"].endswith("characters in all; see read_event")
     assert set(await find(query="nowhere")) == {"found", "note"}
-
-
-async def test_an_event_is_read_from_its_beginning():
-    """Without an offset the page begins with the event's first character."""
-    assert (await find(read_event="e3"))["text"] == "SK 4711 costs 120 euros."

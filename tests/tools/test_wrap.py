@@ -17,10 +17,11 @@ from google.genai import types
 from adk_context_pack import SettingError, StoreError, ToolCall, cap_rows, load_payload
 from adk_context_pack.tools.tool_call import Kept
 from adk_context_pack.tools.wrap import WrappedToolset, wrap_run, wrap_tool
+from tests.support.agents import calling
 from tests.support.events import agent_called, event, result_part
 from tests.support.in_tool import in_tool
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.scripted_model import results_in
 
 
 async def doubled(tool, args, tool_context, result):
@@ -73,11 +74,7 @@ async def test_a_node_of_a_workflow_is_a_tool():
         return start + 1
 
     tool = wrap_tool(workflow.FunctionNode(func=number, name="number"), doubled)
-
-    def answer(request):
-        return "done" if results_in(request) else call("number", start=3)
-
-    run = await run_agent(LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[tool]), "go")
+    run = await run_agent(calling(tool, calls=[("number", {"start": 3})]), "go")
     assert results_in(run.requests[-1])[0].response["tool"] == "number"
     with pytest.raises(SettingError, match="tool must be"):
         wrap_tool(LlmAgent(name="no_tool", model="scripted-model"), doubled)
@@ -99,15 +96,6 @@ def mcp_toolset(**settings):
     return kind(connection_params=manager.StdioConnectionParams(server_params=server, timeout=60), **settings)
 
 
-def caller(toolset, *calls):
-    """An agent that makes `calls` at once and then stops."""
-
-    def answer(request):
-        return "done" if results_in(request) else [call(name, **args) for name, args in calls]
-
-    return LlmAgent(name="analyst", model=ScriptedModel(answer=answer), tools=[toolset])
-
-
 ONCE = "see structuredContent"
 
 
@@ -115,13 +103,13 @@ ONCE = "see structuredContent"
 async def test_an_mcp_server_over_stdio(caplog):
     """Rows are cut, or said once, errors pass, the prefix holds, the server ends with its toolset."""
     toolset = cap_rows(mcp_toolset(tool_name_prefix="ads"), stub_rows=5)
-    agent = caller(
-        toolset,
+    calls = [
         ("ads_list_rows", {"count": 150}),
         ("ads_list_items", {"count": 150}),
         ("ads_fail", {"reason": "no quota"}),
         ("ads_list_rows", {"count": 2}),
-    )
+    ]
+    agent = calling(toolset, calls=calls)
     try:
         run = await run_agent(agent, "go")
     finally:
@@ -175,7 +163,7 @@ async def test_an_openapi_toolset(monkeypatch):
     toolset = cap_rows(inner, stub_rows=7)
     before = [tool._get_declaration() for tool in await inner.get_tools()]
     assert [tool._get_declaration() for tool in await toolset.get_tools()] == before
-    run = await run_agent(caller(toolset, ("list_rows", {"account": "a1"})), "go")
+    run = await run_agent(calling(toolset, calls=[("list_rows", {"account": "a1"})]), "go")
     response = results_in(run.requests[-1])[0].response
     assert response["_row_limits"] == {"rows": {"shown": 7, "total": 300}}
     assert response["account"] == "a1"
@@ -209,7 +197,7 @@ def look() -> dict:
 async def test_the_inner_toolset_knows_who_asks():
     """A toolset that decides by agent what it offers is asked with that agent's context."""
     gate = Gate()
-    run = await run_agent(caller(cap_rows(gate, stub_rows=10), ("look", {})), "go")
+    run = await run_agent(calling(cap_rows(gate, stub_rows=10)), "go")
     assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"] == {"shown": 10, "total": 300}
     assert await cap_rows(gate).get_tools() == []
 
