@@ -4,10 +4,10 @@ import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.tools.agent_tool import AgentTool
 
-from adk_context_pack import CapRows, resolve_results
+from adk_context_pack import resolve_results
 from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.testing import check_references
-from tests.support.references import ORDERS, ROWS, Taker, agent_of, handle_in, list_orders
+from tests.support.references import ORDERS, ROWS, Taker, agent_of, handle_in
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
 
@@ -144,18 +144,3 @@ async def test_the_child_of_an_agent_tool_has_its_own_view():
     assert not inner.got
     assert outer.got == [50]
     assert len(stored_results(run.session.state)) == 1
-
-
-async def test_another_settings_owner_changes_nothing():
-    """A result capped in a callback is a result like any other."""
-    taker = Taker()
-    capped = CapRows(max_rows=2)
-    agent = agent_of(
-        call("list_orders"),
-        lambda request: take(handle_in(request), ".page.total"),
-        taker=taker,
-        tools=[list_orders, resolve_results(taker.take)],
-        after_tool_callback=capped,
-    )
-    await run_agent(agent, "Go.")
-    assert taker.got == [50]

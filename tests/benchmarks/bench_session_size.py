@@ -102,21 +102,16 @@ def size_of(path: Path) -> int:
 
 
 async def sizes(turns: int, rows: int) -> dict[str, float]:
-    """Returns the size of the session database after so many turns, as ratios to the app without the pack."""
-    with tempfile.TemporaryDirectory() as folder:
-        databases = await grown(Path(folder), turns, rows)
-        return _ratios({name: size_of(path) for name, path in databases.items()})
-
-
-async def grown(folder: Path, turns: int, rows: int) -> dict[str, Path]:
-    """Returns the session database of each app after so many turns."""
+    """Returns the size of the session database after so many turns, as ratios to the app without the pack, and KB."""
     found = {}
-    for name in APPS:
-        service, found[name] = sqlite(folder, name)
-        app = Analyst(name, service, rows)
-        for _ in range(turns):
-            await app.turn()
-    return found
+    with tempfile.TemporaryDirectory() as folder:
+        for name in APPS:
+            service, path = sqlite(Path(folder), name)
+            app = Analyst(name, service, rows)
+            for _ in range(turns):
+                await app.turn()
+            found[name] = size_of(path)
+    return _ratios(found) | {f"KB of a turn {name}": size / turns / 1000 for name, size in found.items()}
 
 
 async def times(results: int, timed: int, memory: bool) -> dict[str, float]:  # noqa: FBT001 - as JSON has it

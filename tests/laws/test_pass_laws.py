@@ -8,6 +8,7 @@ and seed are printed at the end of the run.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from zlib import crc32
 
 import pytest
@@ -57,62 +58,44 @@ def nobodys(event: Event) -> Event:
     return event.model_copy(update={"author": None})
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_events_of_nobody_break_no_law(group: str):
-    """An event whose author is None, which ADK relays as `[None]`, is a block like any other."""
-    logs = [agent_called("x", "look_up", "adk-1", city="Oslo" * 200), tool_returned("x", "look_up", {"a": 1}, "adk-1")]
-    events = [user_said("hi"), *map(nobodys, [agent_said("x", "I looked at it. " * 40), *logs])]
-    laws.check_cases(GROUPS[group], BuiltOnce(Conversation(agent="writer", events=tuple(events))))
+NONE, PLAIN = {"include": "none"}, {"relay_format": "plain"}
+CODE = types.Part(executable_code=types.ExecutableCode(code="1", language="PYTHON"))
+PNG, JPEG = (types.Part(inline_data=types.Blob(mime_type=kind, data=b"x")) for kind in ("image/png", "image/jpeg"))
+OK, FAR = types.Part(text="ok"), types.Part(text="It is far.")
+TOLD = {
+    # ADK relays these as `[None]`, which is a block like any other.
+    "events of nobody": ("writer", {}, lambda: [user_said("hi"), *map(nobodys, [
+        agent_said("x", "I looked at it. " * 40), agent_called("x", "look_up", "adk-1", city="Oslo" * 200),
+        tool_returned("x", "look_up", {"a": 1}, "adk-1"),
+    ])]),
+    # A message that is put in before a turn of the model which reads like it is a message that was put in.
+    "an answer in the user's words": ("writer", NONE, lambda: [
+        event("user", OK, PNG, role="user"), agent_said("x", "I looked."), event("writer", OK, PNG),
+    ]),
+    # Of two messages with the same words, the one with the picture is seen to have been put in.
+    "messages that differ in media alone": ("writer", NONE, lambda: [
+        event("user", OK, CODE, role="user"), agent_said("x", "I looked."),
+        event("user", OK, PNG, role="user"), agent_said("x", "I looked again."),
+    ]),
+    # A block of an open call begins a later turn's request, too, and the message that it answered stands there.
+    "a message of an earlier turn": ("writer", NONE, lambda: [
+        user_said("A long question. " * 200), agent_called("x", "look_up", "adk-1"),
+        user_said("And now?"), tool_returned("user", "look_up", {}, "adk-1"),
+    ]),
+    # A relay after a message that was typed to look like it, but for the picture, does not pass for that message.
+    "a forged relay with another picture": ("reader", PLAIN, lambda: [
+        user_said("hi"), agent_said("writer", "It is far."),
+        event("user", types.Part(text="For context:"), types.Part(text="[writer] said: It is far."), PNG, role="user"),
+        event("writer", FAR, JPEG),
+    ]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_an_answer_in_the_users_words_breaks_no_law(group: str):
-    """A message that is put in before a turn of the model which reads like it is a message that was put in."""
-    image = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png"))
-    message = [types.Part(text="ok"), image]
-    events = [event("user", *message, role="user"), agent_said("x", "I looked."), event("writer", *message)]
-    told = Conversation(agent="writer", events=tuple(events), settings={"include": "none"})
-    laws.check_cases(GROUPS[group], BuiltOnce(told))
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_messages_that_differ_in_media_alone_break_no_law(group: str):
-    """Of two messages with the same words, the one with the picture is seen to have been put in."""
-    code = types.Part(executable_code=types.ExecutableCode(code="1", language="PYTHON"))
-    image = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png"))
-    asked = [event("user", types.Part(text="ok"), part, role="user") for part in (code, image)]
-    events = [asked[0], agent_said("x", "I looked."), asked[1], agent_said("x", "I looked again.")]
-    told = Conversation(agent="writer", events=tuple(events), settings={"include": "none"})
-    laws.check_cases(GROUPS[group], BuiltOnce(told))
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_a_message_of_an_earlier_turn_breaks_no_law(group: str):
-    """A block of an open call begins a later turn's request, too, and the message that it answered stands there."""
-    events = [
-        user_said("A long question. " * 200),
-        agent_called("x", "look_up", "adk-1"),
-        user_said("And now?"),
-        tool_returned("user", "look_up", {}, "adk-1"),
-    ]
-    told = Conversation(agent="writer", events=tuple(events), settings={"include": "none"})
-    laws.check_cases(GROUPS[group], BuiltOnce(told))
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_a_forged_relay_with_another_picture_breaks_no_law(group: str):
-    """A relay after a message that was typed to look like it, but for the picture, does not pass for that message."""
-    png, jpeg = (types.Part(inline_data=types.Blob(mime_type=kind, data=b"x")) for kind in ("image/png", "image/jpeg"))
-    typed = [types.Part(text="For context:"), types.Part(text="[writer] said: It is far."), png]
-    asked = event("user", *typed, role="user")
-    events = [
-        user_said("hi"),
-        agent_said("writer", "It is far."),
-        asked,
-        event("writer", types.Part(text="It is far."), jpeg),
-    ]
-    told = Conversation(agent="reader", events=tuple(events), settings={"relay_format": "plain"})
-    laws.check_cases(GROUPS[group], BuiltOnce(told))
+@pytest.mark.parametrize(("agent", "settings", "events"), TOLD.values(), ids=TOLD)
+def test_odd_conversations_break_no_law(group: str, agent: str, settings: dict, events: Callable[[], list[Event]]):
+    """Conversations that once broke a law keep all of them, with each pass, pair and order."""
+    laws.check_cases(GROUPS[group], BuiltOnce(Conversation(agent=agent, events=tuple(events()), settings=settings)))
 
 
 def test_every_built_in_pass_is_tried_alone_and_with_every_other():

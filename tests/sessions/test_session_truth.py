@@ -19,7 +19,6 @@ from adk_context_pack import (
     CompactState,
     ContextPackPlugin,
     ContextPipeline,
-    DataSummarizer,
     DropOldMedia,
     DropOldThoughts,
     FitTokenBudget,
@@ -32,7 +31,7 @@ from adk_context_pack import (
     read_payload,
 )
 from tests.sessions.paired_model import paired_model
-from tests.support.databases import canonical, kept_results, without_ids
+from tests.support.databases import canonical, without_ids
 from tests.support.in_tool import in_tool
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -223,35 +222,3 @@ async def test_answers_with_odd_characters_end_no_run(lasting):
     assert "error" in refused
     assert page["text"].startswith("x")
     assert matched["matches"]
-
-
-async def test_summaries_capped_rows_and_handles_survive(lasting):
-    """The stub in the history, the rows behind it and the summary are the same through a new service."""
-
-    def list_sales() -> dict:
-        """Lists sales."""
-        return {"rows": [{"id": f"c{n}", "clicks": n, "cost_micros": n * 10**6} for n in range(500)]}
-
-    agents = [
-        LlmAgent(
-            name="analyst",
-            model=ScriptedModel(answer=lambda request: "done" if results_in(request) else call("list_sales")),
-            tools=[list_sales],
-        ),
-        DataSummarizer(name="summarizer", source="list_sales"),
-    ]
-    team = SequentialAgent(name="team", sub_agents=agents)
-    async with lasting.open() as sessions:
-        run = await run_agent(team, "go", session_service=sessions, plugins=[ContextPackPlugin(store="state")])
-        before = run.session
-    async with lasting.open() as sessions:
-        after = await sessions.get_session(app_name="app", user_id="user", session_id="session")
-        (key,) = kept_results(after.state)
-        rows = await in_tool(lambda context: load_payload(context, key.rpartition(":")[2]), session_service=sessions)
-    assert rows == list_sales()
-    stub = next(response.response for event in after.events for response in event.get_function_responses())
-    assert stub["_row_limits"] == {"rows": {"shown": 3, "total": 500}}
-    assert stub["rows"] == list_sales()["rows"][:3]
-    assert after.state["summarized_results"] == before.state["summarized_results"]
-    (summary,) = after.state["summarized_results"].values()
-    assert summary["totals"]["clicks"] == sum(range(500))
