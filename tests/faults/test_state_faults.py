@@ -429,25 +429,6 @@ async def test_a_database_that_refuses(way, parallel, tmp_path):
     assert '"rows:' not in found.session
 
 
-async def test_a_service_that_adds_to_the_session_in_hand_first():
-    """Some services add an event to the session in hand and then fail to store it: it is there once in the end."""
-
-    class Remote(InMemorySessionService):
-        async def append_event(self, session, event):
-            refused = bool(event.actions.state_delta)
-            if refused:
-                session.events.append(event)
-                session.state.update(event.actions.state_delta)
-                raise PermissionError("this delta is refused")
-            return await super().append_event(session=session, event=event)
-
-    tools, plugins, _ = attached("plugin", PayloadStore(place="state"))
-    found = await ending(reader_of_all(tools, parallel=False), sessions=Remote(), plugins=plugins)
-    assert_nothing_kept(found.error, found.requests)
-    assert len(found.requests) == len(CALLS) + 1
-    assert '"rows:' not in found.session
-
-
 async def test_an_event_that_was_stored_is_not_stored_twice():
     """A service that fails with the event stored, as by a timeout: its exception ends the run as it would."""
 
