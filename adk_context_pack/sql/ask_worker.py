@@ -56,20 +56,20 @@ def query_images(  # noqa: PLR0913 - a limit each
 
 
 def search_text(  # noqa: PLR0913 - a limit each
-    process: WorkerProcess, text: str, pattern: str, *, start: int, most: int, max_seconds: float
-) -> tuple[list[tuple[int, int]], str]:
-    """Finds a pattern in a text in a worker process.
+    process: WorkerProcess, text: str, search: str, *, start: int, most: int, max_seconds: float
+) -> dict[str, Any]:
+    """Finds patterns in a text in a worker process.
 
     Args:
         process: runs the search, and keeps nothing of it.
         text: the whole.
-        pattern: see `find_places`.
+        search: see `find_places`.
         start: the character to begin with.
         most: how many places to find.
         max_seconds: time for the search. Its process is killed at one and a half times that.
 
     Returns:
-        Start and end of each place, and a note on how the pattern was read.
+        The fields of `Places`.
 
     Raises:
         QueryError: the pattern met a limit; worded for a model.
@@ -80,11 +80,10 @@ def search_text(  # noqa: PLR0913 - a limit each
     data = b"".join(step.encode("utf-8", "surrogatepass") for step in steps)
     try:
         process.ask({"do": "open text"}, [data], seconds=_SECONDS_FOR_OPENING)
-        answer = _ask(process, "search", {"pattern": pattern, "start": start, "most": most, "limits": limits})
+        answer = _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits})
     except JobEndedError as ended:
         raise QueryError(SEARCH_TOO_LONG if ended.by_time else SEARCH_TOO_LARGE) from None
-    found = _checked(answer)
-    return [(begin, end) for begin, end in found["spans"]], found["note"]
+    return _checked(answer)
 
 
 def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:

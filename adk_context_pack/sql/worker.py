@@ -24,6 +24,7 @@ import signal
 import struct
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -127,9 +128,9 @@ class Jobs:
         limits = header["limits"]
         with _ended_after(limits["kill_seconds"]), _at_most(limits["max_bytes"]):
             places = find_places(
-                text, header["pattern"], start=header["start"], most=header["most"], max_seconds=limits["max_seconds"]
+                text, header["search"], start=header["start"], most=header["most"], max_seconds=limits["max_seconds"]
             )
-        return {"spans": places.spans, "note": places.note}
+        return asdict(places)
 
     def _make_room(self, size: int) -> None:
         kept = sum(size for _, size in self._databases.values())

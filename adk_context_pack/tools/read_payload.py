@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Sequence
 from sys import getsizeof
 from typing import Any
 
@@ -18,6 +17,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import ContextPackError, QueryError, positive
 from adk_context_pack.sql.ask_worker import search_text
+from adk_context_pack.sql.text_search import Places
 from adk_context_pack.sql.worker_pool import Job, shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.stores.byte_cache import ByteCache
@@ -65,7 +65,8 @@ class ReadPayload(FunctionTool):
             handle: The handle that a shortened result gives.
             offset: The character to begin with. -1000 for the last 1000. Go on with next_offset.
             length: How many characters. 0 for as many as fit.
-            search: A word or regular expression: gives the places where it occurs, from offset on, in place of a page.
+            search: Words or regular expressions, one a line, or a heading or file of the text: counts and shows where
+                they occur, from offset on, in place of a page.
         """
         try:
             return await self._answer(handle, tool_context, offset, length, search)
@@ -84,19 +85,16 @@ class ReadPayload(FunctionTool):
         if not search:
             reply = page_of(text, offset=start, length=count, max_tokens=self._max_tokens)
             return _storable(reply, context)
-        spans, note = await self._places(context, text, str(search), place_of(text, start))
-        reply = matches_reply(text, spans, note, max_matches=self._max_matches, max_tokens=self._max_tokens)
+        found = await self._found(context, text, str(search), place_of(text, start))
+        reply = matches_reply(text, found, max_matches=self._max_matches, max_tokens=self._max_tokens)
         return reply | {"matches": [_storable(match, context) for match in reply["matches"]]}
 
-    async def _places(
-        self, context: ToolContext, text: str, pattern: str, start: int
-    ) -> tuple[list[tuple[int, int]], str]:
-        def job(process: WorkerProcess) -> tuple[list[tuple[int, int]], str]:
+    async def _found(self, context: ToolContext, text: str, search: str, start: int) -> Places:
+        def job(process: WorkerProcess) -> dict[str, Any]:
             most = self._max_matches + 1
-            return search_text(process, text, pattern, start=start, most=most, max_seconds=self._max_seconds)
+            return search_text(process, text, search, start=start, most=most, max_seconds=self._max_seconds)
 
-        found: tuple[list[tuple[int, int]], str] = await self._in_pool(context, job)
-        return found
+        return Places(**await self._in_pool(context, job))
 
     async def _text(self, context: ToolContext, handle: str) -> str:
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
@@ -155,7 +153,8 @@ read_payload.__doc__ = ReadPayload.read_payload.__doc__
 
 _BEFORE, _AFTER = 80, 160
 _MAX_SHOWN_MATCH = 300
-_MATCH_COST = 24
+_MATCH_COST = 32
+_FEW, _CONTEXT = 5, 160
 _LAST_PAGE = 3
 
 
@@ -188,29 +187,28 @@ def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str
     }
 
 
-def matches_reply(
-    text: str, spans: Sequence[tuple[int, int]], note: str, *, max_matches: int, max_tokens: int
-) -> dict[str, Any]:
-    """Returns the places that a search found, each with the text around it, within a budget.
+def matches_reply(text: str, places: Places, *, max_matches: int, max_tokens: int) -> dict[str, Any]:
+    """Returns the places that a search found, each with its line and the text around it, within a budget.
 
     Args:
         text: the whole.
-        spans: start and end of each place, one more than `max_matches` if there are more.
-        note: how the pattern was read. Empty if there is nothing to say.
+        places: what was found, one place more than `max_matches` if there are more.
         max_matches: how many places are shown.
         max_tokens: the budget of the answer, as estimated.
     """
     found: list[dict[str, Any]] = []
     next_offset = None
-    for start, end in spans:
-        shown = _around(text, start, end)
+    around = _CONTEXT if len(places.spans) <= _FEW else 0
+    for (start, end), line in zip(places.spans, places.lines, strict=True):
+        shown = _around(text, start, end, around)
         max_tokens -= estimate_tokens(shown) + _MATCH_COST
         if len(found) == max_matches or (found and max_tokens < 0):
             next_offset = start
             break
-        found.append({"offset": start, "text": shown})
-    reply: dict[str, Any] = {"matches": found, "next_offset": next_offset, "total_characters": len(text)}
-    return reply | ({"note": note} if note else {})
+        found.append({"offset": start, "line": line, "text": shown})
+    total = places.totals if len(places.totals) > 1 else next(iter(places.totals.values()), 0)
+    reply = {"matches": found, "total": total, "next_offset": next_offset, "total_characters": len(text)}
+    return reply | ({"note": places.note} if places.note else {})
 
 
 def place_of(text: str, offset: int) -> int:
@@ -218,9 +216,10 @@ def place_of(text: str, offset: int) -> int:
     return min(len(text), offset) if offset >= 0 else max(0, len(text) + offset)
 
 
-def _around(text: str, start: int, end: int) -> str:
+def _around(text: str, start: int, end: int, more: int) -> str:
+    """Returns a match with its line, and with `more` characters of the lines before and after it."""
     end = min(end, start + _MAX_SHOWN_MATCH)
-    line_start = max(text.rfind("\n", max(0, start - _BEFORE), start) + 1, start - _BEFORE, 0)
-    line_end = text.find("\n", end, end + _AFTER)
-    line_end = min(len(text), end + _AFTER) if line_end < 0 else line_end
-    return text[line_start:line_end]
+    first, last = max(0, start - _BEFORE - more), min(len(text), end + _AFTER + more)
+    line_start = (text.find("\n", first, start) if first else -1) if more else text.rfind("\n", first, start)
+    line_end = text.rfind("\n", end, last) if more else text.find("\n", end, last)
+    return text[line_start + 1 if line_start >= 0 else first : line_end if line_end >= 0 else last]

@@ -112,7 +112,7 @@ def test_a_process_that_ends_is_told_in_words(monkeypatch, by_time, says):
 def test_a_search_keeps_no_text():
     """The child forgets the text with the search, and finds places in any text, lone surrogates included."""
     here = HereProcess()
-    assert search_text(here, "a\ud800b\U0001f600b", "b", start=0, most=9, max_seconds=9)[0] == [(2, 3), (4, 5)]
+    assert search_text(here, "a\ud800b\U0001f600b", "b", start=0, most=9, max_seconds=9)["spans"] == [(2, 3), (4, 5)]
     assert here.jobs._text == ""
 
 

@@ -25,7 +25,7 @@ def matches_in(text, pattern, *, offset, max_matches, max_tokens, max_seconds): 
     """What a search gives, found in this process."""
     start = place_of(text, offset)
     places = find_places(text, pattern, start=start, most=max_matches + 1, max_seconds=max_seconds)
-    return matches_reply(text, places.spans, places.note, max_matches=max_matches, max_tokens=max_tokens)
+    return matches_reply(text, places, max_matches=max_matches, max_tokens=max_tokens)
 
 
 def keeper(value):
@@ -119,11 +119,32 @@ async def test_search_gives_places_to_read_from():
     text = "\n".join(f"line {i} {'ERROR boom' if i % 100 == 50 else 'fine'}" for i in range(3000))
     first, none = await ask(text, {"search": "error"}, {"search": "nothing like this"})
     assert len(first["matches"]) == 20
-    assert first["matches"][0] == {"offset": text.index("ERROR"), "text": "line 50 ERROR boom"}
+    assert first["matches"][0] == {"offset": text.index("ERROR"), "line": 51, "text": "line 50 ERROR boom"}
+    assert (first["total"], none["total"]) == (30, 0)
     (rest,) = await ask(text, {"search": "error", "offset": first["next_offset"]})
+    assert rest["total"] == 30
     found = [match["offset"] for match in first["matches"] + rest["matches"]]
     assert found == [i for i in range(len(text)) if text.startswith("ERROR", i)]
     assert (none["matches"], none["next_offset"]) == ([], None)
+
+
+async def test_few_matches_come_with_the_lines_around_them():
+    """Of several patterns each has its total, and up to five matches come in order with whole lines around them."""
+    text = "\n".join(f"{i} {'pump on' if i == 700 else 'leak' if i in {90, 800} else 'fine'}" for i in range(3000))
+    (reply,) = await ask(text, {"search": "leak\npump"})
+    assert reply["total"] == {"leak": 2, "pump": 1}
+    assert [match["line"] for match in reply["matches"]] == [91, 701, 801]
+    assert (
+        {"699 fine", "700 pump on", "701 fine"} < set(reply["matches"][1]["text"].split("\n")) < set(text.split("\n"))
+    )
+
+
+async def test_words_are_ranked_where_no_place_has_all_of_them():
+    """Words in another order and form find the line with most of them and the rarest, before lines with one of them."""
+    text = "\n".join("the valve is open" for _ in range(90)) + "\nthe boilers were tested\nits relief valves leak\nfine"
+    found = (await ask(text, {"search": "leaking relief valve"}))[0]
+    assert found["matches"][0]["line"] == 92
+    assert "best first" in found["note"]
 
 
 async def test_a_broken_pattern_is_a_text():
@@ -178,4 +199,4 @@ async def test_an_argument_that_is_no_number_is_named(name):
 def test_what_stands_around_a_match_is_bounded():
     """Behind a match some characters of its line are shown, however far its end is."""
     ((match,)) = matches_in("needle" + "x" * 5000 + "\nend", "needle", **LIMITS)["matches"]
-    assert len(match["text"]) < 300
+    assert len(match["text"]) < 330
