@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import log
 from typing import Any
 
 import regex  # type: ignore[import-untyped]
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.search.ranked_index import query_terms
 from adk_context_pack.sql.guard import SEARCH_TOO_LARGE, SEARCH_TOO_LONG
 
-_MAX_PATTERN, _MAX_PATTERNS = 500, 10
-_STEM, _PART = 3, 300
+_MAX_PATTERN = 500
 # `regex` unrolls counted repeats when it compiles a pattern, in time that none of its limits bounds.
 _REPEAT = regex.compile(r"\{(\d*)(?:,(\d*))?\}")
 _MAX_REPEATS = 1_000
@@ -60,9 +60,7 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
     notes = dict[str, None]()
     found, totals = [], dict[str, int | str]()
     try:
-        for pattern in search.splitlines() or [search]:
-            if not pattern or len(totals) == _MAX_PATTERNS:
-                continue
+        for pattern in islice(filter(None, search.splitlines()), 10):
             compiled, note = _compiled(pattern)
             spans, totals[pattern] = _counted(compiled, text, start, most, deadline)
             found += spans
@@ -110,21 +108,21 @@ def _spans(compiled: Any, text: str, start: int, end: int | None, deadline: floa
 def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     """Returns the parts of a text with words of a search, those first that have most words and the rarest."""
     # Most endings are in the last third of a word.
-    stems = {word[: max(_STEM, 7 * len(word) // 10)] for word in query_terms(search) if " " not in word}
+    stems = {word[: max(3, 7 * len(word) // 10)] for word in re.findall(r"\w{2,}", search[:_MAX_PATTERN])}
     if not stems:
         return []
     either = "|".join(map(regex.escape, sorted(stems, key=len, reverse=True)))
-    compiled = regex.compile(either, regex.IGNORECASE, cache_pattern=False)
+    compiled, _ = _compiled(either)
     counts, parts = Counter[str](), dict[int, dict[str, tuple[int, int]]]()
     for first, last in _spans(compiled, text, 0, None, deadline):
         stem = text[first:last].casefold()
         counts[stem] += 1
         # A line, or a part of a long one.
-        begin = max(text.rfind("\n", 0, first) + 1, first - first % _PART)
+        begin = max(text.rfind("\n", 0, first) + 1, first - first % 300)
         parts.setdefault(begin, {}).setdefault(stem, (first, last))
     weights = {stem: 1 / (1 + log(count)) for stem, count in counts.items()}
     best = sorted(parts.values(), key=lambda part: -sum(weights[stem] for stem in part))
-    return [(min(part.values())[0], min(max(part.values())[1], min(part.values())[0] + _PART)) for part in best]
+    return [(min(part.values())[0], max(part.values())[1]) for part in best]
 
 
 def _lines(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[int]:

@@ -153,8 +153,6 @@ read_payload.__doc__ = ReadPayload.read_payload.__doc__
 
 _BEFORE, _AFTER = 80, 160
 _MAX_SHOWN_MATCH = 300
-_MATCH_COST = 32
-_FEW, _CONTEXT = 5, 160
 _LAST_PAGE = 3
 
 
@@ -198,10 +196,10 @@ def matches_reply(text: str, places: Places, *, max_matches: int, max_tokens: in
     """
     found: list[dict[str, Any]] = []
     next_offset = None
-    around = _CONTEXT if len(places.spans) <= _FEW else 0
+    around = 2 * _BEFORE if 4 * len(places.spans) <= max_matches else 0
     for (start, end), line in zip(places.spans, places.lines, strict=True):
         shown = _around(text, start, end, around)
-        max_tokens -= estimate_tokens(shown) + _MATCH_COST
+        max_tokens -= estimate_tokens(shown) + 32
         if len(found) == max_matches or (found and max_tokens < 0):
             next_offset = start
             break
