@@ -342,8 +342,8 @@ async def test_only_the_newest_passages_stay(monkeypatch):
     """A session with many turns shows the passages of its newest ones."""
     monkeypatch.setattr(recall_memory, "_MAX_KEPT_BLOCKS", 2)
     agent = LlmAgent(name="a", model=ScriptedModel(), before_model_callback=RecallMemory())
-    requests = await with_memory(Memories(), agent, *(f"question {n}" for n in range(4)), session_id="bounded")
-    assert [n for n in range(4) if f"question {n}: It was" in text_of(requests[-1])] == [2, 3]
+    requests = await with_memory(Memories(), agent, *(f"Which animal {n}?" for n in range(4)), session_id="bounded")
+    assert [n for n in range(4) if f"Which animal {n}?: It was" in text_of(requests[-1])] == [2, 3]
 
 
 def test_remembered_proofs_are_bounded(monkeypatch):

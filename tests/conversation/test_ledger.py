@@ -199,17 +199,12 @@ def memory(*texts, author="ann", time="2026-01-02"):
     return {"content": {"parts": parts, "role": "user"}, "author": author, "timestamp": time, "custom_metadata": {}}
 
 
-def slim(query, memories):
-    """Keeps all, and shows what it was given."""
-    return [f"{query}/{one.author}/{one.time}/{one.text}" for one in memories]
-
-
 def content(*parts):
     return types.Content(role="user", parts=list(parts))
 
 
 def loaded(*contents):
-    return slim_loaded(LlmRequest(contents=list(contents)), slim, TokenMeter())
+    return slim_loaded(LlmRequest(contents=list(contents)), 100, TokenMeter())
 
 
 @pytest.mark.parametrize(
@@ -220,16 +215,13 @@ def loaded(*contents):
         {"memories": "none"},
         {"memories": [5, {"content": None}, {"content": {"parts": None}}, {"content": {"parts": [{"text": ""}]}}]},
         {"error": "no service"},
-        {"memories": [{"content": {"parts": [{"text": "a"}]}}]},
+        {"memories": ["[ann] " + "word " * 60]},
     ],
 )
 def test_what_stays_as_it_is(response):
-    """A result without memories, or one that would not get smaller, is the very same object."""
+    """A result without memories, or one whose memories are lines already, is the very same object."""
     result = content(result_part("load_memory", response))
-    if response == {"memories": [{"content": {"parts": [{"text": "a"}]}}]}:
-        (found,) = slim_loaded(LlmRequest(contents=[result]), lambda *_: ["b" * 500], TokenMeter())
-    else:
-        (found,) = loaded(result)
+    (found,) = loaded(result)
     assert found is result
     assert found.parts[0].function_response.name == "load_memory"
 
@@ -240,23 +232,20 @@ def test_other_parts_of_a_content_stay():
     (found,) = loaded(content(other, result_part("load_memory", {"memories": [memory("x")]}), words))
     assert found.parts[0] is other
     assert found.parts[2] is words
-    assert found.parts[1].function_response.response == {"memories": ["/ann/2026-01-02/x"]}
+    assert found.parts[1].function_response.response == {"memories": ["[ann, 2026-01-02] x"]}
 
 
 def test_preloaded_memories_are_ranked():
     """Entries have their time, and lines without one are entries as well. What is around them stays."""
-    text = "Before.\n<PAST_CONVERSATIONS>\nTime: T1\nann: one\n  more\nTime: T2\nbo: two\n</PAST_CONVERSATIONS>\nAfter."
-    taken = []
-
-    def first(query, memories):
-        taken.extend((query, one.time, one.author, one.text) for one in memories)
-        return [memories[0].text]
-
-    found = slim_preloaded(text, "q", first)
-    assert taken == [("q", "T1", "", "ann: one\n  more"), ("q", "T2", "", "bo: two")]
-    assert found == "Before.\n<PAST_CONVERSATIONS>\nann: one\n  more\n</PAST_CONVERSATIONS>\nAfter."
-    plain = "<PAST_CONVERSATIONS>\nann: one\nbo: two\n</PAST_CONVERSATIONS>"
-    assert slim_preloaded(plain, "q", lambda _, memories: [memories[1].text]) == plain.replace("ann: one\n", "")
+    entries = [f"Time: T{n}\nann: {'crane' if n == 3 else 'boat'} {n}\n  {'more ' * 40}" for n in range(1, 5)]
+    text = "Before.\n<PAST_CONVERSATIONS>\n" + "\n".join(entries) + "\n</PAST_CONVERSATIONS>\nAfter."
+    found = slim_preloaded(text, "the crane", 100, TokenMeter())
+    assert found.startswith("Before.\n<PAST_CONVERSATIONS>\n[T3] ann: crane 3\n")
+    assert found.endswith("\n</PAST_CONVERSATIONS>\nAfter.")
+    assert "boat 4" not in found
+    plain = "<PAST_CONVERSATIONS>\n" + "ann: one\n" * 60 + "bo: two\n</PAST_CONVERSATIONS>"
+    assert slim_preloaded(plain, "two", 60, TokenMeter()).split("\n")[1] == "[memory] bo: two"
+    assert slim_preloaded(text, "the crane", 1000, TokenMeter()) == text
 
 
 @pytest.mark.parametrize(
