@@ -72,52 +72,20 @@ class ContentHashes:
             self._others.clear()
             self._needed = 0
 
-    def of(self, contents: Iterable[types.Content]) -> list[int]:
-        """Returns the hash of each content."""
-        hashes = []
-        payloads, known = self._payloads, self._hashes
-        for content in contents:
-            # The common kinds of content are written out, and fields are read from the dicts of the models, since this
-            # runs for each content of a session.
-            fields = content.__dict__
-            parts = fields["parts"]
-            if parts is None or len(parts) != 1:
-                hashes.append(self.of_one(content))
-                continue
-            part = parts[0].__dict__
-            head: object = part["text"]
-            if head is None:
-                result = part["function_response"]
-                used = part["function_call"] if result is None else result
-                if used is None:
-                    hashes.append(self.of_one(content))
-                    continue
-                said = used.__dict__
-                value = said["args"] if result is None else said["response"]
-                key = id(value)
-                head = said["name"], said["id"], known[key] if payloads.get(key, self) is value else self._add(value)
-            hashes.append(hash((fields["role"], head)))
-        return hashes
-
-    def of_one(self, content: types.Content) -> int:
+    def of(self, content: types.Content) -> int:
         """Returns the hash of one content."""
-        parts = content.parts
-        if not parts:
-            return hash(content.role)
-        first = parts[0]
-        head = self._part(first) if (text := first.text) is None else text
-        if len(parts) == 1:
-            return hash((content.role, head))
-        rest = [self._part(part) if part.text is None else part.text for part in parts[1:]]
-        return hash((content.role, head, *rest))
+        fields, heads = content.__dict__, []
+        for part in fields["parts"] or ():
+            text = part.__dict__["text"]
+            heads.append(self._part(part) if text is None else text)
+        return hash((fields["role"], *heads))
 
     def _part(self, part: types.Part) -> tuple[object, ...]:
-        used = part.function_response or part.function_call
-        if used is not None:
-            value = _payload(part)
-            key = id(value)
-            known = self._hashes[key] if self._payloads.get(key, self) is value else self._add(value)
-            return used.name, used.id, known
+        fields = part.__dict__
+        if (result := fields["function_response"]) is not None:
+            return result.name, result.id, self._payload(result.response)
+        if (call := fields["function_call"]) is not None:
+            return call.name, call.id, self._payload(call.args)
         if (blob := part.inline_data) is not None:
             return blob.mime_type, blob.data
         if (file := part.file_data) is not None:
@@ -125,17 +93,12 @@ class ContentHashes:
         code, outcome = part.executable_code, part.code_execution_result
         return code and code.code, outcome and outcome.output
 
-    def _add(self, value: Any) -> int:
+    def _payload(self, value: Any) -> int:
         key = id(value)
-        self._payloads[key], self._hashes[key] = value, payload_hash(value)
-        self._others.append(key)
+        if self._payloads.get(key, self) is not value:
+            self._payloads[key], self._hashes[key] = value, payload_hash(value)
+            self._others.append(key)
         return self._hashes[key]
-
-
-def _payload(part: types.Part) -> Any:
-    if (result := part.function_response) is not None:
-        return result.response
-    return part.function_call.args if part.function_call is not None else None
 
 
 def payload_hash(value: Any) -> int:
@@ -256,21 +219,19 @@ def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownCon
     if before is None:
         known.next_call()
     if before is None or len(before.contents) != len(before.hashes):
-        return known.of(contents)
+        return list(map(known.of, contents))
     # A pass made these of the list before, and left most of them as they were.
     pairs = zip(before.contents, before.hashes, strict=True)
     if len(contents) == len(before.contents):
-        return [
-            hashed if one is other else known.of_one(one) for one, (other, hashed) in zip(contents, pairs, strict=True)
-        ]
+        return [hashed if one is other else known.of(one) for one, (other, hashed) in zip(contents, pairs, strict=True)]
     same = _same_at_end(contents, before.contents)
     others = contents[: len(contents) - same]
     end = before.hashes[len(before.hashes) - same :]
     if len(others) <= _FEW:
         # A cut leaves a marker and the newest contents.
-        return [*known.of(others), *end]
+        return [*map(known.of, others), *end]
     hashes = {id(one): hashed for one, hashed in pairs}.get
-    return [*(known.of_one(one) if (hashed := hashes(id(one))) is None else hashed for one in others), *end]
+    return [*(known.of(one) if (hashed := hashes(id(one))) is None else hashed for one in others), *end]
 
 
 def _same_at_end(one: Sequence[types.Content], other: Sequence[types.Content]) -> int:

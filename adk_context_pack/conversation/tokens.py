@@ -126,29 +126,11 @@ class TokenMeter:
     def content(self, content: types.Content) -> int:
         """Returns the tokens of one content, its envelope included."""
         known = self._seen.get(id(content))
-        return self._count(content) if known is None else known
-
-    def _count(self, content: types.Content) -> int:
-        texts = self._texts
-        count = 4
-        for part in content.parts or ():
-            # The common kinds of `part` are written out, and their fields are read from the dicts of the models, since
-            # this runs for each content of a session.
-            fields = part.__dict__
-            text, payload = fields["text"], 0
-            if text is None:
-                if (response := fields["function_response"]) is not None:
-                    text, payload = response.name or "", self.payload(response.response)
-                elif (call := fields["function_call"]) is not None:
-                    text, payload = call.name or "", self.payload(call.args)
-                else:
-                    count += self.part(part)
-                    continue
-            known = texts.get(text)
-            count += (self.text(text) if known is None else known) + payload
-        self._held.append(content)
-        self._seen[id(content)] = count
-        return count
+        if known is None:
+            known = 4 + sum(map(self.part, content.parts or ()))
+            self._held.append(content)
+            self._seen[id(content)] = known
+        return known
 
     def contents(self, contents: Sequence[types.Content] | None) -> int:
         """Returns the tokens of a request's contents."""
@@ -161,9 +143,7 @@ class TokenMeter:
         if last is contents and len(sizes) == len(contents):
             return sizes
         with self.growing(contents, "tokens", list[int]) as (sizes, new):
-            seen, count = self._seen.get, self._count
-            # Most contents of a list that a pass has made were counted in the list before.
-            sizes += [count(one) if (known := seen(id(one))) is None else known for one in new]
+            sizes.extend(map(self.content, new))
         self._last = contents, sizes
         return sizes
 

@@ -64,7 +64,7 @@ def test_copies_have_the_same_hashes(conversation: Conversation) -> None:
     """ADK's contents of another run are known again, whatever their payloads hold."""
     contents, loaded = conversation.contents(), copy.deepcopy(conversation).contents()
     dumped = [content.model_dump() for content in contents]
-    hashes, again = ContentHashes().of(contents), ContentHashes().of(loaded)
+    hashes, again = of_all(contents), of_all(loaded)
     for one, other, mark, same in zip(dumped, [each.model_dump() for each in loaded], hashes, again, strict=True):
         assert mark == same or repr(one) != repr(other)
 
@@ -78,8 +78,8 @@ def test_payloads_that_no_format_holds() -> None:
         )
         for each in odd
     ]
-    assert len(set(ContentHashes().of(contents))) == len(odd)
-    assert ContentHashes().of(contents) == ContentHashes().of(contents)
+    assert len(set(of_all(contents))) == len(odd)
+    assert of_all(contents) == of_all(contents)
 
 
 def test_payloads_of_calls_long_past_are_not_held() -> None:
@@ -87,9 +87,9 @@ def test_payloads_of_calls_long_past_are_not_held() -> None:
     hashes, kept = ContentHashes(), result({"rows": list(range(9))})
     for number in range(3000):
         hashes.next_call()
-        hashes.of([kept, *(result({"note": (number, each)}) for each in range(5))])
+        of_all([kept, *(result({"note": (number, each)}) for each in range(5))], hashes)
     assert len(hashes._payloads) == len(hashes._hashes) < 300
-    assert hashes.of([kept]) == ContentHashes().of([kept])
+    assert hashes.of(kept) == ContentHashes().of(kept)
 
 
 def test_a_payload_is_hashed_once(monkeypatch) -> None:
@@ -99,8 +99,12 @@ def test_a_payload_is_hashed_once(monkeypatch) -> None:
     hashes, content = ContentHashes(), result({"rows": [1]})
     for _ in range(3):
         hashes.next_call()
-        hashes.of([content])
+        hashes.of(content)
     assert len(hashed) == 1
+
+
+def of_all(contents: list[types.Content], hashes: ContentHashes | None = None) -> list[int]:
+    return list(map((hashes or ContentHashes()).of, contents))
 
 
 def result(payload: object) -> types.Content:
@@ -129,7 +133,7 @@ def test_every_kind_of_part_tells_contents_apart() -> None:
         types.Content(role="model"),
     ]
     contents += [types.Content(role="user", parts=parts[1::5])]
-    assert len(set(ContentHashes().of(contents))) == len(contents)
+    assert len(set(of_all(contents))) == len(contents)
 
 
 def test_a_body_that_is_no_dict_has_its_beginning_and_no_handle():

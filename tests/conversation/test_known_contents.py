@@ -55,7 +55,7 @@ def test_what_a_cut_left_has_the_hashes_of_the_list_before(few: int) -> None:
     after = [*added, *before[::3][:few], *before[200:]]
     call = ModelCall(agent_name="worker")
     known_contents(call, before)
-    assert known_contents(call, after).hashes == ContentHashes().of(after)
+    assert known_contents(call, after).hashes == list(map(ContentHashes().of, after))
 
 
 def result_of(conversation: Conversation, pipeline: ContextPipeline, known: dict[str, Any] | None) -> Any:
@@ -133,7 +133,7 @@ def new_to(known: KnownContents) -> int:
 
 
 def known(cache: GrowingCache, contents: Sequence[types.Content]) -> KnownContents:
-    return KnownContents(contents, ContentHashes().of(contents), cache, GrowingCache())
+    return KnownContents(contents, list(map(ContentHashes().of, contents)), cache, GrowingCache())
 
 
 def names(call: ModelCall, read: list[Event]) -> list[str]:
