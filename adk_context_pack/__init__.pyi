@@ -60,7 +60,7 @@ from adk_context_pack.tools.offload_payload import (
 )
 from adk_context_pack.tools.query_rows import QueryRows as QueryRows, query_rows as query_rows
 from adk_context_pack.tools.read_payload import ReadPayload as ReadPayload, read_payload as read_payload
-from adk_context_pack.tools.resolve_answer import ResolvedAnswer as ResolvedAnswer, resolve_answer as resolve_answer
+from adk_context_pack.tools.resolve_results import ResolvedAnswer as ResolvedAnswer, resolve_answer as resolve_answer
 from adk_context_pack.tools.resolve_results import resolve_results as resolve_results
 from adk_context_pack.tools.result_pass import ResultPass as ResultPass
 from adk_context_pack.tools.search_history import SearchHistory as SearchHistory, search_history as search_history

@@ -9,8 +9,7 @@ from typing import Any, Literal
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.model_window import window_of
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.tokens import Counter, window_of
 from adk_context_pack.errors import SettingError, instances, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.leading_pass import handed_over

@@ -33,7 +33,7 @@ from adk_context_pack import (
     search_history,
 )
 from adk_context_pack.passes import recall_memory
-from adk_context_pack.relays import proof
+from adk_context_pack.relays import relayed_blocks
 from adk_context_pack.sql import worker
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.worker import Jobs
@@ -348,10 +348,10 @@ async def test_only_the_newest_passages_stay(monkeypatch):
 
 def test_remembered_proofs_are_bounded(monkeypatch):
     """However many results are proved, no more than so many are remembered."""
-    monkeypatch.setattr(proof, "_proved", set(range(proof._MAX_PROVED - 1)))
+    monkeypatch.setattr(relayed_blocks, "_proved", set(range(relayed_blocks._MAX_PROVED - 1)))
     session = [user_said("Go."), *(tool_returned("scout", "t", {"n": n}, str(n)) for n in range(5))]
     applied(StripForContext(), "writer", session)
-    assert 0 < len(proof._proved) <= 50_000
+    assert 0 < len(relayed_blocks._proved) <= 50_000
 
 
 def test_the_tables_of_a_process_are_bounded(monkeypatch):

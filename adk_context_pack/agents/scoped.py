@@ -21,8 +21,7 @@ from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.leading_pass import LeadingPass
 from adk_context_pack.passes.strip_for_context import NOTE, StripForContext
 from adk_context_pack.relays.narrative import handle_in, quoted
-from adk_context_pack.relays.proof import RelayedPart
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, summary_blocks
+from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, summary_blocks
 from adk_context_pack.views.state_view import StateView
 
 Agent = TypeVar("Agent", bound=BaseAgent)

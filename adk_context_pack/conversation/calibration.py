@@ -15,8 +15,8 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack.conversation.known_contents import reading_events
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.session_events import reading_events
 from adk_context_pack.conversation.tokens import TokenMeter
 
 HIGHEST_FACTOR = 5.0

@@ -17,8 +17,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import APPROVALS, ToolKind, active_skills, kind_in
+from adk_context_pack.conversation.known_contents import reading_events
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.session_events import reading_events
 
 _Key = str | tuple[str | None]
 """A call's id, or its name alone where it has none."""

@@ -16,8 +16,7 @@ from adk_context_pack.conversation.contents import same_texts, text_length, text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import names
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.relays.proof import RelayedPart
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed, summary_blocks
+from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, find_relayed, summary_blocks
 
 NOTE = f"{QUOTE_BEGIN}left out{QUOTE_END}"
 """The text that replaces a removed block between two turns. It never changes, since a note with the number of removed

@@ -19,8 +19,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.relays.proof import RelayedPart, elide
-from adk_context_pack.relays.relayed_blocks import RelayedBlock
+from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, elide
 from adk_context_pack.tables.stub_form import HANDLE, told_to
 
 _SHORT = 60

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, TextIO
 from urllib.parse import unquote, urlsplit
 
-from adk_context_pack._adk.app_requests import AppRequests, is_app
+from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import RecordingError, SettingError
 from adk_context_pack.pack_settings import PackSettings

@@ -12,9 +12,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack._adk.app_requests import AppRequests
 from adk_context_pack._adk.model_names import model_names
-from adk_context_pack._adk.requests import contents_for, is_model_call, request_of, with_node_input
+from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, meter_of
 from adk_context_pack.pack_settings import PackSettings

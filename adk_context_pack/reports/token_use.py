@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adk_context_pack.conversation.model_window import DEFAULT_WINDOW, window_of
+from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, window_of
 from adk_context_pack.reports.call_report import CallReport, PrefixReport
 from adk_context_pack.reports.prices import Prices
 

@@ -144,7 +144,6 @@ def _pieces(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, i
 
 
 _FEW_WORDS = 2
-_INDEX_BYTES, _PASSAGE_BYTES = 80_000, 100
 _CREATE = """
 CREATE VIRTUAL TABLE passage USING fts5(
     words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
@@ -230,7 +229,7 @@ class RankedIndex:
     @property
     def bytes(self) -> int:
         """About what the index holds in memory."""
-        return _INDEX_BYTES + 3 * self._characters + len(self._spans) * _PASSAGE_BYTES
+        return 80_000 + 3 * self._characters + 100 * len(self._spans)
 
     def span(self, passage: int) -> tuple[int, int, int]:
         """Returns the number of a passage's text, and where in it the passage starts and ends."""

@@ -11,8 +11,16 @@ from adk_context_pack.testing.checks import check_pass, check_references, check_
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.generated import generate
 from adk_context_pack.testing.laws import LAWS
-from adk_context_pack.testing.recorded_request import RecordedRequest, check_declared_tools, text_of
-from adk_context_pack.testing.scripted_model import ScriptedModel, call, response_of, results_in, text_in
+from adk_context_pack.testing.scripted_model import (
+    RecordedRequest,
+    ScriptedModel,
+    call,
+    check_declared_tools,
+    response_of,
+    results_in,
+    text_in,
+    text_of,
+)
 
 __all__ = [
     "LAWS",

@@ -29,9 +29,8 @@ from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import told_to
 from adk_context_pack.testing.conversation import Conversation, OneRequest
 from adk_context_pack.testing.generated import generate
-from adk_context_pack.testing.laws import LAWS
-from adk_context_pack.testing.picture import picture
-from adk_context_pack.testing.recorded_request import RecordedRequest
+from adk_context_pack.testing.laws import LAWS, picture
+from adk_context_pack.testing.scripted_model import RecordedRequest
 from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, reduce_result
 from adk_context_pack.tools.tool_call import ToolCall
 

@@ -39,7 +39,7 @@ from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.testing.answers import Answerability, Strategy, answerability, recorded_calls
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.laws import characters
-from adk_context_pack.testing.request_values import leaves, request_text
+from adk_context_pack.testing.read_backs import leaves, request_text
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.adk_strategies import adk_strategies
 from tests.benchmarks.peers import peer_strategies

@@ -27,9 +27,8 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
-from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents
+from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents, reading_events
 from adk_context_pack.conversation.memos import GrowingCache, RunMemos, SessionMemos
-from adk_context_pack.conversation.session_events import reading_events
 from adk_context_pack.tools.search_history import HistoryIndex
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation

@@ -15,8 +15,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack import ModelCall
 from adk_context_pack.testing import laws as seven
-from adk_context_pack.testing.laws import heard, idle_is_identity, never_grows, paired, pure, settled
-from adk_context_pack.testing.picture import picture
+from adk_context_pack.testing.laws import heard, idle_is_identity, never_grows, paired, picture, pure, settled
 from tests.laws.built_once import BuiltOnce
 from tests.support.conversation import Conversation
 from tests.support.provider_rules import new_problems

@@ -10,7 +10,7 @@ from google.genai import types
 
 from adk_context_pack import ModelCall, StripForContext, UnknownRelayFormatWarning
 from adk_context_pack.passes.strip_for_context import NOTE
-from adk_context_pack.relays import proof as _relay_format
+from adk_context_pack.relays import relayed_blocks as _relay_format
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said

@@ -9,9 +9,8 @@ import pytest
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack.relays import proof
-from adk_context_pack.relays.proof import unknown_preamble
-from adk_context_pack.relays.relayed_blocks import find_relayed
+from adk_context_pack.relays import relayed_blocks
+from adk_context_pack.relays.relayed_blocks import find_relayed, unknown_preamble
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, contents_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
@@ -56,7 +55,7 @@ def relaying(preamble: str):
 
 @pytest.fixture(autouse=True)
 def _warned_of_nothing(monkeypatch):
-    monkeypatch.setattr(proof, "_warned", set())
+    monkeypatch.setattr(relayed_blocks, "_warned", set())
 
 
 @pytest.mark.parametrize("preamble", [NEW, HALF_NEW])

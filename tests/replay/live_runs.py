@@ -17,7 +17,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 
 from adk_context_pack import ContextPackPlugin
-from adk_context_pack._adk.app_requests import AppRequests
+from adk_context_pack._adk.requests import AppRequests
 from adk_context_pack.replay.recordings import JsonRecording
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession

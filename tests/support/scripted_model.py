@@ -20,7 +20,7 @@ from google.genai import types
 
 from adk_context_pack import testing
 from adk_context_pack.testing import RecordedRequest, call, response_of
-from adk_context_pack.testing.recorded_request import instruction_text, text_of
+from adk_context_pack.testing.scripted_model import instruction_text, text_of
 
 __all__ = [
     "RecordedRequest",
