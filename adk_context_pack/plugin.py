@@ -32,6 +32,8 @@ from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.result_sizes import PACK_TOOLS
+from adk_context_pack.stores.append_guard import AppendGuard, watched
+from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, DEFAULT_ROWS, OffloadPayload
@@ -40,6 +42,8 @@ from adk_context_pack.tools.result_pass import ResultPass, ToolSetting
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
 
 if TYPE_CHECKING:
+    from google.adk.runners import Runner
+
     from adk_context_pack.reports.telemetry import Telemetry
     from adk_context_pack.tools.shadow import ShadowSession
 
@@ -141,6 +145,8 @@ class ContextPackPlugin(BasePlugin):
         self._built: dict[tuple[int, int], tuple[ContextPass, ...]] = {}
         self._stored_first: bool | None = None
         self._stood_aside = False
+        self._services: AppendGuard | None = None
+        KEEPERS.add(self)
         self._report_file, self._prices = given.report_file, given.prices
         self._shadow = self._shadow_session() if given.shadow else None
 
@@ -157,6 +163,43 @@ class ContextPackPlugin(BasePlugin):
     def settings_for(self, agent: str) -> PackSettings | None:
         """Returns the settings for an agent, or None for one that is left alone."""
         return self._agents.get(agent, self._settings)
+
+    async def forget(
+        self, *, app_name: str, user_id: str, session_id: str | None = None, runner: Runner | None = None
+    ) -> None:
+        """Removes what the pack keeps of a session, or of all sessions of a user, wherever it keeps it.
+
+        That is: results in state and with artifacts or a `ResultStore`, what caches, reports and worker processes of
+        this process hold, recalled passages, and events that wait for the memory service. Stored events are ADK's, and
+        so is what the memory service has taken. Delete the session to remove its events. Call it while no run of the
+        user is going on, in each process that serves the user. A second call does no harm.
+
+        Args:
+            app_name: the app.
+            user_id: the user.
+            session_id: the session. None means all sessions of the user that the service lists or this process knows.
+            runner: has the app's session and artifact services. None means those of the plugin's last run.
+
+        Raises:
+            SettingError: no `runner` is given, and the plugin has seen no run.
+            StoreError: something is still kept. The message says where. The rest is removed.
+        """
+        from adk_context_pack.stores.opening import forget_sessions  # noqa: PLC0415 - few runs need it
+
+        known = {report.session_id for report in self.reports if report.user_id == user_id}
+        theirs = Theirs(app_name, user_id, frozenset(known if session_id is None else [session_id]), session_id is None)
+        await forget_sessions(theirs, runner or self._services)
+
+    def drop(self, theirs: Theirs) -> None:
+        """Forgets the reports on results of some sessions."""
+        left = [report for report in self._result_reports if report.session_id not in theirs.sessions]
+        self._result_reports.clear()
+        self._result_reports.extend(left)
+
+    async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """ADK's callback: remembers the services of the app, for `forget` and for sessions that are deleted."""
+        if self._shadow is None and (own := watched(invocation_context)) is not None:
+            self._services = own
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest

@@ -156,7 +156,7 @@ def takes_tools(request: LlmRequest) -> bool:
     if config is None:
         return True
     fixed = ("tools", "response_schema", "response_json_schema", "response_mime_type", "cached_content")
-    return not any(getattr(config, name, None) for name in fixed)
+    return not any(map(vars(config).get, fixed))
 
 
 def _name(tool: Any) -> str | None:

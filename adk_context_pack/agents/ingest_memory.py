@@ -15,6 +15,7 @@ from google.adk.sessions.session import Session
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import positive
+from adk_context_pack.stores.byte_cache import KEEPERS, Theirs, owner_of
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -64,6 +65,19 @@ class IngestMemory(BasePlugin):
         self._waiting: OrderedDict[_Key, _Waiting] = OrderedDict()
         self._sent: OrderedDict[_Key, Event] = OrderedDict()
         self._worker: asyncio.Task[None] | None = None
+        KEEPERS.add(self)
+
+    def drop(self, theirs: Theirs) -> None:
+        """Forgets the events of some sessions that wait for the service."""
+        first = next(iter(self._waiting), None)
+        for kept in (self._waiting, self._sent):
+            for key in [key for key in kept if theirs.hold(key)]:
+                kept.pop(key)
+        worker = self._worker
+        if worker is not None and not worker.done() and first not in self._waiting:
+            # It holds the events that it tries to hand over.
+            worker.get_loop().call_soon_threadsafe(worker.cancel)
+            worker.add_done_callback(lambda _: self._work() if self._waiting else None)
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """ADK's callback: notes that the session has new events."""
@@ -72,7 +86,7 @@ class IngestMemory(BasePlugin):
             # The session of an AgentTool's child ends with the call.
             if service is None or outermost_invocation(invocation_context) is not invocation_context:
                 return
-            key = session.app_name, session.user_id, session.id
+            key = owner_of(session)
             # The next run appends to the same list; what waits is what is there now.
             self._waiting.pop(key, None)
             self._waiting[key] = _Waiting(service, session.model_copy(update={"events": list(session.events)}))
@@ -94,7 +108,7 @@ class IngestMemory(BasePlugin):
         if not worker.done():
             worker.cancel()
             self._worker = None
-            logger.warning("%d sessions did not reach the memory service in time", len(self._waiting) + 1)
+            logger.warning("%d sessions did not reach the memory service in time", len(self._waiting))
 
     def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -104,12 +118,11 @@ class IngestMemory(BasePlugin):
 
     async def _hand_over(self) -> None:
         while self._waiting:
-            key, waiting = self._waiting.popitem(last=False)
-            try:
-                await self._tried(key, waiting)
-            except asyncio.CancelledError:
-                self._waiting.setdefault(key, waiting)
-                raise
+            key, waiting = next(iter(self._waiting.items()))
+            await self._tried(key, waiting)
+            # A later run may have taken its place.
+            if self._waiting.get(key) is waiting:
+                del self._waiting[key]
 
     async def _tried(self, key: _Key, waiting: _Waiting) -> None:
         for attempt in range(1, self._max_attempts + 1):
@@ -121,6 +134,8 @@ class IngestMemory(BasePlugin):
                     logger.exception("the memory service refused a session; it is sent again after its next run")
                     return
                 await asyncio.sleep(self._pause * 2 ** (attempt - 1))
+                if self._waiting.get(key) is not waiting:
+                    return
 
     async def _send(self, key: _Key, waiting: _Waiting) -> None:
         session = waiting.session

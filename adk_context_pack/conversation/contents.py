@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 from google.genai import types
 from pydantic import BaseModel
+
+from adk_context_pack._json import json_text
+from adk_context_pack._text import shorten
 
 # Copying a prototype takes a quarter of the time of validating a new one, and there is nothing to check.
 _PART = types.Part(text="")
@@ -14,6 +18,8 @@ _CONTENT = types.Content(role="user", parts=[])
 
 Texts = tuple[str | None, ...]
 
+_ARTIFACT_URI = re.compile(r"artifact://.+/artifacts/(.+)/versions/\d+")
+_MIME_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 MEDIA_REMOVED = "[Removed after its turn: "
 """The beginning of what `DropOldMedia` writes in the place of a part."""
 
@@ -92,3 +98,22 @@ def changed(model: Model, name: str, value: Any) -> Model:
     _set(copy, "__pydantic_extra__", model.__pydantic_extra__)
     _set(copy, "__pydantic_private__", model.__pydantic_private__)
     return copy
+
+
+def media_reference(media: Any, saved: Collection[str], *, can_load: bool) -> str:
+    """Returns what stands in the place of media: their type, bytes and name, and how to load them from artifacts."""
+    mime_type = str(media.mime_type or "")
+    told = [mime_type if _MIME_TYPE.fullmatch(mime_type) else "a file"]
+    if (data := getattr(media, "data", None)) is not None:
+        told.append(f"{len(data):,} bytes")
+    # The query of an address may hold a signature.
+    address = str(getattr(media, "file_uri", None) or "").partition("?")[0].rstrip("/")
+    stored = _ARTIFACT_URI.fullmatch(address)
+    name = getattr(media, "display_name", None) or (stored[1] if stored else address.rpartition("/")[2])
+    again = ""
+    if name in saved:
+        told.append(f"artifact {json_text(name)}")
+        again = " load_artifacts shows its newest version." if can_load else ""
+    elif name:
+        told.append(json_text(shorten(name, 100)))
+    return f"{MEDIA_REMOVED}{', '.join(told)}.{again}]"

@@ -15,16 +15,16 @@ it, in the columns "unknown session" (without what is kept) and "later call".
 from __future__ import annotations
 
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from sys import getsizeof
-from threading import Lock
 from types import TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from google.adk.sessions.session import Session
 from google.adk.tools.base_tool import BaseTool
+
+from adk_context_pack.stores.byte_cache import CACHE, ByteCache, owner_of
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -130,9 +130,6 @@ def bytes_of(value: Any) -> int:
 
 Memo = dict[Hashable, Any]
 
-MAX_BYTES = 32 * 2**20
-_NEW_SHARE = 4
-"""Sessions that called once may take one part in this many, so that those that come back are not driven out."""
 _EMPTY_BYTES = 1_000
 """Bytes of a session's key and of its place among the others."""
 
@@ -182,88 +179,28 @@ class RunMemos:
         return len(self._kept)
 
 
-class _Kept(NamedTuple):
-    memo: Memo
-    bytes: int
-
-
-_Key = tuple[str, str, str]
-
-
 class SessionMemos:
-    """Keeps a memo for each session that called lately, in bounded memory.
+    """Keeps a memo for each session that called lately, in the cache of this process.
 
-    Most runs are a call or two. With memos of runs alone, each turn would read the whole history again.
-
-    A memo is weighed when it is put back. If all of them together weigh too much, sessions that called once go
-    first, then those that called longest ago.
+    Most runs are a call or two. With memos of runs alone, each turn would read the whole history again. A memo is
+    weighed when it is put back.
 
     Args:
-        max_bytes: the most that all memos may weigh. The newest one stays even if it alone weighs more.
+        cache: keeps the memos.
     """
 
-    def __init__(self, *, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._lock = Lock()
-        self._once: OrderedDict[_Key, _Kept] = OrderedDict()
-        self._often: OrderedDict[_Key, _Kept] = OrderedDict()
-        self._bytes = self._once_bytes = 0
+    def __init__(self, cache: ByteCache[Any] = CACHE) -> None:
+        self._cache = cache
 
     @contextmanager
     def lent(self, session: Session) -> Iterator[Memo]:
         """Lends the memo of `session`, whichever object ADK holds the session in."""
-        key = session.app_name, session.user_id, session.id
-        with self._lock:
-            found = self._take(key)
-        memo: Memo = {} if found is None else found.memo
+        key = *owner_of(session), "memo"
+        memo: Memo = self._cache.take(key) or {}
         try:
             yield memo
         finally:
-            kept = _Kept(memo, _EMPTY_BYTES + bytes_of(memo) + sum(map(bytes_of, memo.values())))
-            with self._lock:
-                # Another call of the session may have put back one of its own.
-                again = self._take(key)
-                self._put(key, kept, often=found is not None or again is not None)
-
-    @property
-    def bytes(self) -> int:
-        """The weight of all memos that are not lent at the moment."""
-        return self._bytes
-
-    def clear(self) -> None:
-        """Forgets all sessions."""
-        with self._lock:
-            self._once.clear()
-            self._often.clear()
-            self._bytes = self._once_bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._once) + len(self._often)
-
-    def _take(self, key: _Key) -> _Kept | None:
-        found = self._once.pop(key, None)
-        if found is not None:
-            self._once_bytes -= found.bytes
-        else:
-            found = self._often.pop(key, None)
-        if found is not None:
-            self._bytes -= found.bytes
-        return found
-
-    def _put(self, key: _Key, kept: _Kept, *, often: bool) -> None:
-        (self._often if often else self._once)[key] = kept
-        self._bytes += kept.bytes
-        if not often:
-            self._once_bytes += kept.bytes
-        while self._bytes > self._max_bytes and len(self) > 1:
-            self._drop_one(key)
-
-    def _drop_one(self, newest: _Key) -> None:
-        new_first = self._once and (not self._often or self._once_bytes > self._max_bytes // _NEW_SHARE)
-        group = self._once if new_first else self._often
-        if next(iter(group)) == newest:
-            group = self._often if group is self._once else self._once
-        self._take(next(iter(group)))
+            self._cache.put(key, memo, _EMPTY_BYTES + bytes_of(memo) + sum(map(bytes_of, memo.values())))
 
 
 RUNS = RunMemos()

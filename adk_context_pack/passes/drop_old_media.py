@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +11,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import offers
-from adk_context_pack._json import json_text
-from adk_context_pack._text import shorten
-from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of, text_part
+from adk_context_pack.conversation.contents import changed, copies_of, media_reference, text_part
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.errors import at_least, names, positive
 from adk_context_pack.passes.context_pass import ContextPass
 
-_ARTIFACT_URI = re.compile(r"artifact://.+/artifacts/(.+)/versions/\d+")
-_MIME_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 _NOTE_KEY = "_media"
 
 
@@ -94,7 +89,7 @@ class DropOldMedia(ContextPass):
         media = self._media_of(part)
         if not media:
             return part
-        notes = [_reference(one, saved, can_load) for one in media]
+        notes = [media_reference(one, saved, can_load=can_load) for one in media]
         if (result := part.function_response) is None:
             return text_part(notes[0])
         kept = [one for one in result.parts or () if not any(_media(one) is gone for gone in media)]
@@ -143,21 +138,3 @@ class _Saved:
 
 def _media(part: Any) -> Any:
     return part.inline_data if part.inline_data is not None else part.file_data
-
-
-def _reference(media: Any, saved: Collection[str], can_load: bool) -> str:  # noqa: FBT001 - private
-    mime_type = str(media.mime_type or "")
-    told = [mime_type if _MIME_TYPE.fullmatch(mime_type) else "a file"]
-    if (data := getattr(media, "data", None)) is not None:
-        told.append(f"{len(data):,} bytes")
-    # The query of an address may hold a signature.
-    address = str(getattr(media, "file_uri", None) or "").partition("?")[0].rstrip("/")
-    stored = _ARTIFACT_URI.fullmatch(address)
-    name = getattr(media, "display_name", None) or (stored[1] if stored else address.rpartition("/")[2])
-    again = ""
-    if name in saved:
-        told.append(f"artifact {json_text(name)}")
-        again = " load_artifacts shows its newest version." if can_load else ""
-    elif name:
-        told.append(json_text(shorten(name, 100)))
-    return f"{MEDIA_REMOVED}{', '.join(told)}.{again}]"

@@ -26,7 +26,7 @@ from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_coun
 from adk_context_pack.errors import positive
 from adk_context_pack.passes.context_pass import ContextPass, logger
 from adk_context_pack.search.ranked_index import RankedIndex
-from adk_context_pack.stores.byte_cache import ByteCache
+from adk_context_pack.stores.byte_cache import CACHE, owner_of
 
 _MAX_KEPT_BLOCKS = 50
 
@@ -38,15 +38,13 @@ class Recalled(NamedTuple):
         invocation: ADK's id of the run.
         message: the texts of the user's message.
         block: the text that stands before it. Empty if nothing was recalled.
+        lines: the passages of which the block was made.
     """
 
     invocation: str
     message: tuple[str | None, ...]
     block: str
-
-
-# The passages recalled for a session are kept, so that a block stays where it was sent and the cached prefix with it.
-_RECALLED: ByteCache[tuple[Recalled, ...]] = ByteCache(max_bytes=16 * 2**20)
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +55,12 @@ class RecallMemory(ContextPass):
     session says itself, or an earlier turn recalled, is not shown again. The passages are fenced and attributed. A
     message that has nothing in common with any memory, such as a greeting, a sum or small talk, recalls nothing.
 
-    The service is asked before the passes run, so that this pass is pure over what it answered. Without a memory
-    service, or where it fails or takes too long, the request stays as it is. The log names a failure. What ADK's own
-    memory tools put in is ranked, has no empty fields, and is kept within the same budget: preloaded memory with the
-    text around it, and a result of `load_memory`, of which the best memory stays whole even if it exceeds the budget.
+    The service is asked before the passes run, so that this pass is pure over what it answered. It is asked again, at
+    the same time, for each earlier message that has passages, and those that it forgot are shown no more. Without a
+    memory service, or where it fails or takes too long, the request stays as it is. The log names a failure. What ADK's
+    own memory tools put in is ranked, has no empty fields, and is kept within the same budget: preloaded memory with
+    the text around it, and a result of `load_memory`, of which the best memory stays whole even if it exceeds the
+    budget.
 
     Put it last, behind the passes that cut history.
 
@@ -72,8 +72,9 @@ class RecallMemory(ContextPass):
     Raises:
         SettingError: a setting that cannot work.
 
-    Cost to the prompt cache: none while the process runs. A block stays before its message, and new ones come behind
-    what was already sent. A restarted process no longer shows the blocks of earlier turns.
+    Cost to the prompt cache: none while the process runs and memory keeps what it knew. A block stays before its
+    message, and new ones come behind what was already sent. A restarted process no longer shows the blocks of earlier
+    turns.
     """
 
     shortens: ClassVar[Collection[ToolKind]] = frozenset[ToolKind]({"memory"})
@@ -100,46 +101,61 @@ class RecallMemory(ContextPass):
         service = getattr(invocation_of(context), "memory_service", None)
         if message is None or not query or service is None:
             return
-        key = _key(context)
+        key = _key(context.session)
         # A session that was deleted and made again under its id has nothing of the runs before.
         runs = {event.invocation_id for event in context.session.events}
-        earlier = tuple(one for one in _RECALLED.get(key) or () if one.invocation in runs)
+        earlier = [one for one in CACHE.get(key) or () if one.invocation in runs]
         if any(one.invocation == context.invocation_id for one in earlier):
             return
-        block = ""
-        try:
-            # ADK preloads the answer to the same question.
-            if not _preloaded(request):
-                response = await asyncio.wait_for(
-                    service.search_memory(app_name=key[0], user_id=key[1], query=query), self.max_seconds
-                )
-                block = self._block(query, response, context, earlier)
-        except Exception:
-            if self.on_error == "raise":
-                raise
-            logger.exception("memory could not be asked; nothing is recalled in this turn")
+
+        async def known(words: str) -> list[Memory] | None:
+            try:
+                asked = service.search_memory(app_name=key[0], user_id=key[1], query=words)
+                return memories_of(await asyncio.wait_for(asked, self.max_seconds))
+            except Exception:
+                if self.on_error == "raise":
+                    raise
+                logger.exception("memory could not be asked; nothing is recalled in this turn")
+                return None
+
+        async def checked(one: Recalled) -> Recalled:
+            # What memory has erased since then is shown no longer, nor what cannot be checked in this turn.
+            memories = await known(_joined(one.message)) if one.lines else ()
+            lines = [line for line in one.lines if memories and is_still_known(line, memories)]
+            left = one.lines if memories is None else tuple(lines)
+            return one._replace(block=block_of(lines) if lines else "", lines=left)
+
+        async def nothing() -> None:
+            return None
+
+        # ADK preloads the answer to the same question.
+        new = nothing() if _preloaded(request) else known(query)
+        memories, earlier = await asyncio.gather(new, asyncio.gather(*map(checked, earlier)))
+        lines = self._lines(query, memories or (), context, earlier)
         # A service that failed is not asked again in this turn.
-        kept = (*earlier, Recalled(context.invocation_id, texts_of(message), block))[-_MAX_KEPT_BLOCKS:]
-        _RECALLED.put(key, kept, sum(len(one.block) + 200 for one in kept))
+        this = Recalled(context.invocation_id, texts_of(message), block_of(lines) if lines else "", lines)
+        kept = (*earlier, this)[-_MAX_KEPT_BLOCKS:]
+        CACHE.put(key, kept, sum(2 * len(one.block) + 200 for one in kept))
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with what was recalled before the messages that it was recalled for."""
         meter = TokenMeter(counter=self.counter)
-        blocks = _RECALLED.get(_key(call.context)) if call.context is not None else None
+        blocks = CACHE.get(_key(call.context.session)) if call.context is not None else None
         slimmed = slimmed_memory(request, self.max_tokens, meter, call)
         return with_recalled(slimmed, [one for one in blocks or () if one.block], call)
 
-    def _block(self, query: str, response: Any, context: CallbackContext, earlier: Sequence[Recalled]) -> str:
+    def _lines(
+        self, query: str, known: Iterable[Memory], context: CallbackContext, earlier: Iterable[Recalled]
+    ) -> tuple[str, ...]:
         events = context.session.events
         said = (part.text for event in events for part in (event.content.parts if event.content else None) or ())
         shown = [one.block for one in earlier]
-        memories = new_memories(memories_of(response), (text for text in said if text), shown)
+        memories = new_memories(known, (text for text in said if text), shown)
         if not fits(query, [memory.text for memory in memories]):
-            return ""
+            return ()
         meter = TokenMeter(counter=self.counter)
         room = self.max_tokens - meter.text(block_of([]))
-        lines = ranked_lines(query, memories, max_tokens=room, meter=meter)
-        return block_of(lines) if lines else ""
+        return tuple(ranked_lines(query, memories, max_tokens=room, meter=meter))
 
 
 def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call: ModelCall) -> LlmRequest:
@@ -172,7 +188,11 @@ def _preloaded(request: LlmRequest) -> bool:
 
 
 def _words(message: types.Content | None) -> str:
-    return "\n".join(text for text in texts_of(message) if text).strip() if message is not None else ""
+    return _joined(texts_of(message)) if message is not None else ""
+
+
+def _joined(texts: Iterable[str | None]) -> str:
+    return "\n".join(text for text in texts if text).strip()
 
 
 def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: ModelCall) -> LlmRequest:
@@ -199,9 +219,9 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
     return request.model_copy(update={"contents": contents})
 
 
-def _key(context: CallbackContext) -> tuple[str, str, str]:
-    session = context.session
-    return session.app_name, session.user_id, session.id
+def _key(session: Any) -> tuple[str, ...]:
+    # The passages are kept, so that a block stays where it was sent and the cached prefix with it.
+    return *owner_of(session), "recalled"
 
 
 HEAD = (
@@ -275,8 +295,7 @@ def ranked_lines(
     for number in (*best, *(number for number in range(len(memories)) if number not in best)):
         memory = memories[number]
         for text in (memory.text, best.get(number, memory.text[:_PART])):
-            label = ", ".join(part for part in (memory.author, memory.time) if part) or "memory"
-            line = f"[{label}] " + "\n  ".join(text.strip().splitlines())
+            line = _label(memory) + "\n  ".join(text.strip().splitlines())
             if (price := meter.text(line) + 1) <= max_tokens or (are_whole and not lines):
                 lines.append(line)
                 max_tokens -= price
@@ -287,6 +306,20 @@ def ranked_lines(
 def block_of(lines: Sequence[str]) -> str:
     """Returns the lines between fences that no line can end."""
     return "\n".join([_HEAD, BEGIN, *(line.replace(BEGIN, ELIDED).replace(END, ELIDED) for line in lines), END])
+
+
+def is_still_known(line: str, memories: Iterable[Memory]) -> bool:
+    """Returns whether a line of `ranked_lines` was made of one of these memories."""
+    return any(
+        line.startswith(label := _label(memory)) and _plain(line[len(label) :]) in _plain(memory.text)
+        for memory in memories
+    )
+
+
+def _label(memory: Memory) -> str:
+    # An author or a time of several lines would look like memories of their own.
+    known = (" ".join(part.split()) for part in (memory.author, memory.time))
+    return f"[{', '.join(filter(None, known)) or 'memory'}] "
 
 
 def _plain(text: str) -> str:

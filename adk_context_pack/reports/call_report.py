@@ -228,6 +228,7 @@ class CallReport(Saving):
         model: the model's name, where ADK had set one.
         invocation_id: ADK's id of the run.
         session_id: the session's id.
+        user_id: the user's id, which is neither printed nor exported.
         passes: one record for each pass, in the order in which they ran.
         tokens_before: tokens of the whole request before the first pass, with smaller results and the plugin's tools.
         tokens_after: tokens of the whole request after the last pass.
@@ -269,6 +270,7 @@ class CallReport(Saving):
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     scale: float = 1.0
+    user_id: str = field(default="", repr=False, compare=False)
     # Payloads: kept out of repr, and so out of every log that prints a report.
     request_before: RequestView | None = field(default=None, repr=False, compare=False)
     request_after: RequestView | None = field(default=None, repr=False, compare=False)

@@ -305,6 +305,7 @@ class CallReporter:
             model=request.model or "",
             invocation_id=call.invocation_id,
             session_id=call.session_id,
+            user_id=call.context.session.user_id if call.context is not None else "",
             passes=tuple(self._passes),
             tokens_before=self.tokens_before,
             tokens_after=self.tokens_after,

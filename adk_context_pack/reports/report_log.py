@@ -15,6 +15,7 @@ from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.errors import at_least, positive
 from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, numbers, share, table
 from adk_context_pack.reports.categories import CATEGORIES
+from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,6 +123,19 @@ class ReportLog(Sequence[CallReport]):
         self._answered: deque[tuple[tuple[object, ...], CallReport]] = deque()
         self._added = 0
         self._lock = Lock()
+        KEEPERS.add(self)
+
+    def drop(self, theirs: Theirs) -> None:
+        """Forgets the reports of some sessions."""
+        named = {(theirs.user_id, session_id) for session_id in theirs.sessions}
+        with self._lock:
+            for kept in (self._reports, self._recorded):
+                left = [each for each in kept if (each.user_id or theirs.user_id, each.session_id) not in named]
+                kept.clear()
+                kept.extend(left)
+            for key in [key for key in self._waiting if key[0] in theirs.sessions]:
+                del self._waiting[key]
+            self._answered.clear()
 
     def add(self, report: CallReport, context: CallbackContext | None = None) -> None:
         """Keeps a report, and waits for the provider's answer to the call behind `context`."""

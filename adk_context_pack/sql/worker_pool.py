@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.worker_process import WorkerProcess
 
 Job = Callable[[WorkerProcess], Any]
+_MAX_OWNERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class WorkerPool:
         self._all = tuple(self._free)
         self._waiting: deque[_Waiting] = deque()
         self._running: Counter[Hashable] = Counter()
+        self._owners: dict[WorkerProcess, set[Hashable]] = {process: set() for process in self._all}
+        self._stale: set[WorkerProcess] = set()
 
     def submit(self, owner: Hashable, job: Job, *, key: object = None, patience: float) -> Future[Any]:
         """Queues a job and returns its future, which may be cancelled while the job waits.
@@ -61,6 +64,18 @@ class WorkerPool:
             self._start_ready()
         return future
 
+    def drop(self, theirs: Sequence[Any]) -> None:
+        """Ends the processes that have worked for the user whom `theirs` begins with, at once or with their job."""
+        with self._lock:
+            self._stale |= {process for process, owners in self._owners.items() if theirs[:2] in owners}
+            self._end_stale()
+
+    def _end_stale(self) -> None:
+        for process in self._stale.intersection(self._free):
+            self._stale.discard(process)
+            self._owners[process].clear()
+            process.kill()
+
     def close(self) -> None:
         """Ends all processes at once; a job that runs ends with an error."""
         for process in self._all:
@@ -70,6 +85,9 @@ class WorkerPool:
         while self._free and (ready := self._next()):
             self._running[ready.owner] += 1
             process = self._best_process(ready.key)
+            self._owners[process].add(ready.owner)
+            if len(self._owners[process]) > _MAX_OWNERS:
+                self._stale.add(process)
             self._free.remove(process)
             threading.Thread(target=self._run, args=(ready, process), name="context-pack-query", daemon=True).start()
 
@@ -98,6 +116,7 @@ class WorkerPool:
         # Whoever waits may ask again at once, and finds a free process then.
         with self._lock:
             self._free.append(process)
+            self._end_stale()
             self._running[waiting.owner] -= 1
             if not self._running[waiting.owner]:
                 del self._running[waiting.owner]

@@ -1,8 +1,8 @@
-"""Lets a run go on when the session service refuses what the pack added to an event.
+"""Wraps two methods of the session service in use, around which ADK has no hook.
 
-ADK stores an event with `session_service.append_event`, and whatever that raises ends the run. ADK has no hook around
-it. When the pack stores data in state it therefore wraps that method of the service in use. If the service rejects an
-event that holds data of the pack's, the wrapper takes them out, puts the full result back, and tries once more.
+ADK stores an event with `session_service.append_event`, and whatever that raises ends the run. If the service rejects
+an event that holds data of the pack's, the wrapper takes them out, puts the full result back, and tries once more.
+After `delete_session` the wrapper removes what the pack kept of the session elsewhere.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import Any
 
 from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import GetSessionConfig
+from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
+from adk_context_pack.stores.byte_cache import Theirs, drop_everywhere
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -49,6 +51,7 @@ class Addition:
 
 # Agents that run in parallel may store a few events before the look at the newest ones.
 _NEWEST = 16
+_WRAPPED = ("append_event", "delete_session", "__getstate__")
 
 
 def guard(context: Any, addition: Addition) -> None:
@@ -62,46 +65,55 @@ def guard(context: Any, addition: Addition) -> None:
         addition: what it wrote.
     """
     try:
-        invocation = outermost_invocation(context)
-        session = getattr(invocation, "session", None)
-        if session is not None and (own := _guard_of(invocation.session_service)) is not None:
+        session = getattr(outermost_invocation(context), "session", None)
+        if session is not None and (own := watched(context)) is not None:
             own.remember(session, addition)
     except Exception as error:
         logger.warning("a session service stays without a guard (%s)", type(error).__name__)
 
 
-def _guard_of(service: Any) -> AppendGuard | None:
-    own = getattr(service.append_event, "__self__", None)
-    if isinstance(own, AppendGuard):
-        return own
-    made = AppendGuard(service)
-    try:
-        service.append_event = made.append_event
-        service.__getstate__ = made.state_of_a_copy
-    except (AttributeError, TypeError, ValueError):
-        # Slots, or a pydantic model.
-        return None
+def watched(context: Any) -> AppendGuard | None:
+    """Returns the guard of the session service behind ADK's context of any kind, or None if it takes no guard."""
+    invocation = outermost_invocation(context)
+    service = invocation.session_service
+    made = getattr(getattr(service, "delete_session", None), "__self__", None)
+    if not isinstance(made, AppendGuard):
+        try:
+            made = AppendGuard(service)
+            service.delete_session, service.__getstate__ = made.delete_session, made.state_of_a_copy
+        except (AttributeError, TypeError, ValueError):
+            # Slots, or a pydantic model.
+            return None
+    made.artifact_service = getattr(invocation, "artifact_service", None)
     return made
 
 
 class AppendGuard:
-    """Wraps the `append_event` of one session service for as long as the service lives.
+    """Wraps `append_event` and `delete_session` of one session service for as long as the service lives.
 
     An event that holds nothing of the pack's passes unchanged, and so does every answer and every exception that is
     not about an addition. The guard holds nothing of an event that is stored, or of a session that is gone. A copy of
-    the service (`copy.copy`, `copy.deepcopy`, pickle) has the plain method, until the pack adds something there too.
+    the service (`copy.copy`, `copy.deepcopy`, pickle) has the plain methods, until the pack adds something there too.
 
     Args:
         service: an ADK session service.
+
+    Attributes:
+        session_service: the service.
+        artifact_service: the artifact service of the last run that used the session service.
     """
 
     def __init__(self, service: Any) -> None:
-        self._service = service
-        self._append = service.append_event
+        self.session_service = service
+        self._append: Any = None
+        self._delete = service.delete_session
+        self.artifact_service: Any = None
         self._waiting: dict[_Key, tuple[Addition, weakref.ref[Any]]] = {}
 
     def remember(self, session: Any, addition: Addition) -> None:
         """Notes that an addition is on its way into an event of `session`."""
+        if self._append is None:
+            self._append, self.session_service.append_event = self.session_service.append_event, self.append_event
         key = _key_of(session, addition.key)
         waiting = self._waiting
         # A cancelled run never stores its event. Its session object ends with it.
@@ -131,14 +143,30 @@ class AppendGuard:
             addition.was_refused(refused)
         return answer
 
+    async def delete_session(self, app_name: str, user_id: str, session_id: str) -> Any:
+        """Calls the service's own `delete_session`, and then removes what the pack kept of the session elsewhere."""
+        from adk_context_pack.stores.opening import forget_stored  # noqa: PLC0415 - sessions are rarely deleted
+
+        session, named = None, {"app_name": app_name, "user_id": user_id, "session_id": session_id}
+        try:
+            session = await self.session_service.get_session(**named, config=GetSessionConfig(num_recent_events=1))
+        except Exception as error:
+            logger.warning("a session could not be read before it is deleted (%s)", type(error).__name__)
+        answer = await self._delete(**named)
+        session = session or Session(app_name=app_name, user_id=user_id, id=session_id)
+        if left := await forget_stored(session, self.artifact_service):
+            logger.warning("results of a deleted session are still kept: %s", "; ".join(left))
+        drop_everywhere(Theirs(app_name, user_id, frozenset([session_id]), is_all=False))
+        return answer
+
     def state_of_a_copy(self) -> Any:
         """Returns what a copy of the service is made from: its state without this guard."""
-        kind: Any = type(self._service)
-        state = kind.__getstate__(self._service)
+        kind: Any = type(self.session_service)
+        state = kind.__getstate__(self.session_service)
         named = state[0] if isinstance(state, tuple) else state
         if not isinstance(named, dict):
             return state
-        own = {name: value for name, value in named.items() if name not in ("append_event", "__getstate__")}
+        own = {name: value for name, value in named.items() if name not in _WRAPPED}
         return (own, state[1]) if isinstance(state, tuple) else own
 
     def _taken(self, session: Any, delta: Mapping[str, Any]) -> list[Addition]:
@@ -149,7 +177,7 @@ class AppendGuard:
     async def _is_stored(self, session: Any, event: Event) -> bool:
         # A service may store an event and then fail, for instance by a timeout. A second try would store it twice.
         try:
-            found = await self._service.get_session(
+            found = await self.session_service.get_session(
                 app_name=session.app_name,
                 user_id=session.user_id,
                 session_id=session.id,

@@ -10,7 +10,7 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import StoreError
-from adk_context_pack.stores.entries import is_entry
+from adk_context_pack.stores.entries import is_entry, is_our_name
 from adk_context_pack.stores.result_store import ResultStore, StoreScope, register, registered
 
 
@@ -49,10 +49,21 @@ class ArtifactStore:
         """Removes an artifact."""
         await _service(scope).delete_artifact(**self._place(scope, name))
 
+    async def forget(self, scope: StoreScope) -> None:
+        """Removes all that is kept for a session, by this version and by 0.2.0. Without a service there is nothing."""
+        for store in (self, ArtifactStore(is_apart=False)) if artifact_service(scope.context) is not None else ():
+            for name in await _service(scope).list_artifact_keys(**store.folder(scope)):
+                if is_our_name(name):
+                    await store.delete(scope, name, None)
+
     def _place(self, scope: StoreScope, name: str) -> dict[str, str]:
+        return {**self.folder(scope), "filename": name}
+
+    def folder(self, scope: StoreScope) -> dict[str, str]:
+        """Returns the app, the user and the session id under which the service keeps the results of a scope."""
         # Some services list by what an id begins with, and in some a slash in an id makes a folder within another's.
         session_id = f"adk_context_pack.{quote(scope.session_id, safe='')}" if self._is_apart else scope.session_id
-        return {"app_name": scope.app_name, "user_id": scope.user_id, "session_id": session_id, "filename": name}
+        return {"app_name": scope.app_name, "user_id": scope.user_id, "session_id": session_id}
 
 
 register(ArtifactStore())

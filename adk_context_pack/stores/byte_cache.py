@@ -1,15 +1,62 @@
-"""A cache that is bounded by the size of its values."""
+"""One cache for what is kept of sessions in this process, bounded by the size of its values."""
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakSet
 
 from adk_context_pack.errors import positive
 
 T = TypeVar("T")
+_WORDS = 4_096
+
+KEEPERS: WeakSet[Any] = WeakSet()
+"""Whatever keeps something of sessions in this process. Each has a method `drop`, which takes `Theirs`."""
+
+
+class Theirs(NamedTuple):
+    """The sessions of a user that are to be forgotten.
+
+    Attributes:
+        app_name: the app.
+        user_id: the user.
+        sessions: the ids of the sessions, as far as they are known.
+        is_all: whether all sessions of the user are meant, known or not.
+    """
+
+    app_name: str
+    user_id: str
+    sessions: frozenset[str]
+    is_all: bool
+
+    def hold(self, key: Sequence[Any]) -> bool:
+        """Returns whether a key that begins with an app, a user and a session is of one of these sessions."""
+        return tuple(key[:2]) == self[:2] and (self.is_all or key[2] in self.sessions)
+
+
+def owner_of(session: Any) -> tuple[str, str, str]:
+    """Returns what each key of a session begins with. Two users may have sessions of one id."""
+    return session.app_name, session.user_id, session.id
+
+
+def drop_everywhere(theirs: Theirs) -> None:
+    """Removes what this process keeps of some sessions, and the words that are kept of any text."""
+    for keeper in tuple(KEEPERS):
+        keeper.drop(theirs)
+    modules = [vars(module) for name, module in sys.modules.items() if name.startswith("adk_context_pack.")]
+    for value in [value for module in modules for value in module.values() if hasattr(value, "cache_parameters")]:
+        # Memos of thousands of entries are of words that people wrote.
+        if (value.cache_parameters()["maxsize"] or 0) >= _WORDS:
+            value.cache_clear()
+
+
+Key = tuple[Any, ...]
+"""The app, the user and the session that a value belongs to, and what it is."""
 
 
 class ByteCache(Generic[T]):
@@ -24,17 +71,18 @@ class ByteCache(Generic[T]):
 
     def __init__(self, *, max_bytes: int) -> None:
         self._max_bytes = positive(self, "max_bytes", max_bytes)
-        self._items: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._items: OrderedDict[Key, tuple[T, int]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
-        self._making: dict[Hashable, threading.Lock] = {}
+        self._making: dict[Key, threading.Lock] = {}
+        KEEPERS.add(self)
 
     @property
     def kept_bytes(self) -> int:
         """Returns the bytes of all values that it keeps."""
         return self._bytes
 
-    def get(self, key: Hashable) -> T | None:
+    def get(self, key: Key) -> T | None:
         """Returns the value kept under `key`, which counts as used now, or None if there is none."""
         with self._lock:
             if (found := self._items.get(key)) is None:
@@ -42,11 +90,11 @@ class ByteCache(Generic[T]):
             self._items.move_to_end(key)
             return found[0]
 
-    def get_or_make(self, key: Hashable, make: Callable[[], tuple[T, int]]) -> T:
+    def get_or_make(self, key: Key, make: Callable[[], tuple[T, int]]) -> T:
         """Returns the value kept under `key`, or a new one. Of several threads that ask at once, one makes it.
 
         Args:
-            key: names the value and its owner, since all owners share the cache.
+            key: names the value behind its owner, since all owners share the cache.
             make: returns the value and its size in bytes.
         """
         with self._lock:
@@ -62,7 +110,7 @@ class ByteCache(Generic[T]):
             self.put(key, value, size)
             return value
 
-    def take(self, key: Hashable) -> T | None:
+    def take(self, key: Key) -> T | None:
         """Returns the value kept under `key` and forgets it, so that its taker alone may change it."""
         with self._lock:
             found = self._items.pop(key, None)
@@ -71,7 +119,7 @@ class ByteCache(Generic[T]):
             self._bytes -= found[1]
             return found[0]
 
-    def put(self, key: Hashable, value: T, size: int) -> None:
+    def put(self, key: Key, value: T, size: int) -> None:
         """Keeps a value.
 
         Args:
@@ -88,3 +136,26 @@ class ByteCache(Generic[T]):
             self._bytes += size
             while self._bytes > self._max_bytes:
                 self._bytes -= self._items.popitem(last=False)[1][1]
+
+    def sessions(self, app_name: str, user_id: str) -> set[str]:
+        """Returns the ids of the sessions of a user of which something is kept."""
+        with self._lock:
+            return {key[2] for key in self._items if key[:2] == (app_name, user_id)}
+
+    def drop(self, theirs: Theirs) -> None:
+        """Removes the values of some sessions."""
+        with self._lock:
+            for key in [key for key in self._items if theirs.hold(key)]:
+                self._bytes -= self._items.pop(key)[1]
+
+    def renew_locks(self) -> None:
+        """Makes new locks in a forked process, since the parent's may be held for ever there."""
+        self._lock = threading.Lock()
+        self._making.clear()
+
+
+CACHE: ByteCache[Any] = ByteCache(max_bytes=192 * 2**20)
+"""What this process keeps of all sessions: memos, indexes, texts, tables and recalled passages."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=CACHE.renew_locks)

@@ -1,19 +1,29 @@
-"""Opens what the stores keep: by the handle that a model was given, or by a state value."""
+"""Opens what the stores keep, by the handle that a model was given or by a state value, and removes it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.sessions.session import Session
+
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import HandleError, StoreError
-from adk_context_pack.stores.artifact_store import store_behind
+from adk_context_pack.errors import HandleError, SettingError, StoreError
+from adk_context_pack.stores.artifact_store import ArtifactStore, store_behind
+from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
 from adk_context_pack.stores.codec import decode, decompress, sized
-from adk_context_pack.stores.entries import fingerprint, is_entry, is_intact, is_our_name, is_scoped
-from adk_context_pack.stores.handles import find_result, unknown_handle
+from adk_context_pack.stores.entries import expired_entry, fingerprint, is_entry, is_intact, is_our_name, is_scoped
+from adk_context_pack.stores.handles import find_result, is_result_key, unknown_handle
 from adk_context_pack.stores.packed_rows import packed_bytes, unpack_rows
 from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
-from adk_context_pack.stores.result_store import ResultStore, StoreAccess
+from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, all_registered
 from adk_context_pack.stores.worker import off_loop
+
+_IN_STORES = ("artifact", "store")
 
 
 class _ForgedError(HandleError):
@@ -79,7 +89,7 @@ async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOU
         return await off_loop(size, lambda: decode(decompress(text, size)))
     if is_entry(value, "rows1"):
         return await off_loop(packed_bytes(value["packed"]), unpack_rows, value["packed"])
-    if is_entry(value, "artifact", "store"):
+    if is_entry(value, *_IN_STORES):
         return await _stored(value, context, timeout_s)
     return value
 
@@ -115,3 +125,80 @@ async def _stored(entry: dict[str, Any], context: Any, timeout_s: float) -> Any:
     if not await off_loop(len(data), is_intact, entry, data):
         raise StoreError(f"the {store.name} service gave back something else than was stored")
     return await off_loop(len(data), decode, data)
+
+
+async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]:
+    """Removes from all stores what they keep of a session, and leaves its state as it is.
+
+    Args:
+        session: ADK's session. Without its state, stores of a user's own are left that cannot `forget`.
+        artifact_service: the app's artifact service, or None.
+
+    Returns:
+        What could not be removed, in one sentence for each store. Nothing is raised.
+    """
+    context = SimpleNamespace(session=session, artifact_service=artifact_service)
+
+    async def remove(entry: Mapping[str, Any]) -> None:
+        store, name = store_behind(entry)
+        if is_our_name(name):
+            await StoreAccess(store, context, timeout_s=DEFAULT_TIMEOUT_S).delete(name, entry.get("kept"))
+
+    entries = [entry for entry in session.state.values() if is_entry(entry, *_IN_STORES)]
+    removals = [(str(entry.get("store", ArtifactStore.name)), partial(remove, entry)) for entry in entries]
+    able = [store for store in all_registered() if hasattr(store, "forget")]
+    removals += [(store.name, partial(store.forget, StoreScope.of(context))) for store in able]
+    left: dict[str, None] = {}
+    for name, action in removals:
+        try:
+            await action()
+        except Exception as error:
+            left[f"{name} failed ({type(error).__name__})"] = None
+    return list(left)
+
+
+def _marks(state: Mapping[str, Any], *, removed: bool) -> dict[str, Any]:
+    """Returns the mark for each state value that the pack has written for a stored result.
+
+    An entry for what a store still keeps stays, since only it names the result there.
+    """
+    own = {key: value for key, value in state.items() if is_result_key(key) and not is_entry(value, "expired")}
+    keys = {value["key"] for value in own.values() if is_entry(value, "key")}
+    # A key of the app's own holds the same entry where other sessions can read it.
+    keys |= {key for key, value in state.items() if is_entry(value) and value in own.values()}
+    found = {key: state[key] for key in (*own, *keys) if key in state}
+    return {key: expired_entry(value) for key, value in found.items() if removed or not is_entry(value, *_IN_STORES)}
+
+
+async def forget_sessions(theirs: Theirs, services: Any) -> None:
+    """Removes what state, the stores and this process keep of some sessions.
+
+    Args:
+        theirs: the sessions.
+        services: what has the app's `session_service` and `artifact_service`, or None.
+
+    Raises:
+        SettingError: there are no services.
+        StoreError: something is still kept, after all else is removed.
+    """
+    if services is None:
+        raise SettingError.of("forget", "runner", None, "the app's, as the plugin has seen no run")
+    user = {"app_name": theirs.app_name, "user_id": theirs.user_id}
+    ids = set(theirs.sessions)
+    if theirs.is_all:
+        ids |= CACHE.sessions(*theirs[:2])
+        ids |= {session.id for session in (await services.session_service.list_sessions(**user)).sessions}
+    left: dict[str, None] = {}
+    try:
+        for session_id in sorted(ids):
+            session = await services.session_service.get_session(**user, session_id=session_id)
+            kept = session or Session(**user, id=session_id)
+            still = await forget_stored(kept, services.artifact_service)
+            left |= dict.fromkeys(still)
+            if session is not None and (marks := _marks(session.state, removed=not still)):
+                event = Event(author="user", invocation_id="forget", actions=EventActions(state_delta=marks))
+                await services.session_service.append_event(session, event)
+    finally:
+        drop_everywhere(theirs._replace(sessions=frozenset(ids)))
+    if left:
+        raise StoreError(f"some results are still kept: {'; '.join(left)}. Call forget again later")

@@ -20,7 +20,7 @@ class StoreScope:
         app_name: the app.
         user_id: the user.
         session_id: the session. Within an `AgentTool` it is that of the calling agent.
-        context: ADK's tool, callback or invocation context of the call.
+        context: ADK's tool, callback or invocation context of the call. In `forget` it has no more than the session.
     """
 
     app_name: str
@@ -43,7 +43,7 @@ class ResultStore(Protocol):
     A store keeps bytes under a name within a scope. Two scopes share nothing: what one has put, another cannot open,
     even under the same name. Names are short (letters, digits, `._-`) and never used twice. Any failure may be raised
     as it is: the pack reports its type, and the result counts as not kept. `adk_context_pack.testing.check_store` tries
-    these rules on a store.
+    these rules on a store. A store may also have `async def forget(scope)`, which removes all that it keeps in a scope.
 
     Attributes:
         name: a short name of the store, the same in every process that shares it. State names the store by it.
@@ -67,6 +67,11 @@ _KNOWN: dict[str, ResultStore] = {}
 def register(store: ResultStore) -> None:
     """Makes a store known in this process, so that tools open by name what it keeps. The newest of a name counts."""
     _KNOWN[store.name] = store
+
+
+def all_registered() -> list[ResultStore]:
+    """Returns the stores that this process knows."""
+    return list(_KNOWN.values())
 
 
 def registered(name: object) -> ResultStore:

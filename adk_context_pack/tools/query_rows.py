@@ -21,7 +21,7 @@ from adk_context_pack.sql.statement import check_statement, mentioned_handles
 from adk_context_pack.sql.table_image import TableImage, TableNames
 from adk_context_pack.sql.worker_pool import shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
-from adk_context_pack.stores.byte_cache import ByteCache
+from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, owner_of
 from adk_context_pack.stores.handles import StoredResult, find_result, stored_results
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.columns import is_record, iter_columns
@@ -72,14 +72,12 @@ _MEGABYTE = 2**20
 _MAX_JOINED = 8
 # An image also takes memory for the names of its tables and columns.
 _NAMES_BYTES = 2**12
-# One for the process: what is in it can be loaded again from the session's store, and every key names its session.
-_IMAGES: ByteCache[TableImage] = ByteCache(max_bytes=256 * _MEGABYTE)
 
 
 class QueryRows(FunctionTool):
     """`query_rows` with chosen limits. The ready-made `query_rows` has the defaults.
 
-    The rows are loaded once into SQLite and kept for the next queries (256 MB for the whole process, those used last).
+    The rows are loaded once into SQLite and kept for the next queries, in the cache that all sessions share.
     Queries run in at most four child processes, which are started when they are first needed and keep up to 64 MB of
     tables each. A query that exceeds its limits ends with its process. One user has one running query at a time, the
     others wait in a queue. Answers add to the prompt and never change what is in it, so the provider's cached prefix
@@ -151,7 +149,8 @@ class QueryRows(FunctionTool):
         session = context.session
         owner = (session.app_name, session.user_id)
         try:
-            future = shared_pool().submit(owner, job, key=result.handle, patience=10 * self._max_seconds)
+            KEEPERS.add(pool := shared_pool())
+            future = pool.submit(owner, job, key=result.handle, patience=10 * self._max_seconds)
             answer = await asyncio.wrap_future(future)
         except QueryError as error:
             return error_reply(str(error), _names(images), max_tokens=self._max_tokens)
@@ -169,9 +168,8 @@ def _others(context: ToolContext, main: StoredResult, sql: str) -> list[StoredRe
 
 async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], TableImage]:
     """A function that makes the image where it is not in the cache. Making it takes a while."""
-    session = context.session
-    key = (session.app_name, session.user_id, session.id, result.handle)
-    if (known := _IMAGES.get(key)) is not None:
+    key = (*owner_of(context.session), "tables", result.handle)
+    if (known := CACHE.get(key)) is not None:
         return lambda: known
     value = await load_payload(context, result.handle)
 
@@ -179,7 +177,7 @@ async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], Tab
         image = load_tables(value)
         return image, len(image.data) + _NAMES_BYTES
 
-    return lambda: _IMAGES.get_or_make(key, make)
+    return lambda: CACHE.get_or_make(key, make)
 
 
 def _names(images: Mapping[str, TableImage]) -> dict[str, TableNames]:

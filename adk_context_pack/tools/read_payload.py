@@ -20,7 +20,7 @@ from adk_context_pack.sql.ask_worker import search_text
 from adk_context_pack.sql.text_search import Places
 from adk_context_pack.sql.worker_pool import Job, shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
-from adk_context_pack.stores.byte_cache import ByteCache
+from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, owner_of
 from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import load_payload
@@ -28,7 +28,6 @@ from adk_context_pack.stores.opening import load_payload
 logger = logging.getLogger("adk_context_pack")
 
 # One for the process, so that page after page is not loaded anew; every key names its session.
-_TEXTS: ByteCache[str] = ByteCache(max_bytes=64 * 2**20)
 
 
 class ReadPayload(FunctionTool):
@@ -99,18 +98,20 @@ class ReadPayload(FunctionTool):
     async def _text(self, context: ToolContext, handle: str) -> str:
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
         result = find_result(context.session.state, handle)
-        session = context.session
-        key = (session.app_name, session.user_id, session.id, result.handle)
-        if (known := _TEXTS.get(key)) is not None:
+        key = (*owner_of(context.session), "text", result.handle)
+        known: str | None = CACHE.get(key)
+        if known is not None:
             return known
         value = await load_payload(context, result.handle)
         # Writing JSON of many megabytes takes seconds, in which the event loop would do nothing else.
         text = value if isinstance(value, str) else await self._in_pool(context, lambda _: dumps(value, json_text))
-        return _TEXTS.get_or_make(key, lambda: (text, getsizeof(text)))
+        CACHE.put(key, text, getsizeof(text))
+        return text
 
     async def _in_pool(self, context: ToolContext, job: Job) -> Any:
         owner = (context.session.app_name, context.session.user_id)
-        return await asyncio.wrap_future(shared_pool().submit(owner, job, patience=10 * self._max_seconds))
+        KEEPERS.add(pool := shared_pool())
+        return await asyncio.wrap_future(pool.submit(owner, job, patience=10 * self._max_seconds))
 
 
 def _integer(name: str, value: object) -> int:

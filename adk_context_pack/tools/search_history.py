@@ -18,7 +18,7 @@ from adk_context_pack.conversation.account import EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import positive
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
-from adk_context_pack.stores.byte_cache import ByteCache
+from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 
 logger = logging.getLogger("adk_context_pack")
@@ -30,8 +30,6 @@ _MAX_HITS = 50
 _ENTRY_TOKENS = 60
 """About what an entry of a reply takes beside its text."""
 _MAX_QUERY = 1_000
-# One for the process. A search takes an index out and puts it back, so that no two change it at once.
-_INDEXES: ByteCache[HistoryIndex] = ByteCache(max_bytes=64 * 2**20)
 
 
 class Wanted(NamedTuple):
@@ -70,14 +68,14 @@ class SessionPast(NamedTuple):
     @classmethod
     def of(cls, context: ToolContext, loaded: SessionEvents) -> SessionPast:
         """Returns the past of the session behind `context`, with the index grown by its new events."""
-        session = context.session
-        key = session.app_name, session.user_id, session.id, loaded.whole
-        index = _INDEXES.take(key)
+        key = *owner_of(context.session), "history", loaded.whole
+        # A search takes an index out and puts it back, so that no two change it at once.
+        index = CACHE.take(key)
         if index is None or not index.begins(loaded.events):
             # The questions to this tool and its replies would be found again and again.
             index = HistoryIndex(leaves_out=NAME.__eq__)
         index.grow(loaded.events)
-        _INDEXES.put(key, index, index.bytes)
+        CACHE.put(key, index, index.bytes)
         scope = isolation_scope_of(context)
         return cls(loaded.events, loaded.whole, scope, _live(loaded.events, index), index)
 

@@ -20,6 +20,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
+from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.result_reducer import ResultReducer
@@ -97,6 +98,12 @@ class ShadowSession:
     def __init__(self, reducer_for: ReducerFor) -> None:
         self._reducer_for = reducer_for
         self._known: OrderedDict[tuple[str, str], _Shadow | None] = OrderedDict()
+        KEEPERS.add(self)
+
+    def drop(self, theirs: Theirs) -> None:
+        """Forgets the events of some sessions."""
+        for key in [key for key in self._known if key[0] in theirs.sessions]:
+            del self._known[key]
 
     async def see(self, session: Session, event: Event) -> None:
         """Reports on the results in a fresh event."""

@@ -7,7 +7,6 @@ import sys
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from adk_context_pack.conversation.memos import SessionMemos
 from adk_context_pack.reports.call_reporter import PrefixMemory
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.result_sizes import ResultSizes
@@ -15,7 +14,7 @@ from adk_context_pack.stores.byte_cache import ByteCache
 from tests.benchmarks.process_memory import MB, measured
 
 MEMORY = ("resident", "app", "pack", "unused")
-OWNERS = (SessionMemos, ByteCache, ResultSizes, PrefixMemory, ReportLog)
+OWNERS = (ByteCache, ResultSizes, PrefixMemory, ReportLog)
 """Whatever the pack keeps from turn to turn in a process. Each has a bound, up to which it fills."""
 _SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, CodeType)
 
@@ -31,9 +30,9 @@ def memory() -> dict[str, Any] | None:
 
 
 def bound_caches(megabytes: float) -> None:
-    """Gives the memos of sessions and each cache of opened results of this process a smaller bound."""
+    """Gives the cache of this process a smaller bound."""
     for each in gc.get_objects():
-        if type(each) in {SessionMemos, ByteCache}:
+        if type(each) is ByteCache:
             each._max_bytes = int(megabytes * MB)
 
 

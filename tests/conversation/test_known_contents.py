@@ -6,7 +6,7 @@ import copy
 import gc
 from collections.abc import Sequence
 from dataclasses import replace
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -28,7 +28,7 @@ from adk_context_pack import (
     default_passes,
 )
 from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents, reading_events
-from adk_context_pack.conversation.memos import GrowingCache, RunMemos, SessionMemos
+from adk_context_pack.conversation.memos import GrowingCache, RunMemos
 from adk_context_pack.tools.search_history import HistoryIndex
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
@@ -191,34 +191,7 @@ async def test_a_run_is_forgotten_with_its_session() -> None:
     assert len(memos) == 0
 
 
-def test_sessions_that_called_once_go_first() -> None:
-    """A crowd of sessions that call once drives out none that comes back."""
-    memos = SessionMemos(max_bytes=100_000)
-    for _ in range(2):
-        fill(memos, "regular", 30_000)
-    for number in range(50):
-        fill(memos, f"guest {number}", 10_000)
-    assert "entry" in use(memos, session("regular"))
-    assert "entry" not in use(memos, session("guest 1"))
-
-
-def test_one_session_may_weigh_more_than_all() -> None:
-    """The newest session stays even if it alone weighs more than the bound."""
-    memos = SessionMemos(max_bytes=1_000)
-    fill(memos, "small", 10)
-    fill(memos, "large", 50_000)
-    assert len(memos) == 1
-    assert "entry" in use(memos, session("large"))
-    memos.clear()
-    assert (len(memos), memos.bytes) == (0, 0)
-
-
-def fill(memos: SessionMemos, name: str, size: int) -> None:
-    with memos.lent(session(name)) as memo:
-        memo["entry"] = SimpleNamespace(bytes=size)
-
-
-def use(memos: RunMemos | SessionMemos, one: Session) -> dict:
+def use(memos: RunMemos, one: Session) -> dict:
     with memos.lent(one) as memo:
         return memo
 

@@ -14,6 +14,7 @@ from google.genai import types
 
 from adk_context_pack import ContextPipeline, ModelCall, default_passes
 from adk_context_pack.conversation.memos import SessionMemos
+from adk_context_pack.stores.byte_cache import ByteCache
 from tests.benchmarks.workload import session as events_of
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_said, event, user_said
@@ -56,7 +57,8 @@ def use(memos: SessionMemos, name: str, events: list[Event], agent: str = "worke
 def test_a_session_weighs_what_it_states(build: Callable[[int], list[Event]], agent: str) -> None:
     """The weight of a session's memo is near what Python allocates for it, rather above than below."""
     events = build(400)
-    warm, memos = SessionMemos(), SessionMemos()
+    warm, cache = SessionMemos(ByteCache(max_bytes=MB)), ByteCache(max_bytes=64 * MB)
+    memos = SessionMemos(cache)
     use(warm, "warm", events, agent)
     gc.collect()
     tracemalloc.start()
@@ -68,13 +70,14 @@ def test_a_session_weighs_what_it_states(build: Callable[[int], list[Event]], ag
         taken = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert taken * 0.85 < memos.bytes < taken * 1.6, (memos.bytes, taken)
+    assert taken * 0.85 < cache.kept_bytes < taken * 1.6, (cache.kept_bytes, taken)
 
 
 @pytest.mark.slow
 def test_the_bound_holds_for_sessions_that_call_once() -> None:
     """Sessions that call once and never again take no more memory than the bound, however many they are."""
-    memos, events = SessionMemos(max_bytes=MB), tools(200)
+    cache, events = ByteCache(max_bytes=MB), tools(200)
+    memos = SessionMemos(cache)
     use(memos, "warm", events)
     gc.collect()
     tracemalloc.start()
@@ -86,6 +89,6 @@ def test_the_bound_holds_for_sessions_that_call_once() -> None:
         taken = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert memos.bytes <= MB
+    assert cache.kept_bytes <= MB
     assert taken <= 1.25 * MB
-    assert len(memos) > 2
+    assert len(cache.sessions("app", "user")) > 2

@@ -8,11 +8,11 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack import ContextPackPlugin
-from adk_context_pack.conversation.memos import SESSIONS
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports import result_sizes
 from adk_context_pack.reports.html_page import html_page
 from adk_context_pack.reports.result_sizes import ResultSizes, SmallerResult
+from adk_context_pack.stores.byte_cache import CACHE
 from tests.support.plugin_apps import list_sales, read_log
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -120,7 +120,7 @@ async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):
     sessions = InMemorySessionService()
     await run_agent(team(), QUESTIONS[0], plugins=[ContextPackPlugin()], session_service=sessions, session_id="again")
     monkeypatch.setattr(result_sizes, "SIZES", ResultSizes())
-    SESSIONS.clear()
+    CACHE._items.clear()
     plugin = ContextPackPlugin()
     await run_agent(team(), "Thanks!", plugins=[plugin], session_service=sessions, session_id="again")
     first = plugin.reports[0]

@@ -15,10 +15,10 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from pydantic import BaseModel
 
 from adk_context_pack import CapRows, ContextPackPlugin, load_payload
-from adk_context_pack.conversation import memos
 from adk_context_pack.reports import call_reporter as prefix_memory
 from adk_context_pack.reports import report_log, result_sizes
 from adk_context_pack.reports.outlets import EventReport
+from adk_context_pack.stores.byte_cache import CACHE
 from adk_context_pack.stores.handles import stored_results
 from tests.sessions.load_app import MARK, Load
 
@@ -77,7 +77,7 @@ async def assert_complete(session) -> None:
 def held_by_the_pack(load: Load) -> Counter:
     """How many objects of the pack's own classes are alive, and how many objects of any class the pack holds on to."""
     # What is known of single sessions is bounded by its bytes, which has a test of its own.
-    memos.SESSIONS.clear()
+    CACHE._items.clear()
     gc.collect()
     every = (each for each in gc.get_objects() if str(type(each).__module__).startswith("adk_context_pack."))
     # The reports on events are what the session service stores.

@@ -10,6 +10,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack import PayloadStore, QueryRows, estimate_tokens, query_rows
 from adk_context_pack._json import json_text
+from adk_context_pack.stores.byte_cache import ByteCache
 from adk_context_pack.tools import query_rows as module
 from tests.support.in_tool import model_that_calls
 from tests.support.run import run_agent, session_service
@@ -179,8 +180,8 @@ async def test_rows_that_cannot_be_loaded_are_an_answer(monkeypatch):
 
 async def test_small_tables_weigh_as_much_as_they_take(monkeypatch):
     """Each weighs its pages and the names of its columns: where there is room for two of them, the third goes."""
-    cache = module.ByteCache(max_bytes=30_000)
-    monkeypatch.setattr(module, "_IMAGES", cache)
+    cache = ByteCache(max_bytes=30_000)
+    monkeypatch.setattr(module, "CACHE", cache)
     for value in range(3):
         assert (await ask([{"id": value}], "SELECT id FROM rows", session_id=f"s{value}"))[0]["rows"] == [[value]]
     assert len(cache._items) == 2
