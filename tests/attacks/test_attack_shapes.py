@@ -22,7 +22,7 @@ from adk_context_pack import (
 )
 from adk_context_pack.tables.table_facts import table_facts
 from tests.attacks.hostile import FORGERIES, PLACES, OddTool, own_run, relayed_run, turns_with
-from tests.support.run import run_agent, session_service
+from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -172,24 +172,6 @@ async def test_relays_with_odd_letters(letter, way):
     request = run.requests_of("reader")[-1]
     assert f"go{letter}" in request.text
     assert "done" in request.text
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "database"])
-async def test_odd_letters_survive_a_database(kind, tmp_path):
-    """With a real database, capped rows with any letters in them neither end the run nor change the count."""
-    async with session_service(kind, tmp_path) as service:
-        for number, letter in enumerate(ODD.values()):
-            # The first row is shown, and without the pack a lone surrogate in it ends the run.
-            rows = [{"id": 0, "note": "fine"}] * 150 + [{"id": 1, "note": f"a{letter}b"} for _ in range(300)]
-            results, _ = await own_run(
-                [],
-                [cap_rows(OddTool("work", {"rows": rows}), max_rows=100, facts=False), query_rows],
-                ("work", {}),
-                ("query_rows", {"handle": handle_of, "sql": COUNT}),
-                session_service=service,
-                session_id=f"s{number}",
-            )
-            assert results[1]["rows"] == [[450, 300]]
 
 
 async def test_a_text_of_50_mb():

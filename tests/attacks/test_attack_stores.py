@@ -14,10 +14,8 @@ from adk_context_pack import (
     offload_payload,
     query_rows,
     read_payload,
-    search_history,
 )
 from tests.attacks.hostile import OddTool, own_run
-from tests.support.run import session_service
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -303,35 +301,3 @@ async def test_an_argument_cannot_choose_another_scope(argument):
                                  ("query_rows", {"handle": handle_of, "sql": COUNT}), state=before)  # fmt: skip
     assert results[1]["rows"] == [[3000, sum(range(3000))]]
     assert run.session.state["app:settings"] == run.session.state["user:name"] == "mine"
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "database"])
-async def test_odd_ids_and_names_survive_a_database(kind, tmp_path):
-    """With a real database the run goes on, and the rows are read back, whatever id and name the call has."""
-    async with session_service(kind, tmp_path) as service:
-        for number, call_id in enumerate(("long", "control", "path", "odd", "unicode")):
-            results, _ = await own_run(
-                [ContextPackPlugin()],
-                [OddTool("../../x", {"rows": ROWS}), query_rows],
-                ("../../x", {"call_id": IDS[call_id]}),
-                ("query_rows", {"handle": handle_of, "sql": COUNT}),
-                session_service=service,
-                session_id=f"s{number}",
-            )
-            assert results[1]["rows"] == [[3000, sum(range(3000))]]
-
-
-async def test_search_history_keeps_to_its_session():
-    """`search_history` with another session's event id finds nothing of it."""
-    services = {"session_service": InMemorySessionService()}
-    _, mine = await own_run([], [OddTool("work", {"result": "secret 4711"})], ("work", {}), **services)
-    theirs, _ = await own_run(
-        [],
-        [search_history],
-        *[("search_history", {"read_event": event.id}) for event in mine.events],
-        ("search_history", {"words": "4711"}),
-        session_id="other",
-        **services,
-    )
-    assert all("4711" not in str(result) for result in theirs)
-    assert all("no event" in result["error"] for result in theirs[:-1])

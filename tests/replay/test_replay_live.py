@@ -27,16 +27,16 @@ async def assert_agrees(name, folder, **mode):
     assert {agent: each for agent, each in found.items() if each.difference > 0.05} == {}
 
 
-@pytest.mark.parametrize("name", QUICK)
+def shapes(*quick, left_out=()):
+    """All shapes of an app but a few, of which a few are quick tests."""
+    return [
+        name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in APPS if name not in left_out
+    ]
+
+
+@pytest.mark.parametrize("name", shapes(*QUICK, left_out=("side by side",)))
 async def test_with_the_app_whole_requests_agree(name, tmp_path):
     """Given the app, a replay of the run without the pack tells within 5 % what both live runs sent, agent by agent."""
-    await assert_agrees(name, tmp_path, given=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in APPS if name not in (*QUICK, "side by side")])
-async def test_with_the_app_all_shapes_agree(name, tmp_path):
-    """The same for every other shape of an app."""
     await assert_agrees(name, tmp_path, given=True)
 
 
@@ -47,14 +47,7 @@ async def test_contents_agree_from_the_recording_alone(name, tmp_path):
     await assert_agrees(name, tmp_path, given=False)
 
 
-@pytest.mark.parametrize("name", ["no history alone", "an agent without a model"])
+@pytest.mark.parametrize("name", shapes("no history alone", "an agent without a model", left_out=UNKNOWN_TOOLS))
 async def test_the_provider_figures_tell_whole_requests(name, tmp_path):
     """With the provider's figures in the recording, whole requests agree, also of agents that are shown no history."""
-    await assert_agrees(name, tmp_path, given=False, counted=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in APPS if name not in UNKNOWN_TOOLS])
-async def test_the_provider_figures_tell_all_shapes(name, tmp_path):
-    """The same for every other shape of an app."""
     await assert_agrees(name, tmp_path, given=False, counted=True)
