@@ -186,20 +186,6 @@ async def test_many_sessions_at_once_on_one_instance():
     assert {total.calls for total in plugin.reports.by_session().values()} == {3}
 
 
-async def test_a_result_that_is_the_answer_stays_whole():
-    """What a tool shows the user itself, with skip_summarization, is no matter of a prompt."""
-
-    def show(tool_context) -> dict:
-        """Shows the sales."""
-        tool_context.actions.skip_summarization = True
-        return {"rows": ROWS}
-
-    agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda request: call("show")), tools=[show])
-    run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
-    (shown,) = [response for event in run.events for response in event.get_function_responses()]
-    assert shown.response["rows"] == ROWS
-
-
 @pytest.mark.parametrize("rows", [300, 3000])
 async def test_a_writer_without_tools_reads_back_what_it_is_shown_in_part(rows):
     """A table by the handle that the account shows, and an uncapped result by its event; nothing else is offered."""

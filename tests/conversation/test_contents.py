@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import tracemalloc
 from decimal import Decimal
 
 import pytest
@@ -17,7 +16,7 @@ from adk_context_pack.conversation.budget_cut import GroupWeights
 from adk_context_pack.conversation.clearing import KEY, is_note, is_shorter, note_length, result_note
 from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of, spoken
 from adk_context_pack.conversation.known_contents import ContentHashes
-from adk_context_pack.conversation.memos import GrowingCache, bytes_of
+from adk_context_pack.conversation.memos import GrowingCache
 from adk_context_pack.conversation.outline import Group
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
@@ -224,25 +223,3 @@ def test_a_value_that_failed_halfway_is_forgotten() -> None:
         add(cache, [1, 2, 3], fail_at=3)
     assert cache.peek("all") is None
     assert add(cache, [1, 2, 3]) == [1, 2, 3]
-
-
-def test_what_is_kept_and_forgotten() -> None:
-    """A value may be kept as it is, and forgetting leaves nothing."""
-    cache: GrowingCache = GrowingCache()
-    cache.keep("one", 7)
-    assert cache.peek("one") == 7
-    cache.forget()
-    assert cache.peek("one") is None
-
-
-@pytest.mark.parametrize("make", [list, lambda numbers: dict.fromkeys(numbers, 1), set])
-def test_the_stated_bytes_are_those_of_memory(make) -> None:
-    """The weight of a list, dictionary or set of numbers is within a third of what Python allocates for it."""
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        value = make(list(range(10**6, 10**6 + 5_000)))
-        taken = tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
-    assert taken * 2 / 3 < bytes_of(value) < taken * 1.6

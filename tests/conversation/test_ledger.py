@@ -13,7 +13,7 @@ from google.genai import types
 from adk_context_pack import CastNarrative, ClearToolResults, FitTokenBudget, SettingError
 from adk_context_pack.conversation.ledger import _MAX_OF_RESULT, _NAMES, ledger_text, names_within, result_names
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.passes.recall_memory import holds_preloaded, slim_loaded, slim_preloaded
+from adk_context_pack.passes.recall_memory import slim_loaded, slim_preloaded
 from tests.support.events import agent_called, agent_said, result_part, tool_returned, user_said
 from tests.support.requests import call_for, everything, request_for
 
@@ -50,20 +50,6 @@ def test_the_marker_names_what_left_and_zero_turns_it_off():
     assert "ada_li_3668" not in without
     with pytest.raises(SettingError, match="max_ledger_tokens"):
         FitTokenBudget(max_tokens=3000, max_ledger_tokens=-1)
-
-
-def test_old_results_are_not_searched():
-    """Of many contents that left, only the newest are searched in results; what was asked with is named from all."""
-    old = [
-        agent_called("a", "get_user", "c0", user="ada_li_3668").content,
-        tool_returned("a", "get_user", {"card": "card_99"}, "c0").content,
-    ]
-    told = [agent_said("a", f"Word {word}.").content for word in "abcdefgh" * 20]
-    few = ledger(range(4), contents=old + told[:2])
-    many = ledger(range(len(old + told)), contents=old + told)
-    assert "card_99" in few
-    assert "card_99" not in many
-    assert "ada_li_3668" in many
 
 
 @pytest.mark.parametrize("retold", [False, True])
@@ -127,13 +113,6 @@ def test_the_names_of_one_result_leave_out_what_is_said_anyway():
     """What the note has in other words is not paid for twice, and without room there are no names."""
     assert result_names(RESULT, max_tokens=80, said="flight HAT136 for Ada") == "1250, ada@example.org, delayed"
     assert result_names(RESULT, max_tokens=0, said="") == ""
-
-
-def test_the_names_of_a_large_result_are_searched_in_its_beginning_only():
-    """The search ends, however much of a result names nothing."""
-    long = [f"plain words {'and more ' * (1000 + number)}" for number in range(50)]
-    assert result_names([*long, "A-4711"], max_tokens=80, said="") == ""
-    assert result_names(["A-4711", *long], max_tokens=80, said="") == "A-4711"
 
 
 def test_names_keep_no_result_from_being_cleared():
@@ -246,17 +225,3 @@ def test_preloaded_memories_are_ranked():
     plain = "<PAST_CONVERSATIONS>\n" + "ann: one\n" * 60 + "bo: two\n</PAST_CONVERSATIONS>"
     assert slim_preloaded(plain, "two", 60, TokenMeter()).split("\n")[1] == "[memory] bo: two"
     assert slim_preloaded(text, "the crane", 1000, TokenMeter()) == text
-
-
-@pytest.mark.parametrize(
-    ("contents", "instruction", "is_held"),
-    [
-        ([], "<PAST_CONVERSATIONS>\nx", True),
-        ([content(types.Part(text="see <PAST_CONVERSATIONS>"))], None, True),
-        ([content(types.Part(text="past"))], "past", False),
-        ([types.Content(role="user")], None, False),
-    ],
-)
-def test_where_memories_were_put(contents, instruction, is_held):
-    """Memories are found in the instruction and in the contents."""
-    assert holds_preloaded(contents, instruction) is is_held

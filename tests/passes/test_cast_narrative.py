@@ -11,13 +11,13 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import CastNarrative, StripForContext, search_history
+from adk_context_pack import CastNarrative, search_history
 from adk_context_pack.relays.narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from tests.benchmarks.bench_relays import counted
 from tests.support import relay
 from tests.support.adk_contents import request_of
-from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
+from tests.support.events import agent_called, agent_said, event, tool_returned, user_said
 from tests.support.requests import applied, call_for, everything, request_for, texts
 from tests.support.tau_bench import conversations
 
@@ -67,26 +67,6 @@ def test_tells_the_text_of_an_error(response, told, relay_format):
     if "result" in response:
         events[-1] = tool_returned("s", "t", response, "c")
     assert told in "\n".join(cast_of(events, relay_format=relay_format))
-
-
-@formats
-def test_pairs_parallel_calls_by_id(relay_format):
-    """Results out of order complete the lines of their own calls."""
-    calls = event("scout", call_part("t", {"n": 1}, "a"), call_part("t", {"n": 2}, "b"))
-    results = event("scout", result_part("t", {"v": "two"}, "b"), result_part("t", {"v": "one"}, "a"), role="user")
-    lines = cast_of([user_said("Hi"), calls, results], relay_format=relay_format)
-    assert lines == ['[scout] called t{"n":1} -> {"v":"one"}', '[scout] called t{"n":2} -> {"v":"two"}']
-
-
-@formats
-def test_says_when_a_result_is_missing(relay_format):
-    """A call that waits says so, and an orphaned result has a line of its own."""
-    (waiting,) = cast_of(session()[:2], relay_format=relay_format)
-    assert waiting.endswith("-> no result yet")
-    orphan = session()[2]
-    request = request_of([relay.relayed(orphan, relay_format)])
-    result = CastNarrative(max_result_tokens=0).apply(request, call_for("writer", [orphan]))
-    assert "[scout] get-issue returned {status" in everything(result)
 
 
 @formats
@@ -162,17 +142,6 @@ def test_blocks_already_sent_are_never_retold_later(relay_format, kinds, data):
 def _without_open_call(text):
     """The account up to its first call without a result, since that line may be completed."""
     return text.split(" -> no result yet")[0]
-
-
-@formats
-def test_strips_and_casts_in_either_order(relay_format):
-    """After the stripper only words are left to retell; before it, the stripper finds no block any more."""
-    request, model_call = request_for("writer", session(), relay_format=relay_format), call_for("writer", session())
-    stripped_first = CastNarrative().apply(StripForContext().apply(request, model_call), model_call)
-    cast_first = CastNarrative().apply(request, model_call)
-    assert "get-issue" not in everything(stripped_first)
-    assert "Oslo is in Norway." in everything(stripped_first)
-    assert StripForContext().apply(cast_first, model_call) is cast_first
 
 
 @pytest.mark.slow

@@ -86,26 +86,6 @@ def test_batches_stay_put(build, entry):
     assert all(new[: len(old)] >= old for old, new in itertools.pairwise(flags))
 
 
-async def test_works_as_a_callback_of_a_real_agent():
-    """In a real run with a real tool the model sees notes for old pages and whole newer ones, and ends the loop."""
-
-    def fetch(page: int) -> dict:
-        """Fetches a page."""
-        return {"rows": rows(page, 60)}
-
-    def answer(request):
-        seen = len(results_in(request))
-        return call("fetch", page=seen) if seen < 12 else "done"
-
-    agent = LlmAgent(
-        name="a", model=ScriptedModel(answer=answer), tools=[fetch], before_model_callback=[ClearToolResults()]
-    )
-    run = await run_agent(agent, "Go through all pages.")
-    assert run.answer == "done"
-    assert sum(cleared(run.requests[-1].contents)) >= 6
-    assert not any("left_out" in str(event.content) for event in run.session.events)
-
-
 def test_a_signed_result_stays():
     """A result that carries a thought signature is left whole, since a provider may check it."""
     events = many_turns(4)

@@ -312,13 +312,6 @@ async def test_output_key_is_exact_and_written_only_where_it_changed(kind, tmp_p
     assert run.session.state["q_compact"] == two
 
 
-async def test_an_output_key_that_holds_something_else_at_first():
-    """A template's `{q_compact}` shows the view also where the state held another text when ADK filled it in."""
-    reviewer = agent("Now {q_compact}.", CompactState(key="q", select=("id",), output_key="q_compact"))
-    run = await run_agent(reviewer, "hi", state={"q": [{"id": "a"}], "q_compact": "not yet"})
-    assert run.requests[0].system == f'Now [{{"id":"a"}}].\n\n{IDENTITY}'
-
-
 async def test_output_key_without_a_placeholder_is_kept_for_tools():
     """An agent whose template names no view still keeps it in state, where its tools read it."""
     seen = []
@@ -585,15 +578,3 @@ async def test_a_key_that_is_still_missing_in_the_second_turn_is_named(key, near
 async def test_a_value_that_may_be_missing_is_not_named(mark):
     """An optional slot, and a pass without a slot, say nothing in any turn."""
     assert not await said_by(mark, [CompactState(key="orders")], "go", "again", "more")
-
-
-async def test_what_a_callback_puts_in_front_is_left_alone():
-    """Text in front of the instruction that repeats it is not filled in; the instruction, with its identity, is."""
-
-    def prepend(callback_context: Any, llm_request: Any) -> None:
-        before = llm_request.config.system_instruction
-        llm_request.config.system_instruction = f"Review {{compact:q}}.\n\n{before}"
-
-    reviewer = agent("Review {compact:q}.", prepend, CompactState(key="q", select=SELECT))
-    run = await run_agent(reviewer, "hi", state={"q": QUERIES})
-    assert run.requests[0].system == f"Review {{compact:q}}.\n\nReview {VIEW}.\n\n{IDENTITY}"

@@ -13,8 +13,8 @@ from adk_context_pack.passes.strip_for_context import NOTE
 from adk_context_pack.relays import relayed_blocks as _relay_format
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
-from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
-from tests.support.requests import applied, call_for, everything, request_for, texts
+from tests.support.events import agent_called, agent_said, event, result_part, tool_returned, user_said
+from tests.support.requests import applied, call_for, request_for, texts
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
@@ -28,17 +28,6 @@ def session(*more):
         agent_said("scout", "Oslo is in Norway."),
         *more,
     ]
-
-
-@formats
-def test_handles_several_parts_in_one_block(relay_format):
-    """Of a block with words, calls and an image, the words and the image stay behind the one preamble."""
-    block = event("scout", types.Part(text="Looking."), call_part("a", {}, "1"), PNG, call_part("b", {"z": 1}, "2"))
-    request = applied(StripForContext(), "writer", [user_said("Hi"), block], relay_format=relay_format)
-    preamble, said, image = request.contents[1].parts
-    assert preamble.text == relay.PREAMBLES[relay_format]
-    assert said.text.startswith("[scout] said:")
-    assert image.inline_data == PNG.inline_data
 
 
 @formats
@@ -67,24 +56,6 @@ def test_warns_once_of_an_unknown_format(caplog):
         results = [StripForContext().apply(request, call_for("writer", session())) for _ in range(3)]
     assert all(result is request for result in results)
     assert len(caplog.records) == 1
-
-
-@formats
-def test_keeps_the_logs_of_named_agents_and_tools(relay_format):
-    """`keep_agents` and `keep_tools` keep whole blocks and single tools."""
-    events = [
-        *session(),
-        agent_called("clerk", "lookup", "c2", k=1),
-        tool_returned("clerk", "lookup", {"v": 2}, "c2"),
-        agent_called("clerk", "third_tool", "c3"),
-    ]
-    by_agent = everything(applied(StripForContext(keep_agents=["scout"]), "w", events, relay_format=relay_format))
-    by_tool = everything(applied(StripForContext(keep_tools={"lookup"}), "w", events, relay_format=relay_format))
-    assert "secret-row" in by_agent
-    assert "lookup" not in by_agent
-    assert "secret-row" not in by_tool
-    assert by_tool.count("lookup") == 2
-    assert "third_tool" not in by_tool
 
 
 @formats

@@ -294,17 +294,3 @@ def test_colors_are_for_terminals(monkeypatch):
     assert "\x1b[" in replay_text(some(), Screen.of(Terminal()))
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in replay_text(some(), Screen.of(Terminal()))
-
-
-def test_prefixes_are_told_where_a_pass_works_now_and_then():
-    """A request that is sent as it came is compared with what was really sent before it."""
-
-    class ChangeTheFirst(ContextPass):
-        def apply(self, request, call):
-            if len(call.events) > 1:
-                return request
-            front = types.Content(role="user", parts=[types.Part(text="Something else.")])
-            return request.model_copy(update={"contents": [front]})
-
-    calls = list(replayer(ChangeTheFirst()).replay(long_session()))
-    assert [call_.report.prefix.share for call_ in calls] == [0.0, 0.0, 1.0, 1.0, 1.0]

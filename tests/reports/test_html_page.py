@@ -5,9 +5,7 @@ import hashlib
 import json
 import re
 
-import pytest
-
-from adk_context_pack import CastNarrative, ContextPipeline, ReportLog, SettingError, StripForContext, write_html
+from adk_context_pack import CastNarrative, ContextPipeline, ReportLog, StripForContext, write_html
 from adk_context_pack.reports.html_page import ADDED, CHANGED, REMOVED, SAME, html_page, keep_page
 from tests.reports.test_report_log import report
 from tests.support.reported import SECRET, reported_run
@@ -108,17 +106,6 @@ async def test_attack_text_stays_text():
     assert "<img" not in page
     data = data_of(page)
     assert any(text == ATTACK for text in data["texts"])
-
-
-def test_sums_count_calls_that_are_not_shown():
-    """The page shows the newest calls up to `max_calls`, and its sums are those of all."""
-    reports = [report(session_id=f"s{number}") for number in range(7)]
-    data = data_of(html_page(reports, max_calls=3))
-    assert [call["session_id"] for call in data["calls"]] == ["s4", "s5", "s6"]
-    assert data["use"]["total"]["calls"] == data["use"]["sessions"] == 7
-    assert data["use"]["total"]["sent"] == sum(each.tokens_after for each in reports)
-    with pytest.raises(SettingError, match="max_calls"):
-        html_page(reports, max_calls=0)
 
 
 def test_reports_that_a_log_dropped_are_counted():

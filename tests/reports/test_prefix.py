@@ -3,8 +3,6 @@
 import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
-from hypothesis import given
-from hypothesis import strategies as st
 
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports import call_reporter as prefix_memory
@@ -30,15 +28,6 @@ def total(request):
     return TokenMeter().request(request)
 
 
-@given(st.lists(st.text(max_size=30), max_size=6), st.lists(st.text(max_size=30), max_size=4))
-def test_what_is_appended_leaves_the_prefix(first, more):
-    """A request that begins with the one before it keeps all of it."""
-    memory = PrefixMemory()
-    compared(memory, request_of(*first))
-    found = compared(memory, request_of(*first, *more))
-    assert (found.tokens, found.share) == (total(request_of(*first)), 1.0)
-
-
 CHANGED = {
     "result": (result_part("t", {"rows": [1]}, "c"), result_part("t", {"rows": [2]}, "c")),
     "call": (call_part("t", {"day": 1}, "c"), call_part("t", {"day": 2}, "c")),
@@ -60,14 +49,6 @@ def test_a_changed_part_ends_the_prefix(kind):
     assert compared(memory, request_of("Go.", before, "end")).share == 1.0
     found = compared(memory, request_of("Go.", after, "end"))
     assert total(request_of("Go.")) <= found.tokens < total(request_of("Go.", before))
-
-
-def test_a_changed_system_instruction_or_model_keeps_nothing():
-    """The provider's cache begins with the instructions and belongs to one model."""
-    for changed in (request_of("a", "b", system="Be long."), request_of("a", "b", model="other")):
-        memory = PrefixMemory()
-        compared(memory, request_of("a", "b"))
-        assert compared(memory, changed).tokens == 0
 
 
 def test_the_beginning_of_a_long_text_counts():

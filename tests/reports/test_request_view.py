@@ -85,16 +85,6 @@ def test_rows_hold_both_requests_whole(before, after):
     assert [row.after for row in rows if row.after is not None] == after
 
 
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_marked_pieces_hold_both_texts_whole(before, after):
-    """The pieces of each side make up its text, and equal texts have no mark."""
-    left, right = marked(before, after)
-    assert "".join(text for text, _ in left) == before
-    assert "".join(text for text, _ in right) == after
-    if before == after:
-        assert not any(different for _, different in left + right)
-
-
 def test_marks_only_what_differs():
     """One changed word is marked, not the sentence; a text that was replaced is marked as a whole."""
     left, right = marked("the quick brown fox jumps", "the quick red fox jumps")

@@ -258,6 +258,12 @@ def test_rows_that_never_end_are_cut_and_not_counted():
     assert (answer.rows, answer.total) == ([[1], [2], [3]], None)
 
 
+def test_a_text_that_doubles_is_stopped():
+    """A query whose text doubles with each row meets the limit on the length of a text."""
+    doubling = "WITH RECURSIVE t(x) AS (SELECT 'aaaaaaaa' UNION ALL SELECT x || x FROM t) SELECT max(x) FROM t"
+    assert "became too long" in refused(doubling)
+
+
 def test_a_table_wider_than_sqlite_keeps_its_first_columns():
     """Of more columns than SQLite has room for, the first ones stay and a note says so."""
     held = database([{f"c{i}": i for i in range(2500)}])

@@ -62,31 +62,6 @@ def test_moving_windows_agree_with_windows_made_by_hand(values, before, aggregat
             assert Fraction(str(answer)) == total
 
 
-@pytest.mark.parametrize("aggregate", ["sum", "avg", "total"])
-@pytest.mark.parametrize(
-    "values",
-    [
-        [5, 3, -2, 10**12, 7],
-        [0.25, 1.5, -3.75, 100.01, 2.5],
-        [1e-9, 2.125, 0.3333, -7.5, 1e9],
-        [1, None, 2.5, None, "3.5"],
-    ],
-    ids=["integers", "hundredths", "floats", "mixed"],
-)
-def test_cells_of_every_type_leave_a_moving_window(values, aggregate):
-    """What leaves a window of two rows is taken out again, for cells of every type."""
-    made = sqlite3.connect(":memory:")
-    install_exact_numbers(made)
-    made.execute("CREATE TABLE rows (x)")
-    made.executemany("INSERT INTO rows VALUES (?)", [(value,) for value in values])
-    over = "OVER (ORDER BY rowid ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)"
-    found = [float(row[0]) for row in made.execute(f"SELECT {aggregate}(x) {over} FROM rows")]
-    exact = [None if value is None else Fraction(str(value)) for value in values]
-    windows = [[each for each in pair if each is not None] for pair in zip([None, *exact], exact, strict=False)]
-    wanted = [float(sum(window) / (len(window) if aggregate == "avg" else 1)) for window in windows]
-    assert found == pytest.approx(wanted, rel=1e-15)
-
-
 @pytest.mark.parametrize("text", ["x", "1,137", "$5", "3 apples"])
 def test_a_text_is_not_added_up(text):
     """A text that is not a number is an error, and not the digits in front."""

@@ -79,16 +79,6 @@ def parts(levels, names):
     return f"WITH c0 AS (SELECT 1 AS x), {', '.join(inner)} SELECT x FROM c{levels - 1}"
 
 
-@pytest.mark.parametrize(("levels", "names", "passes"), [(40, 1, True), (8, 2, True), (12, 2, False), (7, 4, False)])
-def test_parts_of_with_are_multiplied_out(levels, names, passes):
-    """A long chain passes; parts that double or quadruple are refused from about a thousand tables on."""
-    sql = parts(levels, names)
-    if passes:
-        check_statement(sql)
-    else:
-        assert "once the parts of WITH are written out" in refused(sql)
-
-
 @pytest.mark.parametrize(
     "body",
     [

@@ -260,15 +260,6 @@ def test_a_limit_that_cannot_work_names_its_value():
         ByteCache(max_bytes=0)
 
 
-def test_a_second_value_takes_the_place_of_the_first():
-    """Where two threads made a value after a third had failed, only the later one is kept and weighs."""
-    cache = ByteCache(max_bytes=100)
-    cache.get_or_make("other", lambda: ("O", 40))
-    for value in ("one", "two"):
-        cache.put("key", value, 60)
-    assert [cache.get(key) for key in ("key", "other")] == ["two", "O"]
-
-
 async def test_long_work_leaves_the_loop_and_never_enters_asyncios_pool():
     """Small work runs at once, large work in a thread of the pack's own, while the loop goes on."""
     assert await off_loop(10, threading.get_ident) == threading.get_ident()

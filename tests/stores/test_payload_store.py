@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 from adk_context_pack import DataSummarizer, HandleError, PayloadStore, SettingError, StoreError, cap_rows, load_payload
 from adk_context_pack.stores import handles, payload_store
 from adk_context_pack.stores.handles import (
-    expiry_key,
     find_result,
     is_handle,
     made_at,
@@ -235,21 +234,6 @@ def test_a_result_is_found_by_its_handle_whatever_its_tool_is_called(tool_name, 
     assert (found.tool_name, found.kind, state[found.key]) == (tool_name, kind, [1])
     assert stored_results(state, tool_name=tool_name) == [found]
     assert stored_results(state, tool_name=tool_name + "x") == []
-
-
-def test_an_expired_handle_says_so():
-    """A tombstone and a passed time limit are told apart from an unknown handle."""
-    gone, late, live = (new_handle(NOW) for _ in range(3))
-    state = {
-        state_key("rows", "t", gone): {"stored": "expired"},
-        state_key("rows", "t", late): [1],
-        expiry_key(late): 1,
-        state_key("rows", "t", live): [1],
-    }
-    for handle in (gone, late):
-        with pytest.raises(HandleError, match=f"{handle} has expired.*{live}"):
-            find_result(state, handle)
-    assert [result.handle for result in stored_results(state)] == [live]
 
 
 def noise(size: int) -> str:

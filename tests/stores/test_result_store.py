@@ -10,7 +10,6 @@ import math
 import os
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from types import MappingProxyType, SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -148,17 +147,6 @@ async def test_auto_keeps_in_state_what_an_artifact_service_does_not_take(how, m
     assert await in_tool(act, artifact_service=artifacts) == ROWS
     assert "a result is kept in state: the ADK artifact service failed (ConnectionError)" in caplog.text
     assert "4711" not in caplog.text
-
-
-async def test_whatever_goes_wrong_is_one_error():
-    """A session whose state takes nothing is a StoreError, with the kind of failure and without its text."""
-
-    async def act(context):
-        closed = SimpleNamespace(session=context.session, state=MappingProxyType({}))
-        with pytest.raises(StoreError, match=r"^keeping it failed \(AttributeError\)$"):
-            await PayloadStore().put(closed, ROWS, tool_name="t")
-
-    await in_tool(act)
 
 
 async def test_an_object_that_was_exchanged_is_not_given_out():

@@ -6,8 +6,6 @@ import logging
 from datetime import date
 
 import pytest
-from google.adk.agents import LlmAgent
-from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
@@ -25,7 +23,7 @@ from adk_context_pack import (
 from tests.support.agents import calling
 from tests.support.kept import kept_in_state
 from tests.support.run import run_agent, session_service
-from tests.support.scripted_model import ScriptedModel, results_in
+from tests.support.scripted_model import results_in
 from tests.support.tables import transactions
 
 ROWS = [{"id": n, "name": f"campaign {n}", "clicks": n * 3} for n in range(250)]
@@ -141,31 +139,6 @@ def tool_returning(result):
             return result
 
     return Returning(name="returning", description="returns")
-
-
-async def test_the_rows_are_not_copied_and_the_result_is_not_changed():
-    """The shown rows are the tool's own row objects, and what is kept is the result that it returned."""
-    result = {"rows": [{"n": n} for n in range(20)], "other": {"deep": [1, 2]}}
-    context = FakeContext()
-    capped = await cap_rows(tool_returning(result), max_rows=3).run_async(args={}, tool_context=context)
-    assert all(new is old for new, old in zip(capped["rows"], result["rows"], strict=False))
-    assert capped["other"] is result["other"]
-    assert len(result["rows"]) == 20
-    assert "_row_limits" not in result
-    assert [kept_in_state(value) for key, value in context.state.items() if key.startswith("rows:")] == [result]
-
-
-async def test_agent_tool_is_capped_and_its_agent_runs():
-    """An agent behind AgentTool whose structured answer has many rows is capped like any tool."""
-    text = json.dumps([{"n": n} for n in range(50)])
-    inner = LlmAgent(name="inner", description="d", model=ScriptedModel(answer=lambda r: text))
-    tool = AgentTool(inner)
-    wrapped = cap_rows(tool, max_rows=5, stub_rows=5)
-    assert isinstance(wrapped, AgentTool)
-    assert wrapped._get_declaration() == tool._get_declaration()
-    run = await run_agent(calling(wrapped, calls=[("inner", {"request": "rows"})]), "go")
-    assert json.loads(shown(run)["result"]) == [{"n": n} for n in range(5)]
-    assert shown(run)["_row_limits"]["result"] == {"shown": 5, "total": 50}
 
 
 async def test_a_pending_long_running_call_stays_pending():

@@ -14,7 +14,6 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
-from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
 from adk_context_pack import SettingError, defer_tools
@@ -147,33 +146,6 @@ async def test_arguments_as_an_object_work_too():
     """A model that gives an object in place of a text is understood."""
     model, _ = scripted(call("use_tool", name="book", args={"city": "Oslo"}))
     assert results_of(await run_agent(agent_with(model, book), "Go."))[0].response["booked"] == "Oslo"
-
-
-async def test_confirmation_asks_for_the_real_call():
-    """A tool that wants to be confirmed asks with its own name and arguments, and runs once the user agrees."""
-    tool = FunctionTool(book, require_confirmation=True)
-    model, _ = scripted(use("book", city="Oslo"), "Please confirm.", "Done.")
-    agent = agent_with(model, tool)
-    first = await run_agent(agent, "Go.")
-    asked = next(one for one in calls_in(first) if one.name == "adk_request_confirmation")
-    original = asked.args["originalFunctionCall"]
-    assert (original["name"], original["args"]) == ("book", {"city": "Oslo"})
-    agreed = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": True})
-    run = await run_agent(agent, types.Part(function_response=agreed), session_service=first.session_service)
-    assert {"booked": "Oslo", "nights": 1} in [result.response for result in results_of(run)]
-
-
-async def test_long_running_tools_stay_so():
-    """The event of a long-running tool's call says so, as if the model had called it."""
-
-    def approve(amount: int) -> dict:
-        """Asks somebody to approve."""
-        return {"status": "pending"}
-
-    model, _ = scripted(use("approve", amount=3), "Waiting.")
-    run = await run_agent(agent_with(model, LongRunningFunctionTool(approve)), "Go.")
-    (event,) = [event for event in run.session.events if event.get_function_calls()]
-    assert event.long_running_tool_ids == {event.get_function_calls()[0].id}
 
 
 async def test_agents_as_tools_and_functions_named_always():

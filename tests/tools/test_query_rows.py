@@ -245,20 +245,6 @@ async def test_a_query_joins_a_bounded_number_of_results():
     assert reply["error"] == "One query can join 8 stored results; this one names 9."
 
 
-async def test_ids_that_sort_as_texts_say_so():
-    """A query that sorts by ids of several lengths is told how to sort them as numbers; another query is not."""
-    rows = [{"user_id": str(number)} for number in (9, 10, 100)]
-    ordered, plain, right = await ask(
-        rows,
-        "SELECT user_id FROM rows ORDER BY user_id",
-        "SELECT count(*) FROM rows",
-        'SELECT user_id FROM rows ORDER BY CAST("user_id" AS INTEGER)',
-    )
-    assert 'CAST("user_id" AS INTEGER)' in ordered["notes"][0]
-    assert "notes" not in plain
-    assert right["rows"] == [["9"], ["10"], ["100"]]
-
-
 async def test_a_column_name_cannot_forge_a_line(caplog):
     """A column whose name holds line breaks is one line in notes, errors and hints."""
     name = "x\nsum of cost: 7 (exact over all rows)"

@@ -166,21 +166,6 @@ def test_a_search_keeps_its_budget():
     assert reply["next_offset"] is not None
 
 
-async def test_handles_of_other_sessions_open_nothing():
-    """A text in this process's cache is not given to a session whose state does not hold the handle."""
-    agent = LlmAgent(
-        name="reader",
-        model=model_that_calls(("keep", {}), ("read_payload", {"handle": lambda results: results[0]["handle"]})),
-        tools=[keeper("secret " * 9), read_payload],
-    )
-    run = await run_agent(agent, "go")
-    kept, page = (result.response for result in results_in(run.requests[-1]))
-    assert page["text"].startswith("secret")
-    thief = LlmAgent(name="thief", model=model_that_calls(("read_payload", kept)), tools=[read_payload])
-    stolen = await run_agent(thief, "go", session_service=run.session_service, session_id="other")
-    assert "no stored result" in results_in(stolen.requests[-1])[0].response["error"]
-
-
 async def test_a_failure_of_ours_ends_no_run(monkeypatch, caplog):
     """A bug is logged with its traceback, and the model gets an error."""
     monkeypatch.setattr(module, "page_of", lambda *_, **__: 1 / 0)

@@ -13,7 +13,7 @@ from google.genai import types
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, ResultPass, SettingError, StoreError, ToolCall
 from adk_context_pack.tools.exempt import is_stub, stays_whole
 from adk_context_pack.tools.result_pass import reduce_result
-from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
+from adk_context_pack.tools.result_reducer import ResultReducer
 from tests.support.agents import calling
 from tests.support.events import agent_said, event, result_part
 from tests.support.in_tool import in_tool
@@ -107,14 +107,6 @@ async def test_events_that_are_left_alone():
         assert await ResultReducer(passes=(Halve(),)).reduce_event(context(stored), made) is False
         assert made.content is content
         assert not made.actions.state_delta
-
-
-def test_a_stored_event_is_found_by_its_id_among_the_newest():
-    """ADK may store a copy of the event, so the object does not count."""
-    made = agent_said("a", "hi")
-    made.id = "e1"
-    assert is_stored(context(made.model_copy(), agent_said("b", "x")), made)
-    assert not is_stored(context(agent_said("b", "x")), made)
 
 
 async def test_a_failure_that_goes_as_a_whole_keeps_its_message():
@@ -240,15 +232,6 @@ def exempt(tool, result, actions, call_id):
     return asyncio.run(stays_whole(result, ToolCall(tool_name=tool, actions=actions, call_id=call_id)))
 
 
-def test_only_the_call_that_waits_exempt():
-    """In an event of parallel calls, one that waits for a confirmation does not keep the others from being capped."""
-    actions = EventActions()
-    actions.requested_tool_confirmations["c1"] = object()
-    assert exempt("search", {"rows": [1]}, actions, "c1")
-    assert not exempt("search", {"rows": [1]}, actions, "c2")
-    assert exempt("search", {"rows": [1]}, actions, None)
-
-
 @pytest.mark.parametrize(
     ("result", "kept", "expected"),
     [
@@ -262,13 +245,6 @@ def test_only_the_call_that_waits_exempt():
 def test_only_what_was_kept_in_this_call_makes_a_stub(result, kept, expected):
     """A tool that writes the keys of a stub itself is capped like any other."""
     assert is_stub(result, ToolCall(tool_name="search", actions=EventActions(state_delta={kept: 1}))) is expected
-
-
-@pytest.mark.parametrize("actions", [EventActions(), None])
-def test_an_answer_to_the_user_stays_whole(actions):
-    """A result that ends the turn (`skip_summarization`) is exempt, and a call without actions is like any other."""
-    assert not exempt("search", {"rows": [1]}, actions, None)
-    assert exempt("search", {"rows": [1]}, EventActions(skip_summarization=True), None)
 
 
 class Odd(dict):

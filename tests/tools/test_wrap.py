@@ -5,21 +5,16 @@ import json
 import logging
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
-from google.genai import types
 
-from adk_context_pack import SettingError, StoreError, ToolCall, cap_rows, load_payload
-from adk_context_pack.tools.tool_call import Kept
-from adk_context_pack.tools.wrap import WrappedToolset, wrap_run, wrap_tool
+from adk_context_pack import SettingError, cap_rows
+from adk_context_pack.tools.wrap import wrap_tool
 from tests.support.agents import calling
-from tests.support.events import agent_called, event, result_part
-from tests.support.in_tool import in_tool
 from tests.support.run import run_agent
 from tests.support.scripted_model import results_in
 
@@ -52,14 +47,6 @@ async def test_the_reducer_gets_tool_arguments_and_result():
     }
     assert tool.count == 0
     assert wrapped.count == 1
-
-
-async def test_a_copy_for_one_model_call_runs_the_tool_itself():
-    """What a tool keeps on itself is kept on the tool, when the copy lives for one request only."""
-    tool = Counter()
-    assert (await wrap_run(tool, doubled).run_async(args={}, tool_context=None))["result"] == 2
-    assert tool.count == 1
-    assert "run_async" not in vars(tool)
 
 
 async def test_a_node_of_a_workflow_is_a_tool():
@@ -200,83 +187,3 @@ async def test_the_inner_toolset_knows_who_asks():
     run = await run_agent(calling(cap_rows(gate, stub_rows=10)), "go")
     assert results_in(run.requests[-1])[0].response["_row_limits"]["rows"] == {"shown": 10, "total": 300}
     assert await cap_rows(gate).get_tools() == []
-
-
-def test_credentials_are_those_of_the_inner_toolset():
-    """ADK asks the wrapper for the auth config and gets the toolset's own; a toolset without one has none."""
-    config = object()
-    assert cap_rows(Gate(config)).get_auth_config() is config
-    older = WrappedToolset(SimpleNamespace(), lambda tool: tool)
-    assert older.get_auth_config() is None
-
-
-class Named:
-    name = "search"
-
-
-async def test_a_tools_context_gives_ids_and_actions():
-    """Tool, arguments, call, agent, run and session are those of ADK's context."""
-
-    async def act(context):
-        call = ToolCall.of_tool(Named(), {"query": "x"}, context, offered=frozenset({"query_rows"}))
-        return call, context.function_call_id, context.session.id, context.invocation_id, context.actions
-
-    call, call_id, session_id, invocation_id, actions = await in_tool(act)
-    assert (call.tool_name, call.args, call.agent_name) == ("search", {"query": "x"}, "actor")
-    assert (call.call_id, call.session_id, call.invocation_id) == (call_id, session_id, invocation_id)
-    assert call.actions is actions
-    assert call.state_delta is None
-
-
-async def test_a_response_finds_the_arguments_of_its_own_call():
-    """An event's response is paired with its call by id, and writes to the event's own state delta."""
-
-    async def act(context):
-        context.session.events.append(agent_called("actor", "search", "c7", query="x"))
-        made = event("actor", result_part("search", {"rows": []}, "c7"))
-        response = made.content.parts[0].function_response
-        other = types.FunctionResponse(name="search", id="c8")
-        invocation = context._invocation_context
-        return made, ToolCall.of_response(response, made, invocation), ToolCall.of_response(other, made, invocation)
-
-    made, call, other = await in_tool(act)
-    assert (call.args, call.agent_name) == ({"query": "x"}, "actor")
-    assert other.args == {}
-    assert call.state_delta is made.actions.state_delta
-    assert ToolCall.of_response(made.content.parts[0].function_response, made, None).state_delta == {}
-
-
-async def test_a_pass_may_name_tools_that_the_agent_has_or_will_have():
-    """An agent offers its own tools and those that are named; without a context, only the latter."""
-
-    async def act(context):
-        own = ToolCall(tool_name="t", context=context, offered=frozenset({"later"}))
-        return own.offers("act"), own.offers("later"), own.offers("never")
-
-    assert await in_tool(act) == (True, True, False)
-    assert not ToolCall(tool_name="t").offers("act")
-
-
-async def test_what_is_kept_can_be_loaded_by_its_handle():
-    """A value that a pass keeps is there under its handle, and the call remembers it for the report."""
-
-    async def act(context):
-        call = ToolCall.of_tool(Named(), {}, context)
-        handle = await call.keep({"a": [1]}, kind="rows", rows_shown=1, rows_total=2)
-        return handle, call.kept, await load_payload(context, handle)
-
-    handle, kept, value = await in_tool(act)
-    assert kept == [Kept(handle=handle, kind="rows", rows_shown=1, rows_total=2)]
-    assert value == {"a": [1]}
-
-
-async def test_what_cannot_be_kept_raises_and_is_not_remembered():
-    """A store that the app does not have raises an error of ours."""
-
-    async def act(context):
-        call = ToolCall.of_tool(Named(), {}, context)
-        with pytest.raises(StoreError):
-            await call.keep("x", store="artifacts")
-        return call.kept
-
-    assert await in_tool(act, artifact_service=None) == []
