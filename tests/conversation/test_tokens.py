@@ -39,6 +39,35 @@ def test_what_json_cannot_hold_is_counted_by_its_leaves():
 
 
 CALL, RESULT = types.FunctionCall(name="find", args={"a": "é"}), types.FunctionResponse(name="find", response={"b": 12})
+CODE = types.ExecutableCode(code="print(1)", language="PYTHON")
+
+
+@pytest.mark.parametrize(
+    ("part", "tokens"),
+    [
+        (types.Part(text="four"), 4),
+        (types.Part(text=""), 0),
+        (types.Part(function_call=CALL), len("find") + len('{"a":"é"}')),
+        (types.Part(function_response=RESULT), len("find") + len('{"b":12}')),
+        (types.Part(function_call=types.FunctionCall(name="find", args={})), len("find") + 1),
+        (types.Part(function_response=types.FunctionResponse(name="find", response=None)), len("find") + 1),
+        (types.Part(function_call=types.FunctionCall(args={"a": 1})), len('{"a":1}')),
+        (types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png")), 258),
+        (types.Part(file_data=types.FileData(file_uri="gs://a/b")), 258),
+        (types.Part(executable_code=CODE), len("print(1)")),
+        (types.Part(code_execution_result=types.CodeExecutionResult(output="12345")), 5),
+        (types.Part(code_execution_result=types.CodeExecutionResult()), 0),
+        (types.Part(), 0),
+    ],
+)  # fmt: skip
+def test_each_kind_of_part_adds_its_own_tokens(part, tokens):
+    """A part counts its texts, names and payloads, media a fixed figure, and each content four for its envelope."""
+    meter = TokenMeter(counter=len)
+    assert meter.part(part) == tokens
+    assert meter.content(types.Content(parts=[part])) == 4 + tokens
+    assert meter.content(types.Content(parts=[types.Part(text="ab"), part, part])) == 4 + 2 + 2 * tokens
+    assert list(meter.sizes([types.Content(parts=[part]), types.Content(parts=[])])) == [4 + tokens, 4]
+    assert TokenMeter().part(part) <= tokens
 
 
 @pytest.mark.parametrize(
