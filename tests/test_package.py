@@ -76,7 +76,7 @@ def test_passes_and_tables_keep_to_their_rooms():
         room = path.parent.name
         if room == "passes" and "(ContextPass)" in text:
             imported = set(re.findall(r"^from adk_context_pack\.passes\.(\w+)", text, re.MULTILINE))
-            assert imported == {"context_pass"}, path
+            assert imported <= {"context_pass"}, path
         if room in {"tables", "sql"}:
             assert not re.search(r"^(from|import) google", text, re.MULTILINE), path
 

@@ -18,7 +18,7 @@ from adk_context_pack.conversation.contents import Texts, text_part, texts_of, u
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import SettingError, did_you_mean, names
 from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.leading_pass import LeadingPass
+from adk_context_pack.passes.context_pass import LeadingPass
 from adk_context_pack.passes.strip_for_context import NOTE, StripForContext
 from adk_context_pack.relays.narrative import handle_in, quoted
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, summary_blocks

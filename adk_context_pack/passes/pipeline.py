@@ -17,8 +17,14 @@ from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.errors import at_least, instances, refuse_class, warn_once
-from adk_context_pack.passes.context_pass import ContextPass, adopt, logger, warn_of_unfilled_slots
-from adk_context_pack.passes.leading_pass import leading_passes, note_led
+from adk_context_pack.passes.context_pass import (
+    ContextPass,
+    adopt,
+    leading_passes,
+    logger,
+    note_led,
+    warn_of_unfilled_slots,
+)
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, calibrated, hear
 from adk_context_pack.reports.outlets import annotate, log_line

@@ -17,8 +17,7 @@ from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_c
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, meter_of
 from adk_context_pack.pack_settings import PackSettings
-from adk_context_pack.passes.context_pass import ContextPass, own_passes
-from adk_context_pack.passes.leading_pass import LeadingPass, leading_passes
+from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.replay.replayed import (
     CAPS,

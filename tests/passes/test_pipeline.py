@@ -8,7 +8,7 @@ from google.adk.agents import LlmAgent
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, ContextPass, ContextPipeline, DropOldThoughts, ModelCall
-from adk_context_pack.passes.leading_pass import LeadingPass
+from adk_context_pack.passes.context_pass import LeadingPass
 from tests.support.adk_contents import request_of
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, text_of
