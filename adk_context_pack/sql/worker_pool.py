@@ -17,6 +17,8 @@ from adk_context_pack.sql.worker_process import WorkerProcess
 
 Job = Callable[[WorkerProcess], Any]
 _MAX_OWNERS = 1_000
+_IDLE_S = 60.0
+"""Seconds without work after which a process ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class WorkerPool:
         self._running: Counter[Hashable] = Counter()
         self._owners: dict[WorkerProcess, set[Hashable]] = {process: set() for process in self._all}
         self._stale: set[WorkerProcess] = set()
+        self._idle: dict[WorkerProcess, threading.Timer] = {}
 
     def submit(self, owner: Hashable, job: Job, *, key: object = None, patience: float) -> Future[Any]:
         """Queues a job and returns its future, which may be cancelled while the job waits.
@@ -70,6 +73,13 @@ class WorkerPool:
             self._stale |= {process for process, owners in self._owners.items() if theirs[:2] in owners}
             self._end_stale()
 
+    def _end_idle(self, process: WorkerProcess) -> None:
+        with self._lock:
+            # Its next job may have begun while this waited for the lock.
+            if self._idle.get(process) is threading.current_thread():
+                self._stale.add(process)
+                self._end_stale()
+
     def _end_stale(self) -> None:
         for process in self._stale.intersection(self._free):
             self._stale.discard(process)
@@ -85,6 +95,8 @@ class WorkerPool:
         while self._free and (ready := self._next()):
             self._running[ready.owner] += 1
             process = self._best_process(ready.key)
+            if (idle := self._idle.pop(process, None)) is not None:
+                idle.cancel()
             self._owners[process].add(ready.owner)
             if len(self._owners[process]) > _MAX_OWNERS:
                 self._stale.add(process)
@@ -116,6 +128,9 @@ class WorkerPool:
         # Whoever waits may ask again at once, and finds a free process then.
         with self._lock:
             self._free.append(process)
+            self._idle[process] = threading.Timer(_IDLE_S, self._end_idle, [process])
+            self._idle[process].daemon = True
+            self._idle[process].start()
             self._end_stale()
             self._running[waiting.owner] -= 1
             if not self._running[waiting.owner]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -22,6 +23,9 @@ sys.path[:] = json.loads(sys.stdin.buffer.readline())
 from adk_context_pack.sql.worker import serve
 serve(sys.stdin.buffer, sys.stdout.buffer)
 """
+
+
+_INHERITED = frozenset(("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP"))
 
 
 class JobEndedError(Exception):
@@ -61,6 +65,8 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                # Statements of a model run there: the keys and passwords of this process are none of its business.
+                env={name: value for name, value in os.environ.items() if name in _INHERITED},
                 # On Windows a service would otherwise see a console window.
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )

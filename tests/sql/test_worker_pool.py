@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import CancelledError
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +90,24 @@ def test_a_failing_job_frees_its_process(pool):
         with pytest.raises(ZeroDivisionError):
             pool.submit("a", lambda _: 1 / 0, patience=LONG).result(LONG)
     assert pool.submit("a", lambda _: 1, patience=LONG).result(LONG) == 1
+
+
+def test_a_process_inherits_no_secret_and_ends_when_it_is_idle(monkeypatch):
+    """A worker has no variable of its parent's but paths, goes on from job to job, and ends without work."""
+    monkeypatch.setenv("API_KEY", "a secret")
+    monkeypatch.setattr("adk_context_pack.sql.worker_pool._IDLE_S", 0.2)
+    pool = WorkerPool(size=1)
+
+    def start(process):
+        process.start()
+        return process._process
+
+    child = pool.submit("a", start, patience=LONG).result(LONG)
+    assert pool.submit("a", start, patience=LONG).result(LONG) is child
+    assert b"API_KEY" not in Path(f"/proc/{child.pid}/environ").read_bytes()
+    assert child.wait(LONG) is not None
+    assert pool.submit("a", start, patience=LONG).result(LONG) is not child
+    pool.close()
 
 
 def test_a_process_that_holds_the_tables_is_preferred(pool):
