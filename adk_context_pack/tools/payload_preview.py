@@ -1,31 +1,32 @@
-"""Previews a long text: its two ends, the lines that report trouble, or the shape of its JSON."""
+"""Previews a long text by its outline: what it is, its parts or kinds of trouble with offsets, and its ends."""
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import Counter as Tally
+from collections.abc import Mapping, Sequence
 from html import unescape
-from typing import Any
+from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.stores.json_parts import loads
-from adk_context_pack.tables.trouble import troubles
+from adk_context_pack.tables.trouble import level_of, troubles
 
-_MAX_LOOKED_AT = 2_000
+_MAX_LOOKED_AT, _MAX_COUNTED = 2_000, 4 * 2**20
 _MAX_LINE = 240
-_MARK = 16
-_HEAD, _TROUBLE_SHARE, _TAIL = 0.4, 0.35, 0.25
+_HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
 _MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
 _MAX_PARSED = 64 * 2**20
 _MIN_CHARACTERS_A_TOKEN = 0.5
 _SHAPES = ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20), (0, 0, 0))
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
-_DIGITS = re.compile(r"\d+")
+_ID = re.compile(r"[\w.:/+-]*\d[\w.:/+-]*|\"[^\"]*\"|'[^']*'")
+_TIME = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|(?:[A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d")
 _PROSE_SAMPLE = 4_000
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
 _MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.95, 0.15, 40
@@ -34,11 +35,227 @@ _IS_PAGE = re.compile(r"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<(?:html|bo
 _BLANKS = re.compile(r"[ \t\r\f\v]*\n\s*|[ \t]{2,}")
 
 
+class _Kind(NamedTuple):
+    """A kind of text that has parts.
+
+    Attributes:
+        name: what the text is called.
+        unit: what its parts are called.
+        part: the pattern of the beginning of a part. Its groups are the part's name.
+        least: how often the beginning and the middle of such a text match it at least.
+        sign: another pattern that they match so often.
+    """
+
+    name: str
+    unit: str
+    part: str
+    least: int
+    sign: str = ""
+
+
+_KINDS = (
+    _Kind("diff", "files", r"^diff --git .*? \"?b/([^\"\n]+)", 1),
+    _Kind("diff", "files", r"^--- .*\n\+\+\+ ([^\t\n]+).*\n@@ ", 1),
+    _Kind("SQL dump", "tables", r"^(?:CREATE TABLE(?: IF NOT EXISTS)?|INSERT INTO|COPY)\s+[`\"\[]?([\w.]+)", 1),
+    _Kind("HTML page", "headings", r"<(?:title|h[1-6])\b[^>]*>(.*?)</(?:title|h[1-6])>", 1),
+    _Kind(
+        "mail",
+        "messages",
+        r"^From: (.+)\n(?:.+\n){0,9}?Subject: (.+)|^Subject: (.+)\n(?:.+\n){0,9}?From: (.+)",
+        1,
+    ),
+    _Kind("Markdown", "headings", r"^(#{1,6} +\S.*)", 2, r"^#{2,6} +\S|^```"),
+    # Behind a modifier (`public`, `static`, `abstract`), what is called in the end is defined there.
+    _Kind(
+        "code",
+        "definitions",
+        r"^[ \t]*((?:(?:async|export|default|pub|public|private|protected|static|abstract|final|internal) +)*"
+        r"(?:(?:def|class|func|function|fn|interface|struct|enum|impl|trait|fun) +\w|(?<=[cdet] )[\w<>\[\], ?]+\()"
+        r"[^{\n]*)",
+        3,
+    ),
+    _Kind("text", "headings", r"^(\S.*)\n([=~^*-])\2{3,}$", 2),
+    _Kind("settings", "sections", r"^(\[[^\]\n]+\])$", 3),
+    _Kind(
+        "text",
+        "headings",
+        r"^([1-9]\d?(?:\.\d+)*\.? [^\W\d_a-z].{0,80}(?<![.;,:])|第.{1,4}[章節节条].{0,60}|(?:Chapter|Section|Article"
+        r"|Kapitel|Artikel|Teil|Chapitre|Partie|Cap[ií]tulo|Capitolo|Rozdział|Глава) [\dIVXLC]+.{0,60})$",
+        3,
+    ),
+    _Kind("text", "headings", r"^(# +\S.*)", 3),
+)
+_BASE64 = re.compile(
+    r"(?:data:[\w/;,+.-]*base64,)?(?=.{0,300}[A-Z])(?=.{0,300}[a-z])(?=.{0,300}\d)"
+    r"(?:(iVBOR)|(/9j/)|(JVBER)|(UEsDB)|(R0lGOD)|(H4sI)|)(?:[A-Za-z0-9+/_-]{60,}\s*)+={0,2}\s*"
+)
+_ENCODED = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
+
+
+class Outline(NamedTuple):
+    """What a text is.
+
+    Attributes:
+        said: what it is, with its counts.
+        unit: what its parts are called.
+        parts: the offset of each part and what is said of it.
+        ranked: whether the first parts are worth most, as with trouble. Otherwise they are in the order of the text.
+    """
+
+    said: str
+    unit: str
+    parts: Sequence[tuple[str, str]] = ()
+    ranked: bool = True
+
+
+def outline_of(text: str) -> Outline:
+    """Returns the outline of a text: the parts of a text of a known kind, or else the kinds of odd lines."""
+    middle = max(0, len(text) // 2 - 10_000)
+    sample = text[:20_000] if len(text) <= 20_000 else f"{text[:20_000]}\n{text[middle : middle + 20_000]}"  # noqa: PLR2004
+    if (encoded := _BASE64.match(sample)) and _BASE64.fullmatch(text):
+        letters = len("".join(text.rpartition(",")[2].split()).rstrip("="))
+        return Outline(f"base64 of {_ENCODED[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
+    lines = sample.splitlines()
+    is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in lines) > len(lines)
+    for kind in () if is_log else _KINDS:
+        if len(re.findall(kind.sign or kind.part, sample, re.MULTILINE)) >= kind.least and (
+            parts := _parts(text, kind)
+        ):
+            return parts
+    return _kinds_of_lines(text, is_log=is_log)
+
+
+def _parts(text: str, kind: _Kind) -> Outline | None:
+    pattern, at, found = re.compile(kind.part, re.MULTILINE), 0, list[tuple[int, str]]()
+    # One call that goes through all of a long text stops the event loop.
+    while at < len(text):
+        stop = text.find("\n", at + 1_000_000) + 1 or len(text)
+        for match in pattern.finditer(text, at, min(len(text), stop + _MAX_LINE)):
+            if match.start() < stop:
+                name = " ".join(each for each in match.groups() if each and each.strip("=~^*-"))
+                found.append((match.start() + len(match[0]) - len(match[0].lstrip()), _plain(name)))
+        at = stop
+    # What most lines look like is not a heading.
+    if not found or (kind.name == "text" and 2 * len(found) > text.count("\n") - 2):
+        return None
+    if kind.name not in {"diff", "SQL dump"}:
+        return Outline(
+            f"{kind.name} of {len(found)} {kind.unit}", kind.unit, [(str(at), name) for at, name in found], ranked=False
+        )
+    sums, first = dict[str, Tally[str]](), dict[str, int]()
+    for (at, name), end in zip(found, [*(at for at, _ in found[1:]), len(text)], strict=True):
+        first.setdefault(name, at)
+        sums.setdefault(name, Tally()).update(
+            _changed_lines(text[at:end]) if kind.name == "diff" else _rows(text[at:end])
+        )
+    total = sum(sums.values(), Tally[str]())
+    listed = [(str(at), f"{name} {_told(sums[name], kind.name)}") for name, at in first.items()]
+    said = f"{kind.name} of {len(listed)} {kind.unit}, {_told(total, kind.name)}"
+    return Outline(said, kind.unit, listed, ranked=False)
+
+
+def _told(count: Tally[str], kind: str) -> str:
+    return f"+{count['+']} -{count['-']}" if kind == "diff" else f"{count['rows']} rows"
+
+
+def _changed_lines(part: str) -> dict[str, int]:
+    # The two lines that name the files, and the line that ends a mail with a patch, change nothing.
+    heads = len(re.findall(r"^--- .*\n\+\+\+ ", part, re.MULTILINE))
+    return {
+        "+": len(re.findall(r"^\+", part, re.MULTILINE)) - heads,
+        "-": len(re.findall(r"^-(?!- $)", part, re.MULTILINE)) - heads,
+    }
+
+
+def _rows(part: str) -> dict[str, int]:
+    if part[:4].upper() == "COPY":
+        return {"rows": max(0, part.partition("\n\\.")[0].count("\n"))}
+    rows = depth = 0
+    are_values = False
+    for sign in re.findall(r"'(?:[^'\\]|\\.|'')*'|\bVALUES\b|[();]", part, re.IGNORECASE | re.DOTALL):
+        if sign in "()":
+            rows += are_values and sign == "(" and depth == 0
+            depth += 1 if sign == "(" else -1
+        elif sign[0] != "'":
+            are_values = sign != ";"
+    return {"rows": rows}
+
+
+def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
+    """Returns the kinds of trouble of a text, and of a log its levels, its times and its odd lines."""
+    parts = _trouble(text)
+    places = {at for each in parts for at in each.places}
+    kinds, levels = dict[str, _Lines](), Tally[str]()
+    at = count = 0
+    for line in text.splitlines(keepends=True) if len(text) <= _MAX_COUNTED else ():
+        count += bool(line.strip())
+        if is_log and (level := level_of(line)):
+            levels[level] += 1
+        if line.strip() and at not in places:
+            shown = line.strip()[:_MAX_LINE]
+            kinds.setdefault(_ID.sub("#", shown), _Lines(shown, [])).places.append(at)
+        at += len(line)
+    # Lines of a few kinds only: then a kind that is rare says something.
+    odd = (
+        [each for each in kinds.values() if 500 * len(each.places) <= max(500, count)] if 8 * len(kinds) < count else []
+    )
+    said = ["log" if is_log else "text"]
+    if count:
+        said.append(f"{count} lines")
+    times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
+    if is_log and all(times):
+        said.append(" to ".join(time[0] for time in times if time))
+    said += [f"{level} {number}" for level, number in levels.most_common()]
+    if parts:
+        said.append(f"{len(parts)} kinds of trouble" if len(parts) > 1 else "one kind of trouble")
+    lines = [(each.where(), each.text) for each in (*parts, *odd)]
+    return Outline(", ".join(said) if count and (is_log or odd or parts) else "", "kinds of odd lines", lines)
+
+
+class _Lines(NamedTuple):
+    """Lines of one kind: the first one, and where each begins, or at least the first ones of them."""
+
+    text: str
+    places: list[int]
+    are_all: bool = True
+
+    def where(self) -> str:
+        """Says where the lines are."""
+        first, *rest = self.places
+        if not self.are_all:
+            return f"{first}, at least {len(rest) + 1} times"
+        return f"{first}, {len(rest) + 1} times, last at {rest[-1]}" if rest else str(first)
+
+
+def _trouble(text: str) -> list[_Lines]:
+    """Returns the kinds of lines that report trouble, the worst first, and of one severity the rarest first."""
+    are_all = len(text) <= _MAX_COUNTED
+    found, seen = list[_Lines](), set[int]()
+    for places in troubles(text, 0, len(text), most=len(text) if are_all else _MAX_LOOKED_AT):
+        kinds = dict[str, _Lines]()
+        covered = 0
+        for place in places:
+            if place < covered:
+                continue
+            first, line, covered = _line_around(text, place)
+            if first not in seen:
+                # The same message with other numbers says nothing new.
+                kinds.setdefault(_ID.sub("#", line), _Lines(line, [], are_all)).places.append(first)
+                seen.add(first)
+        found += sorted(kinds.values(), key=lambda each: len(each.places))
+    return found
+
+
+def _plain(name: str) -> str:
+    return " ".join(unescape(_MARKUP.sub(" ", name)).split())
+
+
 def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
     """A text of at most about `max_tokens` that stands for `text`.
 
-    JSON gives its shape. Anything else gives its beginning and its end, and between them those of the other lines that
-    report trouble, the worst kinds first and each kind of line once.
+    It says what the text is and lists its parts (files of a diff, tables of a dump, definitions, headings, messages),
+    or its kinds of trouble and odd lines, each with the offset at which it begins. JSON gives its shape. Beginning and
+    end are shown as they are.
 
     Args:
         text: any text.
@@ -46,21 +263,24 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
         counter: a tokenizer of one's own. Without one, tokens are estimated.
     """
     count = counter or estimate_tokens
-    if len(text) <= _MAX_PARSED and _IS_PAGE.match(text):
-        # Scripts, styles and tags are most of a page, and say nothing of it.
-        text = _BLANKS.sub("\n", unescape(_MARKUP.sub("\n", text))).strip()
     budget = int(max_tokens * _characters_a_token(text, count))
     parsed = _parsed(text)
     if parsed is not None:
-        share = int(max_tokens * (1 - _TROUBLE_SHARE))
+        share = int(max_tokens * (1 - _OUTLINE_SHARE))
         shape = json_text(json_shape(parsed, max_tokens=share, counter=counter))
-        return _safe(
-            "\n".join([f"JSON of this shape: {shape}", *_trouble(text, 0, len(text), int(budget * _TROUBLE_SHARE))])
-        )
-    shown = _safe(_ends_and_trouble(text, budget))
+        lines = [(each.where(), each.text) for each in _trouble(text)]
+        trouble = _fitting(Outline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
+        return _safe("\n".join([f"JSON of this shape: {shape}", *trouble]))
+    if len(text) <= budget and count(text) <= max_tokens:
+        return _safe(text)
+    outline = outline_of(text) if len(text) <= _MAX_PARSED else Outline("", "")
+    if outline.said.startswith("HTML"):
+        # Scripts, styles and tags are most of a page, and say nothing of it.
+        text = _BLANKS.sub("\n", unescape(_MARKUP.sub("\n", text))).strip()
+    shown = _safe(_with_ends(text, outline, budget))
     while count(shown) > max_tokens and budget > 40:  # noqa: PLR2004 - too short to say anything
         budget = budget * 3 // 4
-        shown = _safe(_ends_and_trouble(text, budget))
+        shown = _safe(_with_ends(text, outline, budget))
     return shown
 
 
@@ -132,23 +352,36 @@ def _characters_a_token(text: str, count: Counter) -> float:
     return max(_MIN_CHARACTERS_A_TOKEN, len(sample) / max(1, count(sample)))
 
 
-def _ends_and_trouble(text: str, budget: int) -> str:
-    head = _cut_head(text, int(budget * _HEAD))
-    tail = _cut_tail(text, int(budget * _TAIL))
-    if len(head) + len(tail) >= len(text):
-        return text
-    trouble = _trouble(text, len(head), len(text) - len(tail), int(budget * _TROUBLE_SHARE))
-    if not trouble:
+def _with_ends(text: str, outline: Outline, budget: int) -> str:
+    said = [f"[{outline.said}]"] if outline.said else []
+    budget -= sum(map(len, said))
+    # Of a text with parts they say more than its ends.
+    head, tail = (_HEAD, _TAIL) if not outline.parts else (_HEAD / 3, _TAIL / 3)
+    start, end = _cut_head(text, int(budget * head)), _cut_tail(text, int(budget * tail))
+    lines = _fitting(outline, budget - len(start) - len(end)) if outline.parts else []
+    if not lines:
         # Nothing to report: the names that occur there take its place.
-        trouble = _names(text, len(head), len(text) - len(tail), int(budget * _TROUBLE_SHARE))
-    if not trouble:
+        lines = _names(text, len(start), len(text) - len(end), int(budget * _OUTLINE_SHARE))
+    if not lines:
         # The ends may have its share.
-        head = _cut_head(text, int(budget * (_HEAD + _TROUBLE_SHARE / 2)))
-        tail = _cut_tail(text, int(budget * (_TAIL + _TROUBLE_SHARE / 2)))
-    left_out = len(text) - len(head) - len(tail)
+        more = budget * _OUTLINE_SHARE / 2
+        start, end = _cut_head(text, int(budget * _HEAD + more)), _cut_tail(text, int(budget * _TAIL + more))
+    left_out = len(text) - len(start) - len(end)
     if left_out <= 0:
         return text
-    return "\n".join([head.rstrip("\n"), f"[… {left_out} characters left out …]", *trouble, tail.lstrip("\n")])
+    return "\n".join([*said, start.rstrip("\n"), f"[… {left_out} characters left out …]", *lines, end.lstrip("\n")])
+
+
+def _fitting(outline: Outline, budget: int) -> list[str]:
+    """Returns the lines of the parts that fit: the first ones if these are worth most, otherwise some from all over."""
+    most = max(60, min(_MAX_LINE, budget // max(1, min(len(outline.parts), 5))))
+    lines = [f"[at {where}] {text[:most]}" for where, text in outline.parts[:_MAX_LOOKED_AT]]
+    for number in range(min(len(lines), budget // 16), 0, -1):
+        chosen = lines[:number] if outline.ranked else [lines[at * len(lines) // number] for at in range(number)]
+        if sum(map(len, chosen)) + number <= budget:
+            left = len(outline.parts) - number
+            return [*chosen, f"[… {left} more {outline.unit} …]" if left else "[…]"]
+    return []
 
 
 def _cut_head(text: str, length: int) -> str:
@@ -163,11 +396,6 @@ def _cut_tail(text: str, length: int) -> str:
     return cut[start + 1 :] if 0 <= start < length // 2 else cut
 
 
-def _trouble(text: str, start: int, end: int, budget: int) -> list[str]:
-    lines = sorted(_worst_lines(text, start, end, budget))
-    return [f"[at {place}] {line}" for place, line in lines] + ["[…]"] if lines else []
-
-
 def _names(text: str, start: int, end: int, budget: int) -> list[str]:
     """Returns a line with all identifiers of a part, or nothing if that would be long or take long."""
     if end - start > _MAX_SEARCHED_FOR_NAMES:
@@ -175,25 +403,6 @@ def _names(text: str, start: int, end: int, budget: int) -> list[str]:
     names = names_within(text[start:end], most=_MAX_NAMES)
     line = f"[all codes and names there: {', '.join(names)}]" if names else ""
     return [line, "[…]"] if names and len(line) <= budget else []
-
-
-def _worst_lines(text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, str]]:
-    seen: set[str] = set()
-    for places in troubles(text, start, end, most=_MAX_LOOKED_AT):
-        covered = start
-        for place in places:
-            if place < covered:
-                continue
-            first, line, covered = _line_around(text, place)
-            # The same message with other numbers says nothing new.
-            kind = _DIGITS.sub("#", line)
-            if kind in seen:
-                continue
-            if len(line) > budget:
-                return
-            seen.add(kind)
-            budget -= len(line) + _MARK
-            yield first, line
 
 
 def _line_around(text: str, place: int) -> tuple[int, str, int]:

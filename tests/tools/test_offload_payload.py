@@ -1,7 +1,9 @@
 """Long texts and deep JSON kept out of the prompt, tried with tools of several kinds in real runs."""
 
+import base64
 import copy
 import json
+import random
 import re
 from dataclasses import dataclass
 
@@ -322,14 +324,60 @@ def test_a_shape_that_fits_nowhere_is_the_smallest():
     assert json_shape([1] * 40, max_tokens=1, counter=lambda _: 10**6) == "list of 40"
 
 
-def test_a_line_too_long_for_what_is_left_ends_the_list():
-    """Lines of trouble are shown whole until the next does not fit; no line is cut to fill the rest."""
-    long = "FATAL the second " + "x" * 180
-    text = "\n".join(["INFO fine"] * 300 + ["FATAL the first", long, "ERROR the third"] + ["INFO fine"] * 300)
-    preview = text_preview(text, max_tokens=120)
-    assert "] FATAL the first\n[…]" in preview
-    assert "the second" not in preview
-    assert "the third" not in preview
+OUTLINES = {
+    "log": (
+        [
+            f"10:00:{n % 60:02d} ERROR try {n} failed" if n % 7 == 3 else f"10:00:{n % 60:02d} INFO {n}"
+            for n in range(400)
+        ],
+        [
+            "log, 400 lines, 10:00:00 to 10:00:39, INFO 343, ERROR 57, one kind",
+            "[at 48, 57 times, last at 7672] 10:00:03 ERROR try 3",
+        ],
+    ),
+    "odd line": (["all is well"] * 700 + ["Ofen kalt"] + ["all is well"] * 99, ["[at 8400] Ofen kalt\n[…]"]),
+    "diff": (
+        ["diff --git a/x.py b/y.py", "--- a/x.py", "+++ b/y.py", "@@ -1 +1 @@", *["+a"] * 300, "---- a", "-- ", "2.39"],
+        ["[diff of 1 files, +300 -1]", "[at 0] y.py +300 -1\n[…]"],
+    ),
+    "INSERT": (
+        ["CREATE TABLE `t` (a int);", *["INSERT INTO `t` VALUES (1,'a),(;'),(2,(SELECT 3));"] * 50],
+        ["[SQL dump of 1 tables, 100 rows]", "[at 0] t 100 rows"],
+    ),
+    "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
+    "code": (
+        ["import os", *["def f(a):\n    return error", "class A:\n    pass"] * 90],
+        ["code of 180 definitions", "[at 10] def f(a):"],
+    ),
+    "HTML": (
+        ["<html><script>var error;</script><h1>Über <b>uns</b></h1>", *["<p>word</p>"] * 300, "<h2>Hours</h2></html>"],
+        ["HTML page of 2 headings", "[at 33] Über uns\n[at", "] Hours\n[…]"],
+    ),
+    "mail": (
+        ["From: a@b.c", "To: x", "Subject: Bill", "", *["words of mail"] * 90],
+        ["[mail of 1 messages]", "[at 0] a@b.c Bill"],
+    ),
+    "headings": (
+        [f"{n}. Thema\n\nnur Worte hier\n" for n in range(1, 80)],
+        ["[text of 79 headings]", "[at 0] 1. Thema", "more headings"],
+    ),
+    "base64": (
+        [base64.b64encode(b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(2000)).decode()],
+        ["base64 of a PNG image of 2008 bytes"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTLINES)
+def test_an_outline_says_what_a_text_is(name):
+    """Each kind of text is named and counted, and its parts or odd lines come with the offsets where they begin."""
+    lines, told = OUTLINES[name]
+    text = "\n".join(lines)
+    preview = text_preview(text, max_tokens=200)
+    assert [part for part in told if part not in preview] == []
+    assert "error" not in preview or name == "code"
+    for at, line in re.findall(r"^\[at (\d+)[^]]*\] (\w+)", preview, re.MULTILINE):
+        assert line in text[int(at) : int(at) + 60]
 
 
 @pytest.mark.parametrize("characters", range(320, 480, 4))
