@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -249,12 +250,15 @@ class Memory(NamedTuple):
 
 
 def memories_of(response: Any) -> list[Memory]:
-    """Returns the memories with text in the answer of a memory service, in its order."""
+    """Returns the memories with text in the answer of a memory service, or of a tool that asks one, in its order."""
+    plain = _plain_response(response)
+    entries = plain.get("memories") if isinstance(plain, dict) else None
     found = []
-    for entry in getattr(response, "memories", None) or ():
-        parts = (entry.content.parts if entry.content else None) or ()
-        if text := "\n".join(part.text for part in parts if part.text and not part.thought).strip():
-            found.append(Memory(text, entry.author or "", entry.timestamp or ""))
+    for entry in entries if isinstance(entries, list) else ():
+        parts = ((entry.get("content") or {}).get("parts") or []) if isinstance(entry, dict) else []
+        said = [part for part in parts if isinstance(part, dict) and part.get("text") and not part.get("thought")]
+        if text := "\n".join(part["text"] for part in said).strip():
+            found.append(Memory(text, entry.get("author") or "", entry.get("timestamp") or ""))
     return found
 
 
@@ -374,7 +378,7 @@ def _slim_part(part: types.Part, queries: deque[str], max_tokens: int, meter: To
     if result is None:
         return part
     query = queries.popleft() if queries else ""
-    memories = _memories(result.response)
+    memories = memories_of(result.response)
     if not memories:
         return part
     response = {"memories": ranked_lines(query, memories, max_tokens=max_tokens, meter=meter, are_whole=True)}
@@ -388,17 +392,6 @@ def _loads(part: types.Part, tools: Mapping[str, Any] | None) -> bool:
     return said is not None and kind_in(tools, said.name) == "memory"
 
 
-def _memories(response: Any) -> list[Memory]:
-    plain = _plain_response(response)
-    entries = plain.get("memories") if isinstance(plain, dict) else None
-    found = []
-    for entry in entries if isinstance(entries, list) else ():
-        parts = ((entry.get("content") or {}).get("parts") or []) if isinstance(entry, dict) else []
-        if text := "\n".join(part["text"] for part in parts if isinstance(part, dict) and part.get("text")):
-            found.append(Memory(text, entry.get("author") or "", entry.get("timestamp") or ""))
-    return found
-
-
 def _plain_response(response: Any) -> Any:
     """Returns a response as plain data, without the `result` that ADK puts around values other than dicts."""
     if isinstance(response, dict) and set(response) == {"result"}:
@@ -406,63 +399,13 @@ def _plain_response(response: Any) -> Any:
     return response.model_dump(mode="json") if isinstance(response, BaseModel) else response
 
 
-# Words that say nothing of what a message is about: function words, politeness, small talk and sums.
-_EMPTY = """
-aan abend aber about actually add addio adieu adios after afternoon again agora agree ahead ahora ai ajuda al ale algo
-all alles allora alors alright als also am amanha amigo an anche and anniversaire another any anything appreciate
-appreciated apres aqui are aren arrivederci as asi ask asked at ate au auch auf aujourdhui aus aussi avec avoir away
-awesome ayer ayuda ayudar back bad bald bardzo barzelletta be beaucoup because bedankt been bei being bella bello bem
-ben bene bent best bien big bis bist bit bitte blague bo boa bom bon bonjour bonne bonsoir bored brilliant buen buena
-buenas bueno buenos buonanotte buonasera buongiorno but by byc bye ca calculate can ce cela ces cest chat che check
-cheer cheers chi chiami chiste ci ciao cie ciebie clima clock co coffee coin color colour com combien come comme
-comment como con congrats congratulations cool correct cosa cose could couldn cual cuando cuanto cuantos cuenta czesc
-czlowiekiem czy da dag dai dank danke dans das dass dat day days de dear dei dein del della dem den der des deze di dia
-dias dich did didn die dir dis dit divided dividido divise diviso dla do dobranoc dobry doch doei does doesn doing
-domani don donc donde done double dove dowcip dream dreams du durch dzieki dziekuje dzien dzis dzisiaj een ein eine
-einen einer el ela ele ella elle ellos em en encore enough equal equals er era eres erzahl es esa ese eso essa esse est
-esta estan estas este esto et etes etwas eu euch evening every everyone everything exactly excellent explain fa fact
-factorial facts faire fait fare favor favorite favour favourite feel few fine finished flip foi fois font for freue
-freut friend friends from fue fun funny fur gaat ganz gedeeld geht gehts genial gentile gerade gern get geteilt gibt
-give gli go godzina goed goede goedemorgen goeden goes going good goodbye got gracias grap grazie great groetjes gruss
-gusto gut gute guten guy guys ha haar habe haben hace haces had haha half halfte hallo hand happy has hast hasta hat
-have having hay he hear heisst hej hello help helped helpful her here het heure heute hey hi hier hij hilarious hilfe
-him his hmm ho hoe hoeveel hoje hola hope hora hour hours how howdy hoy human humano ich if ihr ik il ile ils im imi
-imie in infiniment interesting io is isn isso ist it its ja jak jaka jaki je jest jestem jestes jij joke jokes jour
-journee jouw just jutro kan kann kannst keep keer kein kennen kiedy kind klar know konnen konntest kto kun la las last
-later laugh le lei lernen les let leuk leur lied like little ll llamas lo lol long look looking los lot love lovely lub
-luego lui ma maar mach machst mais make mal man manana many mas masz mate may maybe me mean meaning meet meeting mehr
-mein meine meno menos mensch merci mes met meta meu mi mia mich mij mijn mille mind minha minus minute minutes mio mir
-mis mit mitad mnie moi moin moins moitie molto mon mooi more morgen morning most mozesz much muchas mucho muito
-multiplied muy my na naar nach nacht nada nao nas natale navidad nazywasz ne need nein nel nett neuf never new ni nice
-nicht nichts nie niet night no noch noche noches noel nog noite non nope nos not nothing nous now nu nuit numa nur
-obrigada obrigado od oder of off oggi ogni oi ok okay ola on one only ook op or ora ore os other otra otro ou our out
-over pa par para parfait partner pas pela people per percent perche perfecto perfekt perfetto pero peu peux piacere
-piada piu plaisir plait please pleasure plus po pode pogoda pogode polowa pomoc por porque posso pour pourquoi pouvez
-power prazer prego prime prosze puedes puoi qu qual quanti quanto que quel quelle quello quelque quem questa question
-questo qui quick quickly quien quoi raconte racontez rain raining rains razy re ready really remainder remercie repeat
-revoir right robot rock root round sa said saludos salut saluto sao say schon schone schonen se second seconds see sehr
-sei sein sem sense ser servus seu she should shouldn si sich sie siema siemka sim sin sind sing sleep slychac snow
-snowing so sobre soir sol some something son song sono sont soon sorry sounds soy square squared sta stai start stasera
-still sto stop stuff su sua subtract such suis sum sunny super sur sure sus sweet ta tag tak take tal talk talking
-tambien tarde tardes tchau te tell tem tempo temps teraz tes than thank thanks that the their them then there these
-they thing things think this those ti tiempo tiene tienes time times tired to today todo together toi tomorrow ton
-tonight too tot tout toute translate tres true try tschau tschuss tu tua tudo tuo tus tutto twice two ty uber uhr um
-uma un una und understand une uns until up us use uur uw va vai vale van vandaag vas ve veces veel verdad very viel
-vielen voce voi von voor vous waar waarom wait want war warum was wasn wat way we weather week weekend weer weihnachten
-wel well wenn wer were wetter what when where which while who whom whose why widzenia wie wieczor wieder wiem wieviel
-will wir wird wish witaj with witz wo won wonderful work working would wow write wrong ya yeah yep yes yesterday yet yo
-you your za zart ze zijn zo zu zum zur zusammen
-"""
-_PHRASES = (
-    "你好|您好|早上好|晚上好|下午好|晚安|再见|谢谢|多谢|今天|怎么样|天气|什么|笑话|讲个|请问|你是谁|能不能|帮我|多少|等于"
-    "|こんにちは|おはよう|こんばんは|おやすみ|ありがとう|ございま(?:す|した)|さようなら|元気|ですか|何|今日|天気|教えて|ください|お願いします"
-    "|안녕하세요|안녕|감사합니다|고마워요?|오늘|날씨|무엇|뭐|สวัสดี|ขอบคุณ|ครับ|ค่ะ|สบายดี|ไหม|วันนี้|อากาศ|อะไร|เท่าไหร่"
-)
+# What says nothing of what a message is about: function words, politeness, small talk and sums. The first line has
+# phrases of scripts without spaces.
+_PHRASES, *_EMPTY = files(__package__).joinpath("small_talk.txt").read_text("utf-8").split()
 _TELLING_WORD = regex.compile(
     rf"(?P<empty>{_PHRASES}|\b\L<words>\b)"
-    rf"|(?P<unspaced>(?:(?!{_PHRASES})[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}ー\p{{Hangul}}\p{{Thai}}\p{{Lao}}\p{{Khmer}}])+)"
-    r"|\w+",
-    words=_EMPTY.split(),
+    rf"|(?P<unspaced>(?:(?!{_PHRASES})[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}ー\p{{Hangul}}\p{{Thai}}\p{{Lao}}])+)|\w+",
+    words=_EMPTY,
 )
 # Who a message speaks of: what is its sender's own, its sender, the one who answers.
 _PERSON = re.compile(
@@ -502,12 +445,13 @@ def fits(message: str, texts: Sequence[str]) -> bool:
 def _telling(message: str) -> dict[str, int]:
     """Returns the words that say what a message is about, or their beginnings, each with its weight."""
     found: dict[str, int] = {}
-    names = {_folded(name) for name in regex.findall(r"(?<=[\w,;:)] )\p{Lu}\w*", message)}
+    words = ((before, word.strip(".,;:!?()\"'")) for before, word in pairwise(message.split()))
+    names = {_folded(word) for before, word in words if word[:1].isupper() and before[-1] not in ".!?"}
     for match in _TELLING_WORD.finditer(_folded(message)):
         word = match[0]
         if match.lastgroup == "unspaced":
             found |= dict.fromkeys(map("".join, pairwise(word)), 1)
-        elif match.lastgroup is None and len(word) >= (_STEM if word.isdigit() else 2):
+        elif match.lastgroup is None and len(word) >= (_STEM if word.isdigit() else 2 + (word not in names)):
             # Most endings are in the last third of a word, and a long one may be the end of a compound.
             end = 7 * len(word) // 10
             part = word[:end] if end >= _LONG_STEM else f" {word[: max(end, _STEM)]}"

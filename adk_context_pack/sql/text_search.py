@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -108,7 +107,7 @@ def _spans(compiled: Any, text: str, start: int, end: int | None, deadline: floa
 def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     """Returns the parts of a text with words of a search, those first that have most words and the rarest."""
     # Most endings are in the last third of a word.
-    stems = {word[: max(3, 7 * len(word) // 10)] for word in re.findall(r"\w{2,}", search[:_MAX_PATTERN])}
+    stems = {word[: max(3, 7 * len(word) // 10)] for word in search[:_MAX_PATTERN].split() if len(word) > 1}
     if not stems:
         return []
     either = "|".join(map(regex.escape, sorted(stems, key=len, reverse=True)))

@@ -16,12 +16,11 @@ from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.stores.json_parts import loads
 from adk_context_pack.tables.trouble import level_of, troubles
 
-_MAX_LOOKED_AT, _MAX_COUNTED = 2_000, 4 * 2**20
+_MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
 _MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
 _MAX_PARSED = 64 * 2**20
-_MIN_CHARACTERS_A_TOKEN = 0.5
 _SHAPES = ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20), (0, 0, 0))
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
@@ -31,65 +30,34 @@ _PROSE_SAMPLE = 4_000
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
 _MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.95, 0.15, 40
 _MARKUP = re.compile(r"(?is)<(script|style|svg|noscript|template)\b.*?</\1\s*>|<!--.*?-->|<[/!]?[a-z][^<>]*>")
-_IS_PAGE = re.compile(r"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<(?:html|body|head|div|main|article|section)\b)")
-_BLANKS = re.compile(r"[ \t\r\f\v]*\n\s*|[ \t]{2,}")
 
 
-class _Kind(NamedTuple):
-    """A kind of text that has parts.
-
-    Attributes:
-        name: what the text is called.
-        unit: what its parts are called.
-        part: the pattern of the beginning of a part. Its groups are the part's name.
-        least: how often the beginning and the middle of such a text match it at least.
-        sign: another pattern that they match so often.
-    """
-
-    name: str
-    unit: str
-    part: str
-    least: int
-    sign: str = ""
-
-
-_KINDS = (
-    _Kind("diff", "files", r"^diff --git .*? \"?b/([^\"\n]+)", 1),
-    _Kind("diff", "files", r"^--- .*\n\+\+\+ ([^\t\n]+).*\n@@ ", 1),
-    _Kind("SQL dump", "tables", r"^(?:CREATE TABLE(?: IF NOT EXISTS)?|INSERT INTO|COPY)\s+[`\"\[]?([\w.]+)", 1),
-    _Kind("HTML page", "headings", r"<(?:title|h[1-6])\b[^>]*>(.*?)</(?:title|h[1-6])>", 1),
-    _Kind(
-        "mail",
-        "messages",
-        r"^From: (.+)\n(?:.+\n){0,9}?Subject: (.+)|^Subject: (.+)\n(?:.+\n){0,9}?From: (.+)",
-        1,
-    ),
-    _Kind("Markdown", "headings", r"^(#{1,6} +\S.*)", 2, r"^#{2,6} +\S|^```"),
-    # Behind a modifier (`public`, `static`, `abstract`), what is called in the end is defined there.
-    _Kind(
-        "code",
-        "definitions",
-        r"^[ \t]*((?:(?:async|export|default|pub|public|private|protected|static|abstract|final|internal) +)*"
-        r"(?:(?:def|class|func|function|fn|interface|struct|enum|impl|trait|fun) +\w|(?<=[cdet] )[\w<>\[\], ?]+\()"
-        r"[^{\n]*)",
-        3,
-    ),
-    _Kind("text", "headings", r"^(\S.*)\n([=~^*-])\2{3,}$", 2),
-    _Kind("settings", "sections", r"^(\[[^\]\n]+\])$", 3),
-    _Kind(
-        "text",
-        "headings",
-        r"^([1-9]\d?(?:\.\d+)*\.? [^\W\d_a-z].{0,80}(?<![.;,:])|第.{1,4}[章節节条].{0,60}|(?:Chapter|Section|Article"
-        r"|Kapitel|Artikel|Teil|Chapitre|Partie|Cap[ií]tulo|Capitolo|Rozdział|Глава) [\dIVXLC]+.{0,60})$",
-        3,
-    ),
-    _Kind("text", "headings", r"^(# +\S.*)", 3),
-)
+# What a text is called, and its parts; how often its beginning and its middle match a pattern at least; the pattern of
+# the beginning of a part, whose groups are its name; and the pattern that is to match so often, if that is another one.
+_KINDS = [
+    line.split(" :: ")
+    for line in r"""
+diff :: files :: 1 :: ^diff --git .*? "?b/([^"\n]+)
+diff :: files :: 1 :: ^--- .*\n\+\+\+ ([^\t\n]+).*\n@@ .
+SQL dump :: tables :: 1 :: ^(?:CREATE TABLE(?: IF NOT EXISTS)?|INSERT INTO|COPY)\s+[`"\[]?([\w.]+)
+HTML page :: headings :: 1 :: <(?:title|h[1-6])\b[^>]*>(.*?)</(?:title|h[1-6])>
+mail :: messages :: 1 :: ^From: (.+)\n(?:.+\n){0,9}?Subject: (.+)|^Subject: (.+)\n(?:.+\n){0,9}?From: (.+)
+Markdown :: headings :: 2 :: ^(#{1,6} +\S.*) :: ^#{2,6} +\S|^```
+code :: definitions :: 3 :: ^[ \t]*((?:(?:async|export|default|pub|public|static|abstract|final) +)*(?:def|class|func\
+|function|fn|interface|struct|enum|impl|trait|fun) +\w[^{\n]*|(?:public|private|protected) [^;={\n]*\([^{\n]*)
+text :: headings :: 2 :: ^(\S.*)\n([=~^*-])\2{3,}$
+settings :: sections :: 3 :: ^(\[[^\]\n]+\])$
+text :: headings :: 3 :: ^([1-9]\d?(?:\.\d+)*\.? [^\W\d_a-z].{0,80}(?<![.;,:])|第.{1,4}[章節节条].{0,60}\
+|(?:Chapter|Article|Kapitel|Artikel|Teil|Chapitre|Partie|Cap[ií]tulo|Capitolo|Rozdział|Глава) [\dIVXLC]+.{0,60})$
+text :: headings :: 3 :: ^(# +\S.*)
+""".replace("\\\n", "")
+    .strip()
+    .splitlines()
+]
 _BASE64 = re.compile(
     r"(?:data:[\w/;,+.-]*base64,)?(?=.{0,300}[A-Z])(?=.{0,300}[a-z])(?=.{0,300}\d)"
     r"(?:(iVBOR)|(/9j/)|(JVBER)|(UEsDB)|(R0lGOD)|(H4sI)|)(?:[A-Za-z0-9+/_-]{60,}\s*)+={0,2}\s*"
 )
-_ENCODED = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
 
 
 class Outline(NamedTuple):
@@ -98,73 +66,63 @@ class Outline(NamedTuple):
     Attributes:
         said: what it is, with its counts.
         unit: what its parts are called.
-        parts: the offset of each part and what is said of it.
-        ranked: whether the first parts are worth most, as with trouble. Otherwise they are in the order of the text.
+        parts: where each part begins, and what is said of it.
     """
 
     said: str
     unit: str
     parts: Sequence[tuple[str, str]] = ()
-    ranked: bool = True
 
 
 def outline_of(text: str) -> Outline:
     """Returns the outline of a text: the parts of a text of a known kind, or else the kinds of odd lines."""
-    middle = max(0, len(text) // 2 - 10_000)
-    sample = text[:20_000] if len(text) <= 20_000 else f"{text[:20_000]}\n{text[middle : middle + 20_000]}"  # noqa: PLR2004
+    middle = max(20_000, len(text) // 2 - 10_000)
+    sample = f"{text[:20_000]}\n{text[middle : middle + 20_000]}"
     if (encoded := _BASE64.match(sample)) and _BASE64.fullmatch(text):
         letters = len("".join(text.rpartition(",")[2].split()).rstrip("="))
-        return Outline(f"base64 of {_ENCODED[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
+        kinds = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
+        return Outline(f"base64 of {kinds[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
     lines = sample.splitlines()
     is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in lines) > len(lines)
-    for kind in () if is_log else _KINDS:
-        if len(re.findall(kind.sign or kind.part, sample, re.MULTILINE)) >= kind.least and (
-            parts := _parts(text, kind)
-        ):
-            return parts
+    for name, unit, least, part, *sign in () if is_log else _KINDS:
+        if len(re.findall(sign[0] if sign else part, sample, re.MULTILINE)) >= int(least):
+            found = _parts(text, part)
+            # What most lines look like is not a heading.
+            if found and (name != "text" or 2 * len(found) < text.count("\n") - 1):
+                if name in {"diff", "SQL dump"}:
+                    return _counted(text, found, name, unit)
+                return Outline(f"{name} of {len(found)} {unit}", unit, [(str(at), part) for at, part in found])
     return _kinds_of_lines(text, is_log=is_log)
 
 
-def _parts(text: str, kind: _Kind) -> Outline | None:
-    pattern, at, found = re.compile(kind.part, re.MULTILINE), 0, list[tuple[int, str]]()
+def _parts(text: str, part: str) -> list[tuple[int, str]]:
+    at, found = 0, list[tuple[int, str]]()
     # One call that goes through all of a long text stops the event loop.
     while at < len(text):
         stop = text.find("\n", at + 1_000_000) + 1 or len(text)
-        for match in pattern.finditer(text, at, min(len(text), stop + _MAX_LINE)):
-            if match.start() < stop:
+        for match in re.finditer(part, text[at : stop + _MAX_LINE], re.MULTILINE):
+            if at + match.start() < stop:
                 name = " ".join(each for each in match.groups() if each and each.strip("=~^*-"))
-                found.append((match.start() + len(match[0]) - len(match[0].lstrip()), _plain(name)))
+                found.append((at + match.start(), " ".join(unescape(_MARKUP.sub(" ", name)).split())))
         at = stop
-    # What most lines look like is not a heading.
-    if not found or (kind.name == "text" and 2 * len(found) > text.count("\n") - 2):
-        return None
-    if kind.name not in {"diff", "SQL dump"}:
-        return Outline(
-            f"{kind.name} of {len(found)} {kind.unit}", kind.unit, [(str(at), name) for at, name in found], ranked=False
-        )
-    sums, first = dict[str, Tally[str]](), dict[str, int]()
+    return found
+
+
+def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) -> Outline:
+    """Returns the outline of a text whose parts have something to count, each part once."""
+    first, sums = dict[str, int](), dict[str, Tally[str]]()
     for (at, name), end in zip(found, [*(at for at, _ in found[1:]), len(text)], strict=True):
         first.setdefault(name, at)
-        sums.setdefault(name, Tally()).update(
-            _changed_lines(text[at:end]) if kind.name == "diff" else _rows(text[at:end])
-        )
-    total = sum(sums.values(), Tally[str]())
-    listed = [(str(at), f"{name} {_told(sums[name], kind.name)}") for name, at in first.items()]
-    said = f"{kind.name} of {len(listed)} {kind.unit}, {_told(total, kind.name)}"
-    return Outline(said, kind.unit, listed, ranked=False)
-
-
-def _told(count: Tally[str], kind: str) -> str:
-    return f"+{count['+']} -{count['-']}" if kind == "diff" else f"{count['rows']} rows"
+        sums.setdefault(name, Tally()).update((_changed_lines if kind == "diff" else _rows)(text[at:end]))
+    form = "+{0[+]} -{0[-]}" if kind == "diff" else "{0[rows]} rows"
+    parts = [(str(at), f"{name} {form.format(sums[name])}") for name, at in first.items()]
+    total = Tally({sign: sum(each[sign] for each in sums.values()) for sign in ("+", "-", "rows")})
+    return Outline(f"{kind} of {len(parts)} {unit}, {form.format(total)}", unit, parts)
 
 
 def _changed_lines(part: str) -> dict[str, int]:
     # The two lines that name the files, and the line that ends a mail with a patch, change nothing.
-    heads = len(re.findall(r"^--- .*\n\+\+\+ ", part, re.MULTILINE))
-    return {
-        "+": len(re.findall(r"^\+", part, re.MULTILINE)) - heads,
-        "-": len(re.findall(r"^-(?!- $)", part, re.MULTILINE)) - heads,
-    }
+    return Tally(re.findall(r"^(?:--- .*\n\+\+\+ |-- $|[+-])", part, re.MULTILINE))
 
 
 def _rows(part: str) -> dict[str, int]:
@@ -187,7 +145,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
     places = {at for each in parts for at in each.places}
     kinds, levels = dict[str, _Lines](), Tally[str]()
     at = count = 0
-    for line in text.splitlines(keepends=True) if len(text) <= _MAX_COUNTED else ():
+    for line in text.splitlines(keepends=True) if len(text) <= _MAX_PARSED // 16 else ():
         count += bool(line.strip())
         if is_log and (level := level_of(line)):
             levels[level] += 1
@@ -199,17 +157,14 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
     odd = (
         [each for each in kinds.values() if 500 * len(each.places) <= max(500, count)] if 8 * len(kinds) < count else []
     )
-    said = ["log" if is_log else "text"]
-    if count:
-        said.append(f"{count} lines")
+    said = ["log" if is_log else "text", *([f"{count} lines"] if count else ())]
     times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
     if is_log and all(times):
-        said.append(" to ".join(time[0] for time in times if time))
+        said += [" to ".join(time[0] for time in times if time)]
     said += [f"{level} {number}" for level, number in levels.most_common()]
-    if parts:
-        said.append(f"{len(parts)} kinds of trouble" if len(parts) > 1 else "one kind of trouble")
+    said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
     lines = [(each.where(), each.text) for each in (*parts, *odd)]
-    return Outline(", ".join(said) if count and (is_log or odd or parts) else "", "kinds of odd lines", lines)
+    return Outline(", ".join(said) if is_log or odd or parts else "", "kinds of odd lines", lines)
 
 
 class _Lines(NamedTuple):
@@ -229,7 +184,7 @@ class _Lines(NamedTuple):
 
 def _trouble(text: str) -> list[_Lines]:
     """Returns the kinds of lines that report trouble, the worst first, and of one severity the rarest first."""
-    are_all = len(text) <= _MAX_COUNTED
+    are_all = len(text) <= _MAX_PARSED // 16
     found, seen = list[_Lines](), set[int]()
     for places in troubles(text, 0, len(text), most=len(text) if are_all else _MAX_LOOKED_AT):
         kinds = dict[str, _Lines]()
@@ -244,10 +199,6 @@ def _trouble(text: str) -> list[_Lines]:
                 seen.add(first)
         found += sorted(kinds.values(), key=lambda each: len(each.places))
     return found
-
-
-def _plain(name: str) -> str:
-    return " ".join(unescape(_MARKUP.sub(" ", name)).split())
 
 
 def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
@@ -276,7 +227,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     outline = outline_of(text) if len(text) <= _MAX_PARSED else Outline("", "")
     if outline.said.startswith("HTML"):
         # Scripts, styles and tags are most of a page, and say nothing of it.
-        text = _BLANKS.sub("\n", unescape(_MARKUP.sub("\n", text))).strip()
+        text = "\n".join(filter(str.strip, unescape(_MARKUP.sub("\n", text)).splitlines()))
     shown = _safe(_with_ends(text, outline, budget))
     while count(shown) > max_tokens and budget > 40:  # noqa: PLR2004 - too short to say anything
         budget = budget * 3 // 4
@@ -349,7 +300,7 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
 
 def _characters_a_token(text: str, count: Counter) -> float:
     sample = text[:2000] + text[-2000:]
-    return max(_MIN_CHARACTERS_A_TOKEN, len(sample) / max(1, count(sample)))
+    return max(0.5, len(sample) / max(1, count(sample)))
 
 
 def _with_ends(text: str, outline: Outline, budget: int) -> str:
@@ -377,7 +328,9 @@ def _fitting(outline: Outline, budget: int) -> list[str]:
     most = max(60, min(_MAX_LINE, budget // max(1, min(len(outline.parts), 5))))
     lines = [f"[at {where}] {text[:most]}" for where, text in outline.parts[:_MAX_LOOKED_AT]]
     for number in range(min(len(lines), budget // 16), 0, -1):
-        chosen = lines[:number] if outline.ranked else [lines[at * len(lines) // number] for at in range(number)]
+        chosen = (
+            lines[:number] if "lines" in outline.unit else [lines[at * len(lines) // number] for at in range(number)]
+        )
         if sum(map(len, chosen)) + number <= budget:
             left = len(outline.parts) - number
             return [*chosen, f"[… {left} more {outline.unit} …]" if left else "[…]"]

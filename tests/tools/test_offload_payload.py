@@ -331,7 +331,7 @@ OUTLINES = {
             for n in range(400)
         ],
         [
-            "log, 400 lines, 10:00:00 to 10:00:39, INFO 343, ERROR 57, one kind",
+            "log, 400 lines, 10:00:00 to 10:00:39, INFO 343, ERROR 57, kinds of trouble: 1",
             "[at 48, 57 times, last at 7672] 10:00:03 ERROR try 3",
         ],
     ),
