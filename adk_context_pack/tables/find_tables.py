@@ -17,8 +17,9 @@ from adk_context_pack.tables.shapes import (
     header_of,
     is_mcp,
     is_text,
-    rows_key,
+    joined,
     rows_of_blocks,
+    rows_path,
     with_rows,
 )
 from adk_context_pack.tables.text_tables import TextTable, find_in_text
@@ -93,7 +94,7 @@ class TableWalk:
     def _part(self, part: str | TextTable, keys: tuple[Any, ...]) -> Any:
         if isinstance(part, str):
             return part
-        if part.form == "json":
+        if part.form in {"json", "lines"}:
             return self._value(part.value, keys)
         return self._table(part.value, keys, None, unread=part.unread)
 
@@ -124,8 +125,9 @@ class TableWalk:
         names: Sequence[str] | None = None,
         around: Mapping[Any, Any] | None = None,
     ) -> Any:
-        if (key := rows_key(value)) is not None:
-            return self._pages(value, key, keys)
+        path = rows_path(value)
+        if path is not None and not self._once(value, lambda: read_rows(value, around or {})):
+            return self._pages(value, path, keys)
         if len(value) >= self._min_rows and _holds_rows(value) and not _wraps_rows(value, 0):
             return self._rows_of(value, keys, names, around or {})
         if len(value) > _MAX_OPENED:
@@ -133,10 +135,14 @@ class TableWalk:
         new = [self._value(item, (*keys, index)) for index, item in enumerate(value)]
         return value if all(one is other for one, other in zip(new, value, strict=True)) else new
 
-    def _pages(self, pages: Sequence[Any], key: str, keys: tuple[Any, ...]) -> Any:
-        rows = self._once(pages, lambda: [row for page in pages for row in page.get(key, ())])
-        new = self._list(rows, (*keys, key), header_of(pages[0])[1], pages[0])
-        return pages if new is rows else [{**pages[0], **pages[-1], key: new}]
+    def _pages(self, pages: Sequence[Any], path: Sequence[Any], keys: tuple[Any, ...]) -> Any:
+        lists, around = list(pages), {}
+        for key in path:
+            around = lists[0]
+            lists = [page[key] for page in lists if key in page]
+        rows = self._once(pages, lambda: [row for page in lists for row in page])
+        new = self._list(rows, (*keys, *path), header_of(around)[1], around)
+        return pages if new is rows else [joined(pages, path, new)]
 
     def _rows_of(
         self,
