@@ -13,11 +13,11 @@ from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import has_typed_column, heads
 from adk_context_pack.tables.numbers import plain
 
-_DELIMITERS = "\t,;|"
+_DELIMITERS = "\t,;|^~\x01\x1f"
 _MIN_ROWS = 2
 _PROBED_LINES = 21
 # Titles, dates and remarks that exports write above the names of the columns.
-_MAX_LINES_ABOVE = 12
+_MAX_LINES_ABOVE = 24
 # One line in so many may have too few or too many cells.
 _LINES_FOR_ONE_UNEVEN = 10
 _MAX_LINES_OF_A_CELL = 50
@@ -52,6 +52,7 @@ class CsvTable:
 class _Dialect:
     delimiter: str
     spaced: bool
+    is_padded: bool = False
 
     def reader(self, text: str | Iterable[str], *, strict: bool = True) -> Any:
         lines = io.StringIO(text, newline="") if isinstance(text, str) else text
@@ -65,7 +66,7 @@ class _Dialect:
 
 
 def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
-    """Finds the table in a text, behind at most 12 lines of titles and before any remark.
+    """Finds the table in a text, behind at most 24 lines of titles and before any remark.
 
     Pure and safe to call in a worker thread: the interpreter's lock is free again after each few hundred rows.
 
@@ -86,7 +87,8 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
         head += text[end : _line_end(text, end + 1)] if head.count('"') % 2 else ""
         for delimiter in sorted(filter(head.count, _DELIMITERS), key=head.count, reverse=True):
             spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
-            table = _table_at(text, start, _Dialect(delimiter, spaced), above, min_rows)
+            dialect = _Dialect(delimiter, spaced, f"  {delimiter}" in head)
+            table = _table_at(text, start, dialect, above, min_rows)
             if table is not None:
                 return table
         above = head or above
@@ -118,7 +120,10 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
     body = [cells for cells, _ in lines if cells and not _is_comment(cells)]
     names = _names(head, body, dialect)
     even = [cells for cells in body if len(cells) == len(names)]
-    if len(even) < min_rows or not any(head) or not heads(names, even, spaced=dialect.spaced):
+    if len(even) < min_rows or not any(head) or not heads(names, even, spaced=dialect.spaced and not dialect.is_padded):
+        return None
+    if dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even)):
+        # Lines that are indented.
         return None
     if not has_typed_column(names, even) and _is_alike(above, dialect, len(names)):
         # A line like it above means that this one is a row.

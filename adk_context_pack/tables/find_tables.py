@@ -142,7 +142,7 @@ class TableWalk:
             lists = [page[key] for page in lists if key in page]
         rows = self._once(pages, lambda: [row for page in lists for row in page])
         new = self._list(rows, (*keys, *path), header_of(around)[1], around)
-        return pages if new is rows else [joined(pages, path, new)]
+        return pages if new == rows else [joined(pages, path, new)]
 
     def _rows_of(
         self,

@@ -82,8 +82,11 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
         return has_typed_column(names, rows) or (plain and not spaced)
     if len(names) < 2 or not rows or max(map(len, names)) > _MAX_QUESTION:  # noqa: PLR2004 - one is a list of words
         return False
-    if names[0][:1] == " " and any(row[0][:1] in {"+", "-"} for row in rows):
+    if set("+-").intersection(firsts := {names[0][:1], *(row[0][:1] for row in rows)}) and firsts <= set("+-@ "):
         # As a diff marks lines.
+        return False
+    if spaced and names[-1][-1:] == ":":
+        # A sentence above a list.
         return False
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
     if list(names[not names[0] :]) == list(map(str, range(len(names) - (not names[0])))):

@@ -58,8 +58,8 @@ def is_text(block: Any) -> bool:
 # Words in the names of what a service says of a page: where it starts and ends, how to get the next one, how it went.
 _OF_PAGES = frozenset(
     """page pages pagination paging next prev previous cursor cursors token offset limit total count more start first
-    last has marker continuation scroll link links self kind etag meta metadata mask request took done summary consumption schema
-    """.split()  # noqa: SIM905 - one word a line would take a page
+    last has marker continuation scroll link links self kind etag meta metadata mask request took done
+    summary consumption schema""".split()  # noqa: SIM905 - one word a line would take a page
 )
 _MAX_PAGES = 10_000
 _HEADERS = (
@@ -94,7 +94,11 @@ def joined(pages: Sequence[Any], path: Sequence[Any], rows: Any) -> Any:
 
 def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
     if all(map(_is_list_of_rows, pages)):
-        return () if depth or all(isinstance(row, Mapping) and len(row) > _CELL for page in pages for row in page) else None
+        return (
+            ()
+            if depth or all(isinstance(row, Mapping) and len(row) > _CELL for page in pages for row in page)
+            else None
+        )
     if depth > _MAX_DEPTH or not all(isinstance(page, Mapping) for page in pages):
         return None
     found: list[tuple[Any, ...]] = []

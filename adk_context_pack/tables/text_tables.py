@@ -13,6 +13,7 @@ from adk_context_pack.tables.drawn_text import find_aligned, find_ruled, to_mark
 from adk_context_pack.tables.html_text import find_html
 from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document
 from adk_context_pack.tables.long_text import lines_with
+from adk_context_pack.tables.shapes import rows_path
 
 Form = Literal["json", "lines", "csv", "markdown", "other"]
 
@@ -139,10 +140,12 @@ def _first(text: str) -> tuple[int, int, TextTable] | None:
         return html.start, html.end, TextTable("other", html.rows)
     if ruled := find_ruled(text):
         return ruled.start, ruled.end, TextTable("markdown" if ruled.is_markdown else "other", ruled.rows)
+    lines = find_lines(text)
+    # Documents of different shapes below one another are tables of their own.
+    if lines and (not holds_rows(lines.value[0]) or rows_path(lines.value)):
+        return lines.start, lines.end, TextTable("lines", lines.value)
     if document := find_json(text):
         return document.start, document.end, TextTable("json", document.value)
-    if lines := find_lines(text):
-        return lines.start, lines.end, TextTable("lines", lines.value)
     if table := find_csv(text):
         return table.start, table.end, TextTable("csv", table.rows, table.delimiter, table.newline, table.unread)
     if aligned := find_aligned(text):
