@@ -10,6 +10,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.tables.column_forms import read_dict
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
+from adk_context_pack.tables.pages import joined, rows_path
 from adk_context_pack.tables.row_forms import RowForm, read_rows
 from adk_context_pack.tables.shapes import (
     far_header,
@@ -17,9 +18,7 @@ from adk_context_pack.tables.shapes import (
     header_of,
     is_mcp,
     is_text,
-    joined,
     rows_of_blocks,
-    rows_path,
     with_rows,
 )
 from adk_context_pack.tables.text_tables import TextTable, find_in_text

@@ -8,7 +8,6 @@ from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import unique_names
-from adk_context_pack.tables.names import words
 
 _MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 
@@ -55,73 +54,12 @@ def is_text(block: Any) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
-# Words in the names of what a service says of a page: where it starts and ends, how to get the next one, how it went.
-_OF_PAGES = frozenset(
-    """page pages pagination paging next prev previous cursor cursors token offset limit total count more start first
-    last has marker continuation scroll link links self kind etag meta metadata mask request took done
-    summary consumption schema""".split()  # noqa: SIM905 - one word a line would take a page
-)
-_MAX_PAGES = 10_000
 _HEADERS = (
     *("columns", "column_names", "columnNames", "headers", "header", "fields", "names", "schema"),
     *("cols", "columnHeaders", "rowType"),
 )
 _MAX_DEPTH = 3
 _MAX_KEYS = 50
-# A dict of a name and a value is a cell, and a list of cells a row.
-_CELL = 2
-
-
-def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Returns the keys that lead to the rows in each page of a list of pages, or None for any other list.
-
-    A page has one list of rows and else only what is the same on all pages, or what its name says of a page: cursors,
-    totals, masks. Google Ads' searchStream answers with such a list,
-    https://developers.google.com/google-ads/api/rest/common/search. Pages that are lists have an empty path.
-    """
-    if not 0 < len(pages) <= _MAX_PAGES or not (_is_paged(pages[0], 0) or _is_paged(pages[-1], 0)):
-        return None
-    return _path(pages, 0)
-
-
-def joined(pages: Sequence[Any], path: Sequence[Any], rows: Any) -> Any:
-    """Returns one page in place of many, with `rows` in the place to which `path` leads."""
-    if not path:
-        return rows
-    inner = [page[path[0]] for page in pages if path[0] in page]
-    return {**pages[0], **pages[-1], path[0]: joined(inner, path[1:], rows)}
-
-
-def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
-    if all(map(_is_list_of_rows, pages)):
-        return (
-            ()
-            if depth or all(isinstance(row, Mapping) and len(row) > _CELL for page in pages for row in page)
-            else None
-        )
-    if depth > _MAX_DEPTH or not all(isinstance(page, Mapping) for page in pages):
-        return None
-    found: list[tuple[Any, ...]] = []
-    for key in dict.fromkeys(key for page in pages for key in page):
-        values = [page[key] for page in pages if key in page]
-        inner = _path(values, depth + 1) if any(_is_paged(value, depth) for value in values) else None
-        if inner is not None:
-            found.append((key, *inner))
-        elif _OF_PAGES.isdisjoint(words(str(key))) and (len(pages) == 1 or values.count(values[0]) < len(pages)):
-            return None
-    # One page alone cannot be told from a record with a list in it, unless it says something else of pages.
-    return found[0] if len(found) == 1 and (depth or len(pages) > 1 or len(pages[0]) > 1) else None
-
-
-def _is_paged(value: Any, depth: int) -> bool:
-    """Returns whether a list of dicts or lists is in a value, or is the value itself."""
-    if isinstance(value, Mapping):
-        return depth <= _MAX_DEPTH and any(_is_paged(item, depth + 1) for item in value.values())
-    return isinstance(value, list) and bool(value) and isinstance(value[0], (Mapping, list))
-
-
-def _is_list_of_rows(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(row, (Mapping, list)) for row in value[:1])
 
 
 def header_of(value: Mapping[Any, Any]) -> tuple[str | None, Sequence[str] | None]:

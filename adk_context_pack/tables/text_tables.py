@@ -13,7 +13,7 @@ from adk_context_pack.tables.drawn_text import find_aligned, find_ruled, to_mark
 from adk_context_pack.tables.html_text import find_html
 from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document
 from adk_context_pack.tables.long_text import lines_with
-from adk_context_pack.tables.shapes import rows_path
+from adk_context_pack.tables.pages import rows_path
 
 Form = Literal["json", "lines", "csv", "markdown", "other"]
 
