@@ -17,7 +17,7 @@ _DELIMITERS = "\t,;|^~\x01\x1f"
 _MIN_ROWS = 2
 _PROBED_LINES = 21
 # Titles, dates and remarks that exports write above the names of the columns.
-_MAX_LINES_ABOVE = 24
+_MAX_LINES_ABOVE = 16
 # One line in so many may have too few or too many cells.
 _LINES_FOR_ONE_UNEVEN = 10
 _MAX_LINES_OF_A_CELL = 50
@@ -66,7 +66,7 @@ class _Dialect:
 
 
 def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
-    """Finds the table in a text, behind at most 24 lines of titles and before any remark.
+    """Finds the table in a text, behind at most 16 lines of titles and before any remark.
 
     Pure and safe to call in a worker thread: the interpreter's lock is free again after each few hundred rows.
 

@@ -125,7 +125,7 @@ class TableWalk:
         around: Mapping[Any, Any] | None = None,
     ) -> Any:
         path = rows_path(value)
-        if path is not None and not self._once(value, lambda: read_rows(value, around or {})):
+        if path is not None and read_rows(value, around or {}) is None:
             return self._pages(value, path, keys)
         if len(value) >= self._min_rows and _holds_rows(value) and not _wraps_rows(value, 0):
             return self._rows_of(value, keys, names, around or {})

@@ -28,7 +28,8 @@ def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
     """
     if not 0 < len(pages) <= _MAX_PAGES or not (_is_paged(pages[0], 0) or _is_paged(pages[-1], 0)):
         return None
-    return _path(pages, 0)
+    # The ends rule out nearly all lists of records without a look at the others.
+    return None if _path((pages[0], pages[-1])[: len(pages)], 0) is None else _path(pages, 0)
 
 
 def joined(pages: Sequence[Any], path: Sequence[Any], rows: Any) -> Any:
@@ -41,11 +42,8 @@ def joined(pages: Sequence[Any], path: Sequence[Any], rows: Any) -> Any:
 
 def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
     if all(map(_is_list_of_rows, pages)):
-        return (
-            ()
-            if depth or all(isinstance(row, Mapping) and len(row) > _CELL for page in pages for row in page)
-            else None
-        )
+        are_records = all(isinstance(row, Mapping) and len(row) > _CELL for page in pages for row in page)
+        return () if depth or are_records else None
     if depth > _MAX_DEPTH or not all(isinstance(page, Mapping) for page in pages):
         return None
     found: list[tuple[Any, ...]] = []

@@ -14,7 +14,7 @@ def text_of(delimiter=",", newline="\n", blank=""):
 @pytest.mark.parametrize(
     ("text", "min_rows", "is_found"),
     [
-        ("words, and more\n" * 24 + text_of(), 2, False),
+        ("words, and more\n" * 16 + text_of(), 2, False),
         ("name,age\nann,3\n", 2, False),
         ("name,age\nann,3\n", 1, True),
         (text_of(), 3, False),
