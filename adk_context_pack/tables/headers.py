@@ -80,13 +80,11 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     if is_header(names):
         plain = all(len(name.split()) <= _MAX_PLAIN_WORDS for name in names)
         return has_typed_column(names, rows) or (plain and not spaced)
-    if len(names) < 2 or not rows or max(map(len, names)) > _MAX_QUESTION:  # noqa: PLR2004 - one is a list of words
+    # A line with blanks behind its commas and a colon at its end is a sentence above a list.
+    if len(names) < 2 or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):  # noqa: PLR2004 - one is a list
         return False
     if set("+-").intersection(firsts := {names[0][:1], *(row[0][:1] for row in rows)}) and firsts <= set("+-@ "):
         # As a diff marks lines.
-        return False
-    if spaced and names[-1][-1:] == ":":
-        # A sentence above a list.
         return False
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
     if list(names[not names[0] :]) == list(map(str, range(len(names) - (not names[0])))):

@@ -41,7 +41,7 @@ def joined(pages: Sequence[Any], path: Sequence[Any], rows: Any) -> Any:
 
 
 def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
-    if all(map(_is_list_of_rows, pages)):
+    if all(isinstance(page, list) and (not page or isinstance(page[0], (Mapping, list))) for page in pages):
         are_records = all(isinstance(row, Mapping) and len(row) > _CELL for page in pages for row in page)
         return () if depth or are_records else None
     if depth > _MAX_DEPTH or not all(isinstance(page, Mapping) for page in pages):
@@ -63,7 +63,3 @@ def _is_paged(value: Any, depth: int) -> bool:
     if isinstance(value, Mapping):
         return depth <= _MAX_DEPTH and any(_is_paged(item, depth + 1) for item in value.values())
     return isinstance(value, list) and bool(value) and isinstance(value[0], (Mapping, list))
-
-
-def _is_list_of_rows(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(row, (Mapping, list)) for row in value[:1])
