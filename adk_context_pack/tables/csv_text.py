@@ -11,6 +11,7 @@ from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import has_typed_column, heads
+from adk_context_pack.tables.long_text import line_end
 from adk_context_pack.tables.numbers import plain
 
 _DELIMITERS = "\t,;|^~\x01\x1f"
@@ -84,7 +85,7 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
             return None
         head = text[start : min(end, start + _MAX_HEADER)].rstrip("\r")
         # A quoted name may hold a line end.
-        head += text[end : _line_end(text, end + 1)] if head.count('"') % 2 else ""
+        head += text[end : line_end(text, end + 1)] if head.count('"') % 2 else ""
         for delimiter in sorted(filter(head.count, _DELIMITERS), key=head.count, reverse=True):
             spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
             dialect = _Dialect(delimiter, spaced, f"  {delimiter}" in head)
@@ -122,10 +123,8 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
     even = [cells for cells in body if len(cells) == len(names)]
     if len(even) < min_rows or not any(head) or not heads(names, even, spaced=dialect.spaced and not dialect.is_padded):
         return None
-    if dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even)):
-        # Lines that are indented.
-        return None
-    if not has_typed_column(names, even) and _is_alike(above, dialect, len(names)):
+    is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
+    if is_indented or (not has_typed_column(names, even) and _is_alike(above, dialect, len(names))):
         # A line like it above means that this one is a row.
         return None
     labels = unique_names(name.strip() for name in names)
@@ -158,10 +157,10 @@ def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[st
     """Yields the cells of each line and where the next one starts. A quote that nothing closes is a letter."""
     width = 0
     while start < len(text):
-        end = stop = _line_end(text, start)
+        end = stop = line_end(text, start)
         if text.count('"', start, end) % 2:
             for _ in range(_MAX_LINES_OF_A_CELL):
-                stop = _line_end(text, stop)
+                stop = line_end(text, stop)
                 if text.count('"', start, stop) % 2 == 0:
                     break
         cells = dialect.cells(text[start:stop])
@@ -257,19 +256,13 @@ def _place_of_line(text: str, start: int, number: int) -> int:
 def _lines_of(text: str, start: int) -> Iterator[str]:
     # As universal newlines do, which is how the reader gets them too.
     while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end + 1
+        end = line_end(text, start)
         line = text[start:end]
         if "\r" in line.rstrip("\r\n"):
             yield from io.StringIO(line, newline="")
         else:
             yield line
         start = end
-
-
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end + 1
 
 
 def _is_remark(text: str, place: int, dialect: _Dialect, width: int) -> bool:

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.headers import has_typed_column, is_header
-from adk_context_pack.tables.long_text import lines_with
+from adk_context_pack.tables.long_text import line_end, lines_with
 
 _BARS = "|│┆║┃"
 _BAR = re.compile(r"(?<!\\)[|│┆║┃]")
@@ -119,7 +119,7 @@ def _head(text: str, start: int) -> tuple[int, list[str]]:
 
 def _start_of_last(text: str, start: int, lines: Sequence[str]) -> int:
     for _ in lines[1:]:
-        start = _line_end(text, start)
+        start = line_end(text, start)
     return start
 
 
@@ -128,7 +128,7 @@ def _rows(text: str, start: int, names: Sequence[str]) -> tuple[list[dict[str, s
     rows: list[dict[str, str]] = []
     end = start
     while start < len(text):
-        stop = _line_end(text, start)
+        stop = line_end(text, start)
         line = text[start:stop].strip()
         if not _is_rule(line):
             if not _BAR.search(line):
@@ -210,8 +210,3 @@ def _slices(line: str, edges: Sequence[int]) -> list[str]:
 
 def _fits(line: str, edges: Sequence[int]) -> bool:
     return all(not line[edge - 1 : edge].strip() for edge in edges[1:])
-
-
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end + 1

@@ -71,3 +71,9 @@ def lines_with(text: str, signs: Sequence[str]) -> Iterator[tuple[int, int]]:
         end = len(text) if end < 0 else end
         yield start, end
         next_places = {sign: find(text, sign, end) if place < end else place for sign, place in known.items()}
+
+
+def line_end(text: str, start: int) -> int:
+    """Returns where the line behind the one at `start` starts."""
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end + 1

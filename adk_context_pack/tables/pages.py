@@ -15,20 +15,16 @@ _OF_PAGES = frozenset(
 )
 _MAX_PAGES = 10_000
 _MAX_DEPTH = 3
-# A dict of a name and a value is a cell, and a list of cells a row.
-_CELL = 2
 
 
 def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
     """Returns the keys that lead to the rows in each page of a list of pages, or None for any other list.
 
     A page has one list of rows and else only what is the same on all pages, or what its name says of a page: cursors,
-    totals, masks. Google Ads' searchStream answers with such a list,
-    https://developers.google.com/google-ads/api/rest/common/search. Pages that are lists have an empty path.
+    totals, masks. Google Ads' searchStream answers with such a list. Pages that are lists have an empty path.
     """
     if not 0 < len(pages) <= _MAX_PAGES or not (_is_paged(pages[0], 0) or _is_paged(pages[-1], 0)):
         return None
-    # The ends rule out nearly all lists of records without a look at the others.
     return None if _path((pages[0], pages[-1])[: len(pages)], 0) is None else _path(pages, 0)
 
 
@@ -36,13 +32,16 @@ def joined(pages: Sequence[Any], path: Sequence[Any], rows: Any) -> Any:
     """Returns one page in place of many, with `rows` in the place to which `path` leads."""
     if not path:
         return rows
-    inner = [page[path[0]] for page in pages if path[0] in page]
-    return {**pages[0], **pages[-1], path[0]: joined(inner, path[1:], rows)}
+    return {
+        **pages[0],
+        **pages[-1],
+        path[0]: joined([page[path[0]] for page in pages if path[0] in page], path[1:], rows),
+    }
 
 
 def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
     if all(isinstance(page, list) and (not page or isinstance(page[0], (Mapping, list))) for page in pages):
-        are_records = all(isinstance(row, Mapping) and len(row) > _CELL for page in pages for row in page)
+        are_records = all(isinstance(row, Mapping) and len(row) > 2 for page in pages for row in page)  # noqa: PLR2004 - a cell has a name and a value
         return () if depth or are_records else None
     if depth > _MAX_DEPTH or not all(isinstance(page, Mapping) for page in pages):
         return None
@@ -54,12 +53,10 @@ def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
             found.append((key, *inner))
         elif _OF_PAGES.isdisjoint(words(str(key))) and (len(pages) == 1 or values.count(values[0]) < len(pages)):
             return None
-    # One page alone cannot be told from a record with a list in it, unless it says something else of pages.
     return found[0] if len(found) == 1 and (depth or len(pages) > 1 or len(pages[0]) > 1) else None
 
 
 def _is_paged(value: Any, depth: int) -> bool:
-    """Returns whether a list of dicts or lists is in a value, or is the value itself."""
     if isinstance(value, Mapping):
         return depth <= _MAX_DEPTH and any(_is_paged(item, depth + 1) for item in value.values())
     return isinstance(value, list) and bool(value) and isinstance(value[0], (Mapping, list))

@@ -141,7 +141,6 @@ def _first(text: str) -> tuple[int, int, TextTable] | None:
     if ruled := find_ruled(text):
         return ruled.start, ruled.end, TextTable("markdown" if ruled.is_markdown else "other", ruled.rows)
     lines = find_lines(text)
-    # Documents of different shapes below one another are tables of their own.
     if lines and (not holds_rows(lines.value[0]) or rows_path(lines.value)):
         return lines.start, lines.end, TextTable("lines", lines.value)
     if document := find_json(text):
