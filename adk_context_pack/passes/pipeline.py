@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -171,13 +170,6 @@ class ContextPipeline:
         except Exception:
             # An exporter or a log handler of the app's own failed. The request is ready and goes out.
             logger.exception("a report could not be handed on")
-
-    def process(
-        self, callback_context: CallbackContext, llm_request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
-    ) -> None:
-        """Runs other passes than the pipeline's own over ADK's request. Deprecated: call `run`, then `deliver`."""
-        warnings.warn("process() is deprecated: call run(), then deliver()", DeprecationWarning, stacklevel=2)
-        self.deliver(callback_context, llm_request, *self.run(llm_request, call, passes))
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """Adds the provider's figures to the report, and the report to the event. ADK's `after_model_callback`."""

@@ -37,18 +37,8 @@ _BESIDE_ENDED = frozenset(
         *_ERROR_KEYS,
         *MESSAGE_KEYS,
         *_BODY_KEYS,
-        *(
-            "status",
-            "query_id",
-            "queryId",
-            "request_id",
-            "requestId",
-            "tool",
-            "code",
-            "error_code",
-            "errorCode",
-            "data",
-        ),
+        *("status", "query_id", "queryId", "request_id", "requestId", "tool", "code", "error_code", "errorCode"),
+        "data",
     }
 )
 _GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "complete", "done", "passed", "pass"})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from importlib.resources import files
 from itertools import islice
 
 from adk_context_pack.tables.long_text import find_any
@@ -22,46 +23,21 @@ class Severity(IntEnum):
     FATAL = 3
 
 
-# What reports trouble wherever it is said.
-_SPOKEN = {
-    Severity.FATAL: "segmentation fault|segfault|core dumped|bus error|stack overflow|out of memory|outofmemory"
-    "|oomkilled|panicked at|illegal instruction",
-    Severity.ERROR: "error|errors|traceback|failed|failure|failures|failing|exception|exceptions|permission denied"
-    "|access denied|access is denied|not authorized|unauthorized|connection refused|connection reset|timed out"
-    "|command not found|no such file|no space left on|service unavailable|no such table|unable to|undefined reference"
-    "|err!|rate exceeded|not resolve host|quota exceeded|crashloopbackoff|imagepullbackoff|errimagepull"
-    "|deadline exceeded|not recognized as an|undefined method",
-    Severity.WARNING: "warning|warnings",
-}
-# What does so only as a label: in capitals, in quotes or brackets, behind an equals sign, or before a colon.
-_LABELS = {
-    Severity.FATAL: "fatal|critical|alert|emerg|emergency|panic",
-    Severity.ERROR: "severe|fail|deadlock",
-    Severity.WARNING: "warn",
-}
-# What does so only in a line that begins as the report of a failure does: a part of each line of `_STATEMENTS`.
-_STATED = (
-    *("killed", "***", "cannot ", "could not ", "is a directory", "file exists", "rejected]", "forbidden"),
-    *("bad gateway", "gateway timeout", "too many requests", "ora-", "sqlstate[", "_exceeded", "_exhausted", "_denied"),
-    *("unavailable", "unauthenticated", "verweigert", "refusé", "negado", "negato", "отказано"),
-    *("fehler", "erreur", "errore", "erro", "fout", "fallo", "błąd", "ошибка", "エラー", "错误", "錯誤", "오류"),
-)
-_EXITS = (
-    "exit code",
-    "exit_code",
-    "exitcode",
-    "exit status",
-    "exited with",
-    "returncode",
-    "return_code",
-    "exit:",
-    "exit=",
-)
-_WORDS = {
-    word: severity for table in (_SPOKEN, _LABELS) for severity, words in table.items() for word in words.split("|")
-}
+def _rows(kind: str) -> dict[Severity, list[str]]:
+    """Returns the words, or patterns, of a kind in `trouble_words.txt`, the worst first."""
+    found: dict[Severity, list[str]] = {}
+    for row in files(__package__).joinpath("trouble_words.txt").read_text("utf-8").split("\n"):
+        head, _, listed = row.partition(": ")
+        if head[:-2] == kind:
+            found.setdefault(Severity(int(head[-1])), []).extend([listed] if kind == "statement" else listed.split("|"))
+    return found
+
+
+_SPOKEN, _LABELS = _rows("spoken"), _rows("label")
+_STATED, _EXITS = _rows("stated")[Severity.ERROR], _rows("exit")[Severity.ERROR]
+_WORDS = {word: severity for table in (_SPOKEN, _LABELS) for severity, words in table.items() for word in words}
 _WORDS |= dict.fromkeys((word for word in _STATED if word not in _WORDS), Severity.ERROR)
-_AS_LABELS = frozenset("|".join(_LABELS.values()).split("|")) | {"exception", "exceptions"}
+_AS_LABELS = frozenset({"exception", "exceptions"}.union(*_LABELS.values()))
 # One search finds `error` and `errors`.
 _SIGNS = {
     severity: tuple(word for word in words if not any(other in word for other in words if other != word))
@@ -77,7 +53,6 @@ _LEVEL = re.compile(
 )
 _MAX_LEVEL_PLACE = 120
 
-_FIGURE = r"\s*[-+]?\d[\d,]*(?:\.\d+)?\s*%?"
 # `no errors`, `0 test failures`, `standard error`, `raise ValueError`: what stands before a word and takes its meaning.
 _UNSAID = re.compile(
     r"(?:(?:(?<![\w.,])(?:no|none|not(?! (?:found|exist|allowed|permitted|supported|valid)\b)|zero|without|never|any"
@@ -113,57 +88,9 @@ _MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
 _START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*)*")
 _MAX_START = 400
-# With one of these a text begins that is an error and nothing else.
-_STATEMENTS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"traceback \(most recent call last\)",
-        # As Python and the JVM write exceptions: `ValueError: …`, `KeyError('x')`, `java.io.IOException: …`. A figure
-        # with decimals after the colon is a measure, such as `MeanSquaredError: 0.11`.
-        (
-            r"(?:(?:uncaught|unhandled) )?"
-            r"(?-i:(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*|(?<=\.))(?:Error|Exception)(?:\(|$|:(?!\s*[-+]?\d+\.\d+\s*%?\s*$)))"
-        ),
-        (
-            r"(?:(?:fatal|internal|unexpected|runtime|server|http|api|tool|system|client|database|network|mcp|input|unknown"
-            r"|validation|syntax|connection|permission|authentication|critical|uncaught|unhandled)[ _-]+)*"
-            r"(?:error|exception|failure|fatal|panic|err|fehler|erreur|errore|erro|fout|fallo|błąd|ошибка|エラー|错误"
-            r"|錯誤|오류)"
-            r"(?:$|\]|[!.)](?:\s|$)|\s+[-\u2013\u2014]\s(?!\d)|\s*\((?:code|http|status|\d)|\s*\[E?\d|\s*#?\d{3,5}\b"
-            rf"|\s?[:\uff1a]\s*[45]\d\d\b|\s?[:\uff1a](?!(?:{_FIGURE}|\s*(?:none|null|no))\s*(?:$|[,;.])))"
-        ),
-        (
-            r"(?:error|exception|failure) (?:(?:execut|invok|call|runn|fetch|retriev|load|read|writ|pars|creat|updat"
-            r"|delet|connect|process|open|gett|send|access|query|perform|validat|decod|resolv)ing\b"
-            r"|(?:while|when|during|occurred|raised|thrown|code|from|response from)\b"
-            r"|in (?:tool|function|thread|call)\b)"
-        ),
-        r"(?:an?|the|some)\s+(?:\w+\s+){0,3}(?:error|exception|failure)\s+(?:has\s+)?occurred",
-        r"(?:(?!not?\b|never\b)[a-z][\w.-]* (?:\d+ )?){0,4}failed(?:[!.]?$| with\b| because\b| due to\b|:(?!\s*\d))",
-        r"failed(?:[!.]\s| to [a-z])|(?:unhandled|uncaught) exception\b",
-        (
-            r"(?:http[ /\d.]*)?[45]\d\d (?:\w+ ){0,2}(?:error|not found|forbidden|unauthorized|bad request|bad gateway"
-            r"|too many requests|service unavailable|gateway timeout)\b"
-        ),
-        r"(?-i:ORA-\d{5}:|SQLSTATE\[|npm ERR!|E: |[A-Z]+\d*: ERROR:|FAIL[:\t])",
-        r"(?-i:Killed)(?:\s{2,}|$)|make(?:\[\d+\])?: \*\*\* |thread '.{1,40}' panicked at|rejected\]\s",
-        r"(?:oomkilled|\w+backoff|errimagepull)$|(?:compilation|build) failed\b",
-        r"(?-i:[a-z])[\w./@+-]*: (?:.{1,60}: )?(?:cannot|could not) [a-z]",
-        r".{1,80}: (?:is a directory|file exists)$|.{1,60}' is not recognized as an",
-        (
-            r"(?:rpc error: code = |status(?:code)?\W{1,3}(?:statuscode\.)?)?(?-i:DEADLINE_EXCEEDED|RESOURCE_EXHAUSTED"
-            r"|PERMISSION_DENIED|UNAVAILABLE|UNAUTHENTICATED)(?:\s*:|$)"
-        ),
-        (
-            r"(?:zugriff verweigert|(?:accès|permission) refusée?|(?:permiso|acceso) denegado|accesso negato"
-            r"|acesso negado|отказано в доступе)"
-        ),
-    )
-)
+_STATEMENTS = [re.compile(pattern, re.IGNORECASE) for pattern in _rows("statement")[Severity.ERROR]]
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
-_OUTRIGHT = re.compile(
-    "|".join(word for words in _SPOKEN.values() for word in words.split("|") if " " in word), re.IGNORECASE
-)
+_OUTRIGHT = re.compile("|".join(word for words in _SPOKEN.values() for word in words if " " in word), re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(
     rf"\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)", re.IGNORECASE

@@ -7,6 +7,7 @@ import zlib
 from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
 from html import unescape
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
@@ -30,29 +31,10 @@ _PROSE_SAMPLE = 4_000
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
 _MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.95, 0.15, 40
 _MARKUP = re.compile(r"(?is)<(script|style|svg|noscript|template)\b.*?</\1\s*>|<!--.*?-->|<[/!]?[a-z][^<>]*>")
-
-
-# What a text is called, and its parts; how often its beginning and its middle match a pattern at least; the pattern of
-# the beginning of a part, whose groups are its name; and the pattern that is to match so often, if that is another one.
 _KINDS = [
     line.split(" :: ")
-    for line in r"""
-diff :: files :: 1 :: ^diff --git .*? "?b/([^"\n]+)
-diff :: files :: 1 :: ^--- .*\n\+\+\+ ([^\t\n]+).*\n@@ .
-SQL dump :: tables :: 1 :: ^(?:CREATE TABLE(?: IF NOT EXISTS)?|INSERT INTO|COPY)\s+[`"\[]?([\w.]+)
-HTML page :: headings :: 1 :: <(?:title|h[1-6])\b[^>]*>(.*?)</(?:title|h[1-6])>
-mail :: messages :: 1 :: ^From: (.+)\n(?:.+\n){0,9}?Subject: (.+)|^Subject: (.+)\n(?:.+\n){0,9}?From: (.+)
-Markdown :: headings :: 2 :: ^(#{1,6} +\S.*) :: ^#{2,6} +\S|^```
-code :: definitions :: 3 :: ^[ \t]*((?:(?:async|export|default|pub|public|static|abstract|final) +)*(?:def|class|func\
-|function|fn|interface|struct|enum|impl|trait|fun) +\w[^{\n]*|(?:public|private|protected) [^;={\n]*\([^{\n]*)
-text :: headings :: 2 :: ^(\S.*)\n([=~^*-])\2{3,}$
-settings :: sections :: 3 :: ^(\[[^\]\n]+\])$
-text :: headings :: 3 :: ^([1-9]\d?(?:\.\d+)*\.? [^\W\d_a-z].{0,80}(?<![.;,:])|第.{1,4}[章節节条].{0,60}\
-|(?:Chapter|Article|Kapitel|Artikel|Teil|Chapitre|Partie|Cap[ií]tulo|Capitolo|Rozdział|Глава) [\dIVXLC]+.{0,60})$
-text :: headings :: 3 :: ^(# +\S.*)
-""".replace("\\\n", "")
-    .strip()
-    .splitlines()
+    for line in files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
+    if " :: " in line
 ]
 _BASE64 = re.compile(
     r"(?:data:[\w/;,+.-]*base64,)?(?=.{0,300}[A-Z])(?=.{0,300}[a-z])(?=.{0,300}\d)"
@@ -304,7 +286,7 @@ def _characters_a_token(text: str, count: Counter) -> float:
 
 
 def _with_ends(text: str, outline: Outline, budget: int) -> str:
-    said = [f"[{outline.said}]"] if outline.said else []
+    said = [f"[{outline.said}]"] if outline.said and 2 * len(outline.said) < budget else []
     budget -= sum(map(len, said))
     # Of a text with parts they say more than its ends.
     head, tail = (_HEAD, _TAIL) if not outline.parts else (_HEAD / 3, _TAIL / 3)

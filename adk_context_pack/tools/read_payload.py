@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from sys import getsizeof
 from typing import Any
 
@@ -216,7 +217,13 @@ def place_of(text: str, offset: int) -> int:
 
 
 def _around(text: str, start: int, end: int, more: int) -> str:
-    """Returns a match with its line, and with `more` characters of the lines before and after it."""
+    """Returns a match with its line, and with `more` characters of the lines around it if these are no records."""
+    far = max(0, start - _MAX_SHOWN_MATCH)
+    here = text.count("\n", far, start)
+    lines = text[far : start + _MAX_SHOWN_MATCH].split("\n")[max(0, here - 1) : here + 2]
+    signs = [re.findall(r"[^\w\s]", line)[:5] for line in lines]
+    if len(lines) == 1 or any(each and signs.count(each) > 1 for each in signs):
+        more = 0
     end = min(end, start + _MAX_SHOWN_MATCH)
     first, last = max(0, start - _BEFORE - more), min(len(text), end + _AFTER + more)
     line_start = (text.find("\n", first, start) if first else -1) if more else text.rfind("\n", first, start)

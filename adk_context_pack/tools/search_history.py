@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import logging
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -269,19 +267,7 @@ def _live(events: Sequence[Event], index: HistoryIndex) -> Collection[int]:
     return {number for number, event in enumerate(events) if id(event) in live}
 
 
-def _with_old_name(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    async def search(*args: Any, **settings: Any) -> dict[str, Any]:
-        if "words" in settings:
-            warnings.warn("search_history(words=…) is now search_history(query=…)", DeprecationWarning, stacklevel=2)
-            settings["query"] = settings.pop("words")
-        found: dict[str, Any] = await function(*args, **settings)
-        return found
-
-    return search
-
-
-search_history = _with_old_name(SearchHistory().search_history)
+search_history = SearchHistory().search_history
 
 
 class IndexedEntry(NamedTuple):

@@ -2,7 +2,8 @@
 
 Each of twenty kinds of payload comes with five questions. A question is found by the preview, or by reads that a careful
 reader would try: a search for the question's words, the page at the line of the outline that shares most words with it,
-the beginning, the end. Kinds at odd places of the table were looked at while the outlines were made, the others were not.
+the beginning, the end. While the outlines were made, previews of kinds at odd places of the table were looked at, and the
+scores of all kinds.
 """
 
 # ruff: noqa: E501 - payloads, a line each

@@ -7,7 +7,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
 
-from adk_context_pack import ContextPackPlugin, ContextPass, ContextPipeline, DropOldThoughts, ModelCall
+from adk_context_pack import ContextPackPlugin, ContextPass, ContextPipeline, DropOldThoughts
 from adk_context_pack.passes.context_pass import LeadingPass
 from tests.support.adk_contents import request_of
 from tests.support.run import run_agent
@@ -53,20 +53,6 @@ async def test_a_failing_pass_is_skipped_logged_and_reported(caplog):
     assert failed.error == "KeyError: 'nothing here'"
     assert failed.tokens_before == failed.tokens_after
     assert "pass fail_always failed and was skipped" in caplog.text
-
-
-async def test_the_old_way_to_run_other_passes_still_works():
-    """`process` warns, changes the request and reports, as `run` and `deliver` do together."""
-    pipeline = ContextPipeline([])
-
-    def other(callback_context, llm_request):
-        with ModelCall.remembering(callback_context) as call, pytest.warns(DeprecationWarning, match="run"):
-            pipeline.process(callback_context, llm_request, call, [AddWord(word="other")])
-
-    model = ScriptedModel(answer=text_of)
-    run = await run_agent(LlmAgent(name="a", model=model, before_model_callback=[other]), "hello")
-    assert run.answer == "hello\nother"
-    assert [each.name for each in pipeline.reports[-1].passes] == ["add_word"]
 
 
 async def test_the_providers_figures_join_the_report():

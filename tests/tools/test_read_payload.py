@@ -139,6 +139,12 @@ async def test_few_matches_come_with_the_lines_around_them():
     )
 
 
+async def test_an_odd_line_among_records_stands_alone():
+    """Neighbours that are records like each other are not shown with a match."""
+    text = "\n".join(f"2025-01-{i % 28:02} INFO done={i}" if i != 70 else "pump: {off}" for i in range(300))
+    assert [match["text"] for match in (await ask(text, {"search": "pump"}))[0]["matches"]] == ["pump: {off}"]
+
+
 async def test_words_are_ranked_where_no_place_has_all_of_them():
     """Words in another order and form find the line with most of them and the rarest, before lines with one of them."""
     text = "\n".join("the valve is open" for _ in range(90)) + "\nthe boilers were tested\nits relief valves leak\nfine"

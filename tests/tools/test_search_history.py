@@ -133,10 +133,8 @@ async def test_the_index_grows_with_the_session_and_is_made_again_for_another():
     assert ids(await find(numbered(user_said("delta")), query="alpha")) == []
 
 
-async def test_the_old_name_of_the_query_still_works():
-    """`words` is taken for the query, with a warning where code calls it, and quietly where a model does."""
-    with pytest.warns(DeprecationWarning, match="query"):
-        assert ids(await search_history(Context(EVENTS), words="aisle", turn=1))[0] == "e0"
+async def test_the_old_name_of_the_query_is_understood():
+    """A model that learned `words` from a recorded session gets what it asks for."""
     answer = await SearchHistory().run_async(args={"words": "aisle", "turn": 1}, tool_context=Context(EVENTS))
     assert ids(answer)[0] == "e0"
 
