@@ -289,11 +289,6 @@ class RankedIndex:
         match = " OR ".join(f'"{spelled(term)}"' for term in terms)
         return dict(self._database.execute(_SCORES, (match,))) if match else {}
 
-    def _held(self, place: int, terms: Iterable[str]) -> int:
-        number, start, end = self.span(place)
-        text = spelled(self.texts[number][start:end]).casefold()
-        return sum(term in text for term in terms)
-
 
 class _Kept(dict[int, bool]):
     """Asks `keep` once for each text."""
@@ -311,7 +306,7 @@ def _best(places: Iterable[int], scores: Mapping[int, float], limit: int) -> lis
     return heapq.nlargest(limit, places, key=lambda place: (scores[place], place))
 
 
-_FARTHEST = 2
+_SURE = 6
 
 Cost = Callable[[str], int]
 """Tells how many tokens a text takes."""
@@ -326,18 +321,13 @@ class Excerpt(NamedTuple):
 
 
 def excerpts(  # noqa: PLR0913 - each is a setting
-    index: RankedIndex,
-    hits: Sequence[Hit],
-    *,
-    max_tokens: int,
-    cost: Cost,
-    overhead: int = 0,
-    keep: Keep | None = None,
+    index: RankedIndex, hits: Sequence[Hit], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep | None = None
 ) -> tuple[list[Excerpt], int | None]:
     """Returns the parts to show, the one with the best hit first, and the number of the first hit that is not shown.
 
-    Each hit is taken with its neighbours as long as they fit. The best hit is taken in any case. Where all hits
-    fit, the rest of the budget goes to what stands further around them. Passages that touch become one part.
+    The six best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
+    have several parts that are answered apart. The best hit is taken in any case. If all hits fit, the rest of the
+    budget is for what is around them. Passages that touch become one part.
 
     Args:
         index: the index that gave the hits.
@@ -351,8 +341,9 @@ def excerpts(  # noqa: PLR0913 - each is a setting
     for rank, hit in enumerate(hits):
         if not chosen.take(hit.passage, rank):
             return chosen.parts(), rank
-        chosen.take_around(hit, rank, 1, keep)
-    for distance in range(2, _FARTHEST + 1):
+        if rank < _SURE:
+            chosen.take_around(hit, rank, 1, keep)
+    for distance in (1, 2):
         for rank, hit in enumerate(hits):
             chosen.take_around(hit, rank, distance, keep)
     return chosen.parts(), None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
@@ -15,6 +17,7 @@ from adk_context_pack._adk.releases import isolation_scope_of, scope_of_event
 from adk_context_pack.conversation.account import EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import positive
+from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
@@ -38,12 +41,16 @@ class Wanted(NamedTuple):
         tool: the tool that was called or returned.
         turn: the number of the user's turn, from 1 on. A negative one counts from the newest.
         before_event: the id of the event before which to search.
+        since: the time from which on to search, in seconds since 1970.
+        until: the time before which to search, in seconds since 1970.
     """
 
     agent: str = ""
     tool: str = ""
     turn: int = 0
     before_event: str = ""
+    since: float = -math.inf
+    until: float = math.inf
 
 
 class SessionPast(NamedTuple):
@@ -74,8 +81,11 @@ class SessionPast(NamedTuple):
             index = HistoryIndex(leaves_out=NAME.__eq__)
         index.grow(loaded.events)
         CACHE.put(key, index, index.bytes)
-        scope = isolation_scope_of(context)
-        return cls(loaded.events, loaded.whole, scope, _live(loaded.events, index), index)
+        live: Collection[int] = range(len(loaded.events))
+        if index.rewound:
+            known = {id(event) for event in live_events(loaded.events)}
+            live = {number for number in live if id(loaded.events[number]) in known}
+        return cls(loaded.events, loaded.whole, isolation_scope_of(context), live, index)
 
     def number_of(self, event_id: str) -> int:
         """Returns the number of an event that may be seen.
@@ -109,6 +119,7 @@ class SessionPast(NamedTuple):
                 and (not wanted.agent or entry.agent == wanted.agent)
                 and (not wanted.tool or entry.tool == wanted.tool)
                 and (not wanted.turn or entry.turn == turn)
+                and not (entry.time < wanted.since or entry.time >= wanted.until)
             )
 
         return keep
@@ -150,8 +161,10 @@ class SearchHistory(FunctionTool):
         read_event: str = "",
         offset: int = 0,
         turn: int = 0,
+        since: str = "",
+        until: str = "",
     ) -> dict[str, Any]:
-        """Finds what was said, called and returned earlier in this conversation, best first, or reads one event.
+        """Finds what was said, called and returned earlier in this conversation, and when, or reads one event.
 
         Args:
             query: A question or words. "words in quotes" must occur exactly. Empty lists everything, newest first.
@@ -161,9 +174,11 @@ class SearchHistory(FunctionTool):
             read_event: An event id: gives this event's whole text, in pages, in place of a search.
             offset: Go on with the next_offset of a reply.
             turn: Only this turn of the user: 1 for the first, -1 for the newest.
+            since: Only from this day on, such as 2026-11-23.
+            until: Only up to this day.
         """
         try:
-            wanted = Wanted(agent, tool, int(turn or 0), before_event)
+            wanted = Wanted(agent, tool, int(turn or 0), before_event, *_span(since, until))
             loaded, asked = await session_events(tool_context), str(query or "").strip()
             start = max(int(offset or 0), 0)
             if read_event:
@@ -179,15 +194,19 @@ class SearchHistory(FunctionTool):
             return {"error": "The history could not be searched."}
 
     def found(
-        self, context: ToolContext, loaded: SessionEvents, wanted: Wanted, *, query: str, offset: int = 0
+        self, context: ToolContext, known: SessionEvents, wanted: Wanted, *, query: str, offset: int = 0
     ) -> dict[str, Any]:
         """Returns the reply to a search in the session behind `context`, of which these events are loaded."""
         if len(query) > _MAX_QUERY:
             return {"error": f"The query has {len(query)} characters. Ask in at most {_MAX_QUERY}."}
-        past = SessionPast.of(context, loaded)
+        past = SessionPast.of(context, known)
         keep = past.keep(wanted)
         found = self._ranked(past, query, keep, offset) if query else _listed(past, keep)
-        return found | _unseen(past) if found else _nothing(past)
+        loaded = f"the newest {len(past.events)} events of this session are loaded; older ones were not seen."
+        if found:
+            return found if past.whole else found | {"note": f"Only {loaded}"}
+        note = f"Nothing in the {len(past.events)} events of this session matches. Other words may."
+        return {"found": [], "note": note if past.whole else f"Nothing matches. Only {loaded}"}
 
     def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
         ranked = past.history.ranked
@@ -204,50 +223,53 @@ class SearchHistory(FunctionTool):
 
 
 def _listed(past: SessionPast, keep: Keep) -> dict[str, Any]:
+    entries, texts, more = past.history.entries, past.history.ranked.texts, {}
     found: list[int] = []
-    for number in range(len(past.history.entries) - 1, -1, -1):
-        if keep(number):
-            # Whole events, since reading on begins before an event.
-            if (
-                len(found) >= _MAX_LISTED
-                and past.history.entries[number].event != past.history.entries[found[-1]].event
-            ):
-                last = past.history.entries[found[-1]].event_id
-                more = {"more": f"There is more that is older: go on with before_event={last!r}."}
-                return {"found": [_beginning(past.history, one) for one in found]} | more
-            found.append(number)
-    return {"found": [_beginning(past.history, one) for one in found]} if found else {}
-
-
-def _beginning(index: HistoryIndex, number: int) -> dict[str, Any]:
-    return _described(index, Excerpt(number, 0, min(_LISTED, len(index.ranked.texts[number]))))
+    for number in filter(keep, reversed(range(len(entries)))):
+        # Whole events, since reading on begins before an event.
+        if len(found) >= _MAX_LISTED and entries[number].event != entries[found[-1]].event:
+            more = {"more": f"There is more that is older: go on with before_event={entries[found[-1]].event_id!r}."}
+            break
+        found.append(number)
+    shown = [_described(past.history, Excerpt(number, 0, min(_LISTED, len(texts[number])))) for number in found]
+    return {"found": shown} | more if found else {}
 
 
 def _described(index: HistoryIndex, part: Excerpt) -> dict[str, Any]:
     entry = index.entries[part.text]
     text = index.ranked.texts[part.text]
-    described = {"event": entry.event_id, "turn": entry.turn, "agent": entry.agent, "kind": entry.kind}
+    described = {"event": entry.event_id, "turn": entry.turn, "when": "", "agent": entry.agent}
+    if entry.kind != "said":
+        described["kind"] = entry.kind
     if entry.tool:
         described["tool"] = entry.tool
-    described["text"] = (
-        f"{'…' if part.start else ''}{text[part.start : part.end].strip()}{'…' if part.end < len(text) else ''}"
-    )
+    shown = text[part.start : part.end].strip()
+    described["text"] = f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}"
+    try:
+        when = datetime.fromtimestamp(entry.time, UTC)
+        described["when"] = f"{day_name(when)} {when:%H:%M}"
+        if entry.kind == "said" and (dates := relative_dates(shown, when)):
+            described["dates"] = dates
+    except (ValueError, OverflowError, OSError):
+        # No real clock gives such a time.
+        del described["when"]
     if part.end - part.start < len(text):
         described["read"] = f"{len(text)} characters in all; see read_event"
     return described
 
 
-def _nothing(past: SessionPast) -> dict[str, Any]:
-    note = f"Nothing in the {len(past.events)} events of this session matches. Other words may."
-    if not past.whole:
-        note = f"Nothing matches. {_unseen(past)['note']}"
-    return {"found": [], "note": note}
+def _span(since: str, until: str) -> tuple[float, float]:
+    """Returns the seconds since 1970 from which and before which to search, of days in UTC.
 
-
-def _unseen(past: SessionPast) -> dict[str, Any]:
-    if past.whole:
-        return {}
-    return {"note": f"Only the newest {len(past.events)} events of this session are loaded; older ones were not seen."}
+    Raises:
+        LookupError: one of the two is not a day in ISO 8601, in words for a model.
+    """
+    try:
+        first, last = (datetime.fromisoformat(f"{day[:10]}T00:00:00Z") if day else None for day in (since, until))
+        end = math.inf if last is None else (last + timedelta(days=1)).timestamp()
+        return -math.inf if first is None else first.timestamp(), end
+    except (ValueError, OverflowError, TypeError):
+        raise LookupError(f"A day is written 2026-11-23, not {str(since or until)[:40]!r}.") from None
 
 
 def _page(past: SessionPast, event_id: str, offset: int) -> dict[str, Any]:
@@ -258,13 +280,6 @@ def _page(past: SessionPast, event_id: str, offset: int) -> dict[str, Any]:
     if offset + _PAGE < len(text):
         reply["next_offset"] = offset + _PAGE
     return reply
-
-
-def _live(events: Sequence[Event], index: HistoryIndex) -> Collection[int]:
-    if not index.rewound:
-        return range(len(events))
-    live = {id(event) for event in live_events(events)}
-    return {number for number, event in enumerate(events) if id(event) in live}
 
 
 search_history = SearchHistory().search_history
@@ -281,6 +296,7 @@ class IndexedEntry(NamedTuple):
         tool: the tool's name, for what was called or returned.
         turn: the number of the user's turn, from 1 on.
         scope: the isolated task (2.x) that the event belongs to, or None.
+        time: the event's timestamp, in seconds.
     """
 
     event: int
@@ -290,6 +306,7 @@ class IndexedEntry(NamedTuple):
     tool: str
     turn: int
     scope: str | None
+    time: float
 
 
 class HistoryIndex:
@@ -350,7 +367,9 @@ class HistoryIndex:
             if not (tool and self._leaves_out(tool)):
                 self.ranked.add(text, title=tool)
                 turn = max(1, self.turns)
-                self.entries.append(IndexedEntry(number, event.id, event.author or "", kind, tool, turn, scope))
+                self.entries.append(
+                    IndexedEntry(number, event.id, event.author or "", kind, tool, turn, scope, event.timestamp)
+                )
 
 
 def _key(event: Event) -> tuple[str, float]:

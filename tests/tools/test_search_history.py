@@ -3,6 +3,8 @@
 import json
 import re
 import threading
+from datetime import UTC, datetime
+from operator import itemgetter
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -292,7 +294,35 @@ async def test_what_is_found_says_who_and_how_to_read_on():
         user_said("Q"), agent_called("a", "dump", "c1"), tool_returned("a", "dump", {"t": "word " * 3000}, "c1")
     )
     found = (await find(long, query="word", tool="dump"))["found"][-1]
-    assert list(found) == ["event", "turn", "agent", "kind", "tool", "text", "read"]
+    assert list(found) == ["event", "turn", "when", "agent", "kind", "tool", "text", "read"]
     assert (found["event"], found["agent"], found["tool"]) == ("e2", "a", "dump")
     assert found["read"].endswith("characters in all; see read_event")
     assert set(await find(query="nowhere")) == {"found", "note"}
+
+
+async def test_what_is_found_says_when():
+    """A find has its event's time, and what "yesterday" meant then; a tool's own "yesterday" is not explained."""
+    events = [user_said("The crane fell yesterday."), tool_returned("a", "log", {"crane": "fell yesterday"}, "1")]
+    for one, day in zip(events, (28, 29), strict=True):
+        one.timestamp = datetime(2024, 2, day, 9, 5, tzinfo=UTC).timestamp()
+    said, logged = sorted((await find(events, query="crane"))["found"], key=itemgetter("agent"), reverse=True)
+    assert (said["when"], said["dates"]) == ("Wed 28 Feb 2024 09:05", {"yesterday": "Tue 27 Feb 2024"})
+    assert logged["when"] == "Thu 29 Feb 2024 09:05"
+    assert "dates" not in logged
+    for filters, found in (
+        ({"since": "2024-02-29"}, [logged]),
+        ({"until": "2024-02-28"}, [said]),
+        ({"since": "2024-02-28", "until": "2024-02-29T10:00"}, [said, logged]),
+        ({"until": "2024-02-27"}, []),
+    ):
+        answer = (await find(events, query="crane", **filters))["found"]
+        assert sorted(answer, key=itemgetter("agent"), reverse=True) == found
+    assert await find(since="last week") == {"error": "A day is written 2026-11-23, not 'last week'."}
+
+
+@pytest.mark.parametrize("time", [1e30, float("nan")])
+async def test_a_time_that_no_clock_gives_is_not_said(time):
+    """A find whose event has such a time is shown without it."""
+    events = [user_said("The crane fell yesterday.")]
+    events[0].timestamp = time
+    assert [one["text"] for one in (await find(events, query="crane"))["found"]] == ["The crane fell yesterday."]

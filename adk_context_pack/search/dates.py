@@ -1,0 +1,70 @@
+"""Finds words such as "yesterday" or "last month" in a text, and the dates that they meant when they were said."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from datetime import date, timedelta
+from importlib.resources import files
+
+# From a kind of word to what each word of it means.
+_MEANT = defaultdict[str, dict[str, str]](dict)
+for _row in files(__package__).joinpath("date_words.txt").read_text("utf-8").splitlines()[2:]:
+    (_kind, _meaning), _words = _row.split(": ")[0].split(maxsplit=1), _row.split(": ")[1]
+    _MEANT[_kind].update(dict.fromkeys(_words.split(", "), _meaning))
+_ANY = {kind: "|".join(sorted(map(re.escape, words), key=len, reverse=True)) for kind, words in _MEANT.items()}
+_RELATIVE = re.compile(
+    rf"\b(?P<phrase>{_ANY['phrase']})\b|(?P<unspaced>{_ANY['unspaced']})"
+    rf"|\b(?P<before>(?:vor|hace|il y a|há)\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+"
+    rf"(?P<unit>{_ANY['unit']})\b(?P<after>\s+(?:ago|fa|atrás|geleden|temu|назад)\b)?"
+    rf"|\b(?:last|letzten|vorigen)\s+(?P<weekday>{_ANY['weekday']})\b"
+    rf"|\b(?P<day>{_ANY['weekday']})\s+(?:dernier|pasado|scors[oa])\b"
+)
+
+
+def relative_dates(text: str, said: date) -> dict[str, str]:
+    """Returns what the words in `text` that name a time by its distance from today meant on the day they were said.
+
+    Args:
+        text: what was said, in one of the large European languages, Chinese or Japanese.
+        said: the day on which it was said.
+
+    Returns:
+        Such as `{"yesterday": "Sun 7 May 2023", "last month": "Apr 2023"}`, by the words in lower case. Words of two
+        meanings are not in it.
+    """
+    found: dict[str, str] = {}
+    for match in _RELATIVE.finditer(text.lower()):
+        unit, about, distance = "day", "", 0
+        if phrase := match["phrase"] or match["unspaced"]:
+            unit, _, far = (_MEANT["phrase"] | _MEANT["unspaced"])[phrase].partition(" ")
+            distance = int(far)
+        elif weekday := match["weekday"] or match["day"]:
+            distance = -((said.weekday() - int(_MEANT["weekday"][weekday])) % 7 or 7)
+        elif match["before"] or match["after"]:
+            about, unit = "about ", _MEANT["unit"][match["unit"]]
+            distance = -int(_MEANT["number"].get(match["number"], match["number"]))
+        else:
+            continue
+        found.setdefault(match[0], _named(said, unit, distance, about))
+    return found
+
+
+def day_name(day: date) -> str:
+    """Returns a day as "Sun 7 May 2023"."""
+    # In English, whatever the locale.
+    name = date.ctime(day)
+    return f"{name[:3]} {day.day} {name[4:7]} {day.year}"
+
+
+def _named(said: date, unit: str, distance: int, about: str) -> str:
+    if unit == "year":
+        return str(said.year + distance)
+    if unit == "month":
+        year, month = divmod(said.year * 12 + said.month - 1 + distance, 12)
+        return day_name(date(year, month + 1, 1)).split(maxsplit=2)[2]
+    first = last = said + timedelta(days=distance if unit == "day" else 7 * distance)
+    if about or unit == "day":
+        return (about if unit != "day" else "") + day_name(first)
+    last += timedelta(days=6 - first.weekday())
+    return f"{day_name(last - timedelta(days=1 if unit == 'weekend' else 6))} to {day_name(last)}"

@@ -1,0 +1,33 @@
+"""Words such as "yesterday", and the dates that they meant."""
+
+from datetime import date
+
+import pytest
+
+from adk_context_pack.search.dates import relative_dates
+
+SAID = date(2024, 3, 1)  # a Friday, the day after a leap day
+MEANT = [
+    ("I saw it yesterday, and last night again", {"yesterday": "Thu 29 Feb 2024",
+                                                  "last night": "Thu 29 Feb 2024"}),
+    ("Gestern Abend, nicht vorgestern", {"gestern": "Thu 29 Feb 2024", "vorgestern": "Wed 28 Feb 2024"}),
+    ("Letzten Montag war ich hier", {"letzten montag": "Mon 26 Feb 2024"}),
+    ("last Friday", {"last friday": "Fri 23 Feb 2024"}),
+    ("le vendredi dernier, il y a deux mois", {"vendredi dernier": "Fri 23 Feb 2024",
+                                               "il y a deux mois": "Jan 2024"}),
+    ("hace tres días y el año pasado", {"hace tres días": "Tue 27 Feb 2024", "año pasado": "2023"}),
+    ("due settimane fa l'altro ieri", {"due settimane fa": "about Fri 16 Feb 2024", "l'altro ieri": "Wed 28 Feb 2024"}),
+    ("no mês passado", {"mês passado": "Feb 2024"}),
+    ("w zeszłym tygodniu", {"zeszłym tygodniu": "Mon 19 Feb 2024 to Sun 25 Feb 2024"}),
+    ("5 лет назад", {"5 лет назад": "2019"}),
+    ("她昨天去了上个月也去了", {"昨天": "Thu 29 Feb 2024", "上个月": "Feb 2024"}),
+    ("last weekend; 3 months ago; next year", {"last weekend": "Sat 24 Feb 2024 to Sun 25 Feb 2024",
+                                              "3 months ago": "Dec 2023", "next year": "2025"}),
+    ("Der Preis ist hier morgen gleich, a few days, 2 years, next Friday, el lunes por la mañana", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "meant"), MEANT, ids=[text for text, _ in MEANT])
+def test_what_words_meant_on_the_day_they_were_said(text, meant):
+    """Days, weeks, months and years are counted back or on from that day, and words of two meanings are left alone."""
+    assert relative_dates(text, SAID) == meant
