@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from adk_context_pack._json import json_text
-from adk_context_pack.sql.collations import EXACT, VERSIONS
+from adk_context_pack.sql.exact_sum import EXACT, VERSIONS
 from adk_context_pack.sql.sql_names import unique_name
 from adk_context_pack.sql.table_image import one_line
 from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, shown, written_in

@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.collations import install_collations
-from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers
+from adk_context_pack.sql.exact_sum import StatementChecks, install_collations, install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
 from adk_context_pack.sql.sql_names import Token, quote, quote_dotted_names, tokens_of
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, names_in

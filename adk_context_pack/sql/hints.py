@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
+from importlib.resources import files
 
 from adk_context_pack.sql.guard import FUNCTIONS
 from adk_context_pack.sql.table_image import TableNames, names_in, one_line
@@ -19,61 +20,10 @@ _TOKEN = re.compile(r'unrecognized token: "(.*?)"?$', re.DOTALL)
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
 _MAY_BE_QUOTES = ("no such table", "incomplete input", "begin with SELECT")
 
-_INSTEAD = {
-    "concat": "Write a || b.",
-    "string_agg": "Write group_concat(x, ', ').",
-    "array_agg": "Write json_group_array(x).",
-    "listagg": "Write group_concat(x, ', ').",
-    "median": "Order by the value with row_number() OVER (ORDER BY x) and take the middle rows.",
-    "percentile_cont": "Use row_number() OVER (ORDER BY x) and count(*) OVER () and take the row at that share.",
-    "stddev": "Write sqrt(avg(x * x) - avg(x) * avg(x)).",
-    "variance": "Write avg(x * x) - avg(x) * avg(x).",
-    "if": "Write iif(condition, a, b) or CASE WHEN.",
-    "isnull": "Write ifnull(x, y) or x IS NULL.",
-    "nvl": "Write ifnull(x, y).",
-    "left": "Write substr(x, 1, n).",
-    "right": "Write substr(x, -n).",
-    "len": "Write length(x).",
-    "char_length": "Write length(x).",
-    "charindex": "Write instr(text, part).",
-    "strpos": "Write instr(text, part).",
-    "position": "Write instr(text, part).",
-    "split_part": "Use substr and instr.",
-    "regexp": "Use LIKE or GLOB.",
-    "regexp_like": "Use LIKE or GLOB.",
-    "regexp_replace": "Use replace.",
-    "greatest": "Write max(a, b) with two or more arguments.",
-    "least": "Write min(a, b) with two or more arguments.",
-    "now": "Write datetime('now').",
-    "getdate": "Write datetime('now').",
-    "year": "Write strftime('%Y', day).",
-    "month": "Write strftime('%m', day).",
-    "day": "Write strftime('%d', day).",
-    "date_trunc": "Write strftime('%Y-%m', day) for months, date(day) for days.",
-    "to_char": "Write strftime(format, day) or printf(format, x).",
-    "date_part": "Write strftime('%Y', day) and the like.",
-    "datediff": "Write julianday(b) - julianday(a).",
-    "date_add": "Write date(day, '+1 day').",
-    "date_sub": "Write date(day, '-1 day').",
-    "to_date": "Write date(text), for texts such as 2026-01-31.",
-    "safe_divide": "Write 1.0 * a / nullif(b, 0).",
-    "unnest": "Write FROM rows, json_each(rows.column) and read json_each.value.",
-    "generate_series": "Use WITH RECURSIVE.",
-}
-_SYNTAX = {
-    "ilike": "LIKE ignores the case of ASCII letters already.",
-    "qualify": "Put the window function in an inner SELECT and filter outside.",
-    "top": "Write LIMIT n at the end.",
-    "interval": "Write date(day, '+1 day').",
-    "pivot": "Write sum(CASE WHEN … THEN … END) for each column.",
-    "lateral": "Write FROM rows, json_each(rows.column).",
-    "extract": "Write strftime('%Y', day).",
-    "rlike": "Use LIKE or GLOB.",
-    ":": "Write CAST(x AS INTEGER) in place of x::int.",
-    "::": "Write CAST(x AS INTEGER) in place of x::int.",
-    "over": "A window function needs parentheses before OVER: row_number() OVER (…).",
-    "within": "Write percentiles by row_number() OVER (ORDER BY x).",
-}
+# What SQLite has in place of functions and syntax of other databases.
+_INSTEAD = dict(
+    row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines()
+)
 
 
 def hint_for(message: str, images: Iterable[TableNames]) -> str:
@@ -118,7 +68,7 @@ def there_are() -> tuple[str, ...]:
 def _function_hint(name: str) -> str:
     known = there_are()
     near = get_close_matches(name, known, n=3)
-    advice = _INSTEAD.get(name) or (f"Did you mean {' or '.join(near)}?" if near else "")
+    advice = _INSTEAD.get(f"function {name}") or (f"Did you mean {' or '.join(near)}?" if near else "")
     return f"{advice} Functions: {', '.join(known)}, and json_each(x) in FROM.".strip()
 
 
@@ -147,7 +97,7 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
 
 
 def _syntax_hint(near: str, names: list[str]) -> str:
-    if advice := _SYNTAX.get(near.lower()):
+    if advice := _INSTEAD.get(f"syntax {near.lower()}"):
         return advice
     if near.lower() in {name.lower() for name in names}:
         return f'{near} is a reserved word: write it in double quotes, "{near}".'
@@ -159,7 +109,7 @@ def _token_hint(token: str) -> str:
         return "A quote is not closed. Within a text, write a single quote twice: 'it''s'."
     if token[:1].isdigit():
         return f'A name that begins with a digit goes in double quotes: "{one_line(token)}".'
-    if advice := _SYNTAX.get(token):
+    if advice := _INSTEAD.get(f"syntax {token}"):
         return advice
     return f"SQLite does not know this character outside of quotes. {_QUOTES}"
 

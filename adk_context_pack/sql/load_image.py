@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from adk_context_pack.sql.cells import Loaded, cells_of, name_currencies
-from adk_context_pack.sql.collations import install_collations
+from adk_context_pack.sql.exact_sum import install_collations
 from adk_context_pack.sql.sql_names import quote, unique_name
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
 from adk_context_pack.tables.columns import Column

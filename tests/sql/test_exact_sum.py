@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.sql.collations import compare_numbers, install_collations
-from adk_context_pack.sql.exact_sum import install_exact_numbers
+from adk_context_pack.sql.exact_sum import compare_numbers, install_collations, install_exact_numbers
 
 
 def connection(values):
