@@ -240,8 +240,9 @@ async def test_a_summary_counts_no_expired_result(how):
         assert [entry["totals"] for entry in summary.values()] == [{"clicks": 7}]
 
 
+@pytest.mark.parametrize("surplus", [0, 4])
 @pytest.mark.parametrize("max_bytes", range(300, 2_600, 100))
-def test_what_is_left_fits_with_its_marks(max_bytes):
+def test_what_is_left_fits_with_its_marks(max_bytes, surplus):
     """Results expire, oldest first, until the rest and all marks fit, and not one more than that takes."""
     draw, state = random.Random(max_bytes), {}
     for number in range(12):
@@ -252,7 +253,7 @@ def test_what_is_left_fits_with_its_marks(max_bytes):
     state |= {state_key("rows", "t", new_handle(NOW - 5)): expired_entry("")}
     keys = [key for key in state if key.startswith("rows:") and isinstance(state[key], str)]
     newest = keys.pop()
-    gone = _expired_entries(state, newest=newest, replaced_key=None, max_bytes=max_bytes, max_results=None)
+    gone = _expired_entries(state, newest=newest, replaced_key=None, max_bytes=max_bytes, max_results=12 - surplus)
     assert list(gone) == keys[: len(gone)]
 
     def taken(count):
@@ -260,7 +261,7 @@ def test_what_is_left_fits_with_its_marks(max_bytes):
         return _bytes_of_marks(after) + sum(_bytes_under(after, key) for key in [*keys[count:], newest])
 
     assert taken(len(gone)) <= max_bytes or len(gone) == len(keys)
-    assert not gone or taken(len(gone) - 1) > max_bytes
+    assert len(gone) == surplus or taken(len(gone) - 1) > max_bytes
 
 
 # What a proof rests on: every byte of what ADK wrote, and the event that it was written for.

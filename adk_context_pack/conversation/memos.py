@@ -91,11 +91,7 @@ class _Growing(Generic[Value, Item]):
     __slots__ = ("_items", "_make", "_name", "_value", "_values")
 
     def __init__(
-        self,
-        values: dict[Hashable, tuple[Any, int]],
-        name: Hashable,
-        make: Callable[[], Value],
-        items: Sequence[Item],
+        self, values: dict[Hashable, tuple[Any, int]], name: Hashable, make: Callable[[], Value], items: Sequence[Item]
     ) -> None:
         self._values = values
         self._name = name

@@ -81,11 +81,7 @@ class Categories:
             return dict(sums)
 
     def _add(
-        self,
-        sums: dict[str, int],
-        contents: Sequence[types.Content],
-        sizes: Sequence[int],
-        spoken: Sequence[Voice],
+        self, sums: dict[str, int], contents: Sequence[types.Content], sizes: Sequence[int], spoken: Sequence[Voice]
     ) -> None:
         """Adds contents to `sums`. `spoken` says who speaks in each of them, except where it holds a result."""
         voices = Voices.of(self._call)

@@ -17,14 +17,7 @@ from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import SettingError, StoreError, at_least, positive
 from adk_context_pack.stores.artifact_store import ArtifactStore, artifact_service, store_behind
 from adk_context_pack.stores.codec import Encoded, compress, encode, rough_size, survives_as_state
-from adk_context_pack.stores.entries import (
-    expired_entry,
-    is_entry,
-    is_scoped,
-    key_entry,
-    state_bytes,
-    store_entry,
-)
+from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
 from adk_context_pack.stores.handles import (
     HANDLE_LENGTH,
     Kind,
@@ -247,12 +240,7 @@ def _one_error() -> Iterator[None]:
 
 
 def _expired_entries(
-    state: Mapping[str, Any],
-    *,
-    newest: str,
-    replaced_key: str | None,
-    max_bytes: int | None,
-    max_results: int | None,
+    state: Mapping[str, Any], *, newest: str, replaced_key: str | None, max_bytes: int | None, max_results: int | None
 ) -> dict[str, Any]:
     """Returns the mark that goes in the place of each result that expires, by its state key, oldest first.
 

@@ -177,11 +177,7 @@ def facts_of_column(schema: ColumnSchema, values: Sequence[Any], *, max_outliers
 
 
 def facts_in_parts(
-    facts: ColumnFacts,
-    schema: ColumnSchema,
-    values: Sequence[Any],
-    currencies: Sequence[Any] | None,
-    max_outliers: int,
+    facts: ColumnFacts, schema: ColumnSchema, values: Sequence[Any], currencies: Sequence[Any] | None, max_outliers: int
 ) -> ColumnFacts:
     """Returns facts whose figures are those of the amounts in each currency or unit, that of most rows first.
 

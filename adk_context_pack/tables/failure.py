@@ -44,10 +44,8 @@ _BESIDE_ENDED = frozenset(
 _GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "complete", "done", "passed", "pass"})
 # Values of an error field that say that there is none.
 _NONE = frozenset({"", "0", "none", "null", "nil", "nan", "n/a", "na", "ok", "false", "no error", "no errors", "-"})
-_LONGEST_NONE = max(map(len, _NONE))
 _CODES = frozenset({"code", "status", "errno", "error_code", "errorCode"})
 _HTTP_ERRORS = range(400, 600)
-_HTTP_ERROR_TEXTS = frozenset(map(str, _HTTP_ERRORS))
 _EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus"})
 # A run or a job that a tool looks up has ended itself, not the call.
 _LOOKED_UP = frozenset({"id", "name", "job", "run", "job_id", "jobId", "run_id", "runId", "task_id", "taskId"})
@@ -127,7 +125,7 @@ def _field_error(result: Mapping[Any, Any]) -> str | None:
 
 def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> bool:
     if isinstance(value, str):
-        return value.strip()[: _LONGEST_NONE + 1].lower() not in _NONE
+        return value.strip()[:20].lower() not in _NONE
     if isinstance(value, Mapping | list | tuple):
         # Figures are counts or measures. A check that went well may list what it found.
         return not _are_figures(value) and not (several and _is_good(result))
@@ -205,4 +203,4 @@ def _is_good(result: Mapping[Any, Any]) -> bool:
 
 
 def _is_http_error(value: Any) -> bool:
-    return (is_number(value) and value in _HTTP_ERRORS) or (isinstance(value, str) and value in _HTTP_ERROR_TEXTS)
+    return (is_number(value) and value in _HTTP_ERRORS) or (isinstance(value, str) and value in map(str, _HTTP_ERRORS))

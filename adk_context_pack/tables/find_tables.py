@@ -12,15 +12,7 @@ from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.pages import joined, rows_path
 from adk_context_pack.tables.row_forms import RowForm, read_rows
-from adk_context_pack.tables.shapes import (
-    far_header,
-    fits,
-    header_of,
-    is_mcp,
-    is_text,
-    rows_of_blocks,
-    with_rows,
-)
+from adk_context_pack.tables.shapes import far_header, fits, header_of, is_mcp, is_text, rows_of_blocks, with_rows
 from adk_context_pack.tables.text_tables import TextTable, find_in_text
 
 Read = TypeVar("Read")
@@ -144,11 +136,7 @@ class TableWalk:
         return pages if new == rows else [joined(pages, path, new)]
 
     def _rows_of(
-        self,
-        value: Sequence[Any],
-        keys: tuple[Any, ...],
-        names: Sequence[str] | None,
-        around: Mapping[Any, Any],
+        self, value: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None, around: Mapping[Any, Any]
     ) -> Any:
         names = names if names and fits(value, names) else far_header(value, self._above)
         if names or not value:

@@ -50,7 +50,6 @@ _MAX_LISTED = 10
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
 _MAX_CURRENCY_NAME = 30
-_RATE_UNITS = frozenset("%‰°")
 _TRUTHS = {
     **dict.fromkeys(("true", "yes", "ja", "oui", "si", "sí", "sim", "tak", "vrai", "wahr", "y", "t"), True),
     **dict.fromkeys(("false", "no", "nein", "non", "não", "nao", "nee", "nie", "faux", "falsch", "n", "f"), False),
@@ -285,7 +284,7 @@ def _number_role(name: str, numbers: Sequence[Number], texts: TextNumbers = _NO_
     unit = texts.unit
     if "identifier" in tags:
         return "identifier"
-    if unit in _RATE_UNITS or "/" in unit or unit[:1] == "°":
+    if unit in {*"%‰°"} or "/" in unit or unit[:1] == "°":
         return "rate"
     is_dated = not {"dated", "moment"}.isdisjoint(tags)
     has_unit = unit or texts.units

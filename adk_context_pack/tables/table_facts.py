@@ -14,13 +14,7 @@ from adk_context_pack.tables.names import is_total_label
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
-from adk_context_pack.tables.schema import (
-    ADDED,
-    MIN_ROWS_ABOVE_TOTAL,
-    said_of_rows_apart,
-    schema_of,
-    with_currencies,
-)
+from adk_context_pack.tables.schema import ADDED, MIN_ROWS_ABOVE_TOTAL, said_of_rows_apart, schema_of, with_currencies
 
 _MAX_LABELS = 20
 

@@ -78,7 +78,6 @@ def _counted(decimals: Iterable[str]) -> tuple[str, str] | None:
 
 _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
 _SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match
-_HAS_POINT = re.compile(r"\.").search
 _MAGNITUDES = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
 _PARTS = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]{1,7})\.?(?:,|\s+and)?", re.IGNORECASE)
 _ISO_DURATION = re.compile(
@@ -238,7 +237,7 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     if not _PLAIN(joined) or joined.count("\n") != len(texts):
         return None
     missing = frozenset(("",)) if "" in counts else frozenset()
-    if not _HAS_POINT(joined):
+    if "." not in joined:
         return TextNumbers(numbers=dict(zip(texts, map(int, texts), strict=True)), missing=missing)
     numbers: dict[str, Number] = {text: Decimal(text) if "." in text else int(text) for text in texts}
     if note := version_note(name, (), numbers):

@@ -25,7 +25,6 @@ _FENCED_DATA = frozenset(
         *("html", "console", "output", "table", "psv", "data", "result", "results"),
     )
 )
-_BOMS = ("\ufeff", "ï»¿")
 _MAX_TABLES = 20
 _MIN_TEXT = 8
 
@@ -78,7 +77,7 @@ def find_in_text(text: str) -> list[str | TextTable]:
         text: what a tool returned. JSON and CSV may be all of it, or stand behind a sentence, before a remark or in a
             code fence.
     """
-    for mark in _BOMS:
+    for mark in ("\ufeff", "ï»¿"):
         text = text.removeprefix(mark)
     whole = read_document(text)
     if whole is not None:

@@ -317,10 +317,7 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
             outcome = outcome._replace(shown=_floor(result, outcome.error))
     outcome = outcome._replace(shown=_naming_all(outcome.shown, result, call))
     record = CapReport(
-        tool=call.tool_name,
-        pass_name=entry.name,
-        session_id=call.session_id,
-        invocation_id=call.invocation_id,
+        tool=call.tool_name, pass_name=entry.name, session_id=call.session_id, invocation_id=call.invocation_id
     )
     if outcome.shown is not result:
         before = await call.off_loop(result, weigher.of, result)

@@ -23,16 +23,7 @@ from adk_context_pack.tables.failure import MESSAGE_KEYS
 from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
 from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.outliers import Odd
-from adk_context_pack.tables.stub_form import (
-    FACTS,
-    HANDLE,
-    LIMITS,
-    NOTE,
-    PREVIEW,
-    not_kept,
-    preview_mark,
-    rows_note,
-)
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
 from adk_context_pack.tools.payload_preview import is_prose, text_preview
 from adk_context_pack.tools.result_limits import Limits, Part
 from adk_context_pack.tools.shown_rows import (

@@ -199,13 +199,7 @@ class ToolCall:
             StoreError: the value has no JSON form, or the store failed. The runner then leaves the result whole.
         """
         handle = await choose_store(store).put(
-            self.context,
-            value,
-            tool_name=self.tool_name,
-            kind=kind,
-            key=key,
-            delta=self.state_delta,
-            note=self.note,
+            self.context, value, tool_name=self.tool_name, kind=kind, key=key, delta=self.state_delta, note=self.note
         )
         self.kept.append(Kept(handle=handle, kind=kind, rows_shown=rows_shown, rows_total=rows_total))
         return handle

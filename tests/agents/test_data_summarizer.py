@@ -218,10 +218,7 @@ async def test_a_column_that_no_row_has_is_named_once(settings, expected):
     """One warning names the setting, the word and the nearest column, however many turns there are."""
     begin, _, end = expected.partition(" .* ")
     (text,) = await said_by(
-        "go",
-        "again",
-        state={"gaql_execution_results": {"q1": REPORT_ROWS, "q2": REPORT_ROWS}},
-        **settings,
+        "go", "again", state={"gaql_execution_results": {"q1": REPORT_ROWS, "q2": REPORT_ROWS}}, **settings
     )
     assert text.startswith(f"summarizer: {begin}")
     assert text.endswith(end)

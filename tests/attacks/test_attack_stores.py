@@ -7,14 +7,7 @@ from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactServ
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 
-from adk_context_pack import (
-    ContextPackPlugin,
-    PayloadStore,
-    cap_rows,
-    offload_payload,
-    query_rows,
-    read_payload,
-)
+from adk_context_pack import ContextPackPlugin, PayloadStore, cap_rows, offload_payload, query_rows, read_payload
 from tests.attacks.hostile import OddTool, own_run
 
 pytestmark = pytest.mark.filterwarnings("ignore")

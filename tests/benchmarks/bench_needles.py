@@ -24,24 +24,8 @@ from adk_context_pack import ReadPayload
 from adk_context_pack.tools import payload_preview
 
 TOKENS, MOST = 200, 4
-WORDS = [
-    "pump",
-    "valve",
-    "river",
-    "stone",
-    "table",
-    "garden",
-    "window",
-    "copper",
-    "signal",
-    "harbour",
-    "engine",
-    "market",
-    "paper",
-    "winter",
-    "bridge",
-    "lamp",
-]
+WORDS = ["pump", "valve", "river", "stone", "table", "garden", "window", "copper", "signal", "harbour", "engine", "market",
+         "paper", "winter", "bridge", "lamp"]  # fmt: skip
 Case = tuple[str, list[tuple[str, str]]]
 
 

@@ -81,10 +81,7 @@ def test_what_is_not_a_ruled_table(text):
     assert find_ruled(text) is None
 
 
-@pytest.mark.parametrize(
-    ("width", "is_table"),
-    [(1_000, True), (1_001, False)],
-)
+@pytest.mark.parametrize(("width", "is_table"), [(1_000, True), (1_001, False)])
 def test_the_longest_line(width, is_table):
     """Lines of up to 1,000 characters are those of a table."""
     found = find_aligned(lines("NAME  AGE", "ann   3", f"bo    {'4' * (width - 6)}"))

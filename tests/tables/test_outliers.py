@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.outliers import (
-    LONE_RULE,
-    RARE_RULE,
-    RULE,
-    fences,
-    may_have_outliers,
-    sample_positions,
-)
+from adk_context_pack.tables.outliers import LONE_RULE, RARE_RULE, RULE, fences, may_have_outliers, sample_positions
 from adk_context_pack.tables.table_facts import table_facts
 
 

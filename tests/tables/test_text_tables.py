@@ -30,11 +30,7 @@ def test_a_real_report():
 
 @pytest.mark.parametrize(
     "text",
-    [
-        '{"a":1}\n{"a":}',
-        '{"a":1}\n[1]\n{"a":2}',
-        "a,b\n" + "1,2\n" * 9 + "3\n",
-    ],
+    ['{"a":1}\n{"a":}', '{"a":1}\n[1]\n{"a":2}', "a,b\n" + "1,2\n" * 9 + "3\n"],
     ids=["a broken line", "a line that is no row", "a short line of ten"],
 )
 def test_what_is_not_quite_a_table_is_a_text(text):

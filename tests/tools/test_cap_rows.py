@@ -13,13 +13,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack import (
-    CapRows,
-    ContextPackPlugin,
-    SettingError,
-    cap_rows,
-    offload_payload,
-)
+from adk_context_pack import CapRows, ContextPackPlugin, SettingError, cap_rows, offload_payload
 from tests.support.agents import calling
 from tests.support.kept import kept_in_state
 from tests.support.run import run_agent, session_service

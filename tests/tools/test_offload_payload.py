@@ -15,14 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from adk_context_pack import (
-    OffloadPayload,
-    SettingError,
-    ToolCall,
-    estimate_tokens,
-    offload_payload,
-    read_payload,
-)
+from adk_context_pack import OffloadPayload, SettingError, ToolCall, estimate_tokens, offload_payload, read_payload
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.stub_form import PREVIEW
 from adk_context_pack.tools.payload_preview import json_shape, text_preview
