@@ -229,15 +229,16 @@ async def test_what_is_recalled_is_ones_own(owner):
 
 @pytest.mark.parametrize("how", ["late", "marked"])
 async def test_a_summary_counts_no_expired_result(how):
-    """A result whose time is over, or that made way for others, adds nothing to a summary and is not an entry of it."""
+    """A result whose time is over, or that made way for others, adds nothing to a summary, which says so."""
     gone, live = new_handle(NOW), new_handle(NOW + 1)
-    expired = {"late": {state_key("rows", "t", gone): [{"clicks": 5}], expiry_key(gone): 1},
-               "marked": {state_key("rows", "t", gone): expired_entry([{"clicks": 5}])}}[how]  # fmt: skip
-    state = {**expired, state_key("rows", "t", live): [{"clicks": 7}]}
+    value = {"late": [{"clicks": 5}], "marked": expired_entry([{"clicks": 5}])}[how]
+    state = {state_key("rows", "t", gone): value, state_key("rows", "t", live): [{"clicks": 7}]}
+    state |= {expiry_key(gone): 1} if how == "late" else {}
     for source in ({"source": "t"}, {}):
         run = await run_agent(DataSummarizer(name="summarizer", **source), "go", state=state)
         summary = run.session.state["summarized_results"]
-        assert [entry["totals"] for entry in summary.values()] == [{"clicks": 7}]
+        assert [entry["totals"] for entry in summary.values()] == [{"clicks": 7}, {}]
+        assert (summary["missing"]["row_count"], gone in summary["missing"]["error"]) == (None, True)
 
 
 @pytest.mark.parametrize("surplus", [0, 4])

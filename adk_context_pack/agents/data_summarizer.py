@@ -15,7 +15,7 @@ from pydantic import PrivateAttr
 
 from adk_context_pack.errors import SettingError, at_least, did_you_mean, misspelled, warn_once
 from adk_context_pack.stores.codec import rough_size
-from adk_context_pack.stores.handles import is_expired, stored_results
+from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
@@ -152,20 +152,26 @@ class DataSummarizer(BaseAgent):
         found: dict[str, Result] = {}
         if state.get(self.source) is not None:
             found = {result.id: result for result in await self._read(ctx, self.source, self.source, own_id=None)}
-        for key, name in self._kept(state):
+        kept, gone = self._kept(state)
+        for key, name in kept.items():
             for result in await self._read(ctx, key, name, own_id=key.startswith(_KEPT)):
                 # `cap_rows` kept the whole result. The agent may have written down a part of it, or only an account.
                 if result.rows is not None or result.id not in found:
                     found[result.id] = result
-        return list(found.values())
+        return [*found.values(), *gone]
 
-    def _kept(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    def _kept(self, state: dict[str, Any]) -> tuple[dict[str, str], list[Result]]:
+        """Returns the names of the results to read by their keys, and an entry for those that are gone."""
         prefixes = (f"{_KEPT}{self.source}:", f"{self.source}:")
-        own = [(key, key[len(prefix) :]) for prefix in prefixes for key in state if key.startswith(prefix)]
-        live = [(key, name) for key, name in own if not is_expired(state, key)]
-        if live or state.get(self.source) is not None:
-            return iter(live)
-        return ((result.key, result.handle) for result in stored_results(state) if result.kind == "rows")
+        own = {key: key[len(prefix) :] for prefix in prefixes for key in state if key.startswith(prefix)}
+        if not own and state.get(self.source) is None:
+            own = {key: key[-HANDLE_LENGTH:] for key in state if key.startswith(_KEPT) and is_result_key(key)}
+        gone = {name: reason for key, name in own.items() if (reason := why_gone(state, key))}
+        if not gone:
+            return own, []
+        said = [f"{name} {reason}" for name, reason in list(gone.items())[-10:]]
+        missing = Result(id="missing", error=f"{len(gone)} results are gone: {'; '.join(said)}")
+        return {key: name for key, name in own.items() if name not in gone}, [missing]
 
     async def _read(self, ctx: InvocationContext, key: str, name: str, *, own_id: bool | None) -> list[Result]:
         try:

@@ -94,7 +94,7 @@ def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) ->
         state: the session's state.
         tool_name: only those of this tool.
     """
-    found = [result for key in state if (result := stored_result(key)) and not is_expired(state, key)]
+    found = [result for key in state if (result := stored_result(key)) and not why_gone(state, key)]
     if tool_name is not None:
         found = [result for result in found if result.tool_name == tool_name]
     # Within one second the order of the state counts, which is the order of writing.
@@ -105,13 +105,13 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
     """Finds the stored result behind a handle, in this session's own state and nowhere else.
 
     Raises:
-        HandleError: unknown in this session, or expired. The message names the handles that there are.
+        HandleError: unknown in this session, or gone. The message says why, and names the handles that there are.
     """
     wanted = str(handle).strip().lower()
     for key in state if is_handle(wanted) else ():
         if key.endswith(wanted) and (result := stored_result(key)):
-            if is_expired(state, key):
-                raise HandleError(f"The stored result {wanted} has expired. {_advice(state)}")
+            if reason := why_gone(state, key):
+                raise HandleError(f"The stored result {wanted} {reason}. {_advice(state)}")
             return result
     raise unknown_handle(state, handle)
 
@@ -130,6 +130,18 @@ def is_expired(state: Mapping[str, Any], key: str) -> bool:
         or is_entry(state[key], "expired")
         or (isinstance(limit, int | float) and time.time() > limit)
     )
+
+
+def why_gone(state: Mapping[str, Any], key: str) -> str:
+    """Returns why the result under a state key opens no longer, such as "has expired", or an empty text if it does."""
+    if state[key] is None:
+        return "was taken back when the conversation was rewound"
+    if is_expired(state, key):
+        return "has expired"
+    entry = state[key]
+    # The name of a form has its version.
+    form = entry.get("stored") if isinstance(entry, dict) and not is_entry(entry) else None
+    return f"was stored by another version of adk_context_pack, as {form[:20]!r}" if isinstance(form, str) else ""
 
 
 def _advice(state: Mapping[str, Any], refused: object = None) -> str:

@@ -60,7 +60,8 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     if table.row_count > len(shown):
         limits["enriched_rows"] = {"shown": len(shown), "total": table.row_count}
     body = head | {
-        "row_count": table.row_count,
+        # What cannot be read is not nothing.
+        "row_count": None if result.rows is None and result.error else table.row_count,
         "totals": table.totals(),
         "kpis": table.kpis(plan.kpis),
         **_reservations(table, plan),

@@ -177,7 +177,7 @@ async def test_a_result_that_cannot_be_summarized_does_not_end_the_run(caplog):
     """A key figure that raises makes its result unreadable, with the reason under its id; the run goes on."""
     broken = BrokenKpi(name="B", numerator="clicks", denominator="impressions")
     entry = (await summary_of({"q1": FLAT}, kpis=(broken,)))["q1"]
-    assert (entry["status"], entry["row_count"]) == ("unreadable", 0)
+    assert (entry["status"], entry["row_count"]) == ("unreadable", None)
     assert entry["error"] == "could not be summarized (ZeroDivisionError)"
     assert "could not be summarized" in caplog.text
 

@@ -2,8 +2,7 @@
 
 Each of twenty kinds of payload comes with five questions. A question is found by the preview, or by reads that a careful
 reader would try: a search for the question's words, the page at the line of the outline that shares most words with it,
-the beginning, the end. While the outlines were made, previews of kinds at odd places of the table were looked at, and the
-scores of all kinds.
+the beginning, the end. Previews of kinds at odd places of the table were looked at, and the scores of all kinds.
 """
 
 # ruff: noqa: E501 - payloads, a line each

@@ -365,7 +365,7 @@ async def test_what_version_0_1_0_stored_is_read(entry):
 
 
 async def test_what_a_rewind_took_back_is_gone():
-    """ADK leaves None in place of annulled state: it opens nothing, and is no result without rows."""
+    """ADK leaves None in place of annulled state: a handle and a summary say so, as they do of an unknown form."""
 
     def list_rows() -> dict:
         """Lists rows."""
@@ -377,9 +377,10 @@ async def test_what_a_rewind_took_back_is_gone():
         run = await run_agent(agent, "go", session_service=sessions)
         (kept,) = stored_results(run.session.state)
         rewind = Runner(app_name=APP, agent=agent, session_service=sessions).rewind_async
-        first = run.events[0].invocation_id
-        await rewind(user_id=USER, session_id=SESSION, rewind_before_invocation_id=first)
+        await rewind(user_id=USER, session_id=SESSION, rewind_before_invocation_id=run.events[0].invocation_id)
         after = (await run_agent(DataSummarizer(name="sum"), "go", session_service=sessions)).session.state
-    assert (after[kept.key], after.get("summarized_results")) in [(None, None), (None, {})]
-    with pytest.raises(HandleError, match="has expired"):
-        await in_tool(partial(load_payload, handle=kept.handle), state={kept.key: None})
+    assert after[kept.key] is None
+    assert "rewound" in after["summarized_results"]["missing"]["error"]
+    for value, why in ((None, "rewound"), ({"stored": "zlib2", "z": ""}, "another version")):
+        with pytest.raises(HandleError, match=why):
+            await in_tool(partial(load_payload, handle=kept.handle), state={kept.key: value})

@@ -137,8 +137,7 @@ async def test_the_index_grows_with_the_session_and_is_made_again_for_another():
 
 async def test_the_old_name_of_the_query_is_understood():
     """A model that learned `words` from a recorded session gets what it asks for."""
-    answer = await SearchHistory().run_async(args={"words": "aisle", "turn": 1}, tool_context=Context(EVENTS))
-    assert ids(answer)[0] == "e0"
+    assert ids(await SearchHistory().run_async(args={"words": "aisle"}, tool_context=Context(EVENTS)))[0] == "e0"
 
 
 def limited_to(events):
