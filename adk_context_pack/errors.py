@@ -26,6 +26,27 @@ from typing import Any
 logger = logging.getLogger("adk_context_pack")
 
 
+# Controls, ends of lines, signs that turn the direction of writing, and halves of characters.
+_STEERING = dict.fromkeys(
+    (*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)), "\ufffd"
+)
+
+
+def printable(text: str) -> str:
+    """Returns `text`, which may hold names that a stranger chose, as one line that cannot steer a terminal."""
+    return text if text.isprintable() else text.translate(_STEERING)
+
+
+class _OneLine(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        if (said := record.getMessage()) != (shown := printable(said)):
+            record.msg, record.args = shown, ()
+        return True
+
+
+logger.addFilter(_OneLine())
+
+
 class ContextPackError(Exception):
     """Base of every error that this package raises on purpose."""
 

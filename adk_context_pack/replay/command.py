@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import RecordingError, SettingError
+from adk_context_pack.errors import RecordingError, SettingError, printable
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.replay.answering import AnswerabilitySums
@@ -325,9 +325,9 @@ class _Run:
     def verdict(self) -> int:
         """Returns the exit code, and prints a line for each request over its budget."""
         sums = self.sums
-        self._err.writelines(f"{line}\n" for line in sums.over_budget)
+        self._err.writelines(f"{printable(line)}\n" for line in sums.over_budget)
         unknown = sums.unknown_agents()
-        known = ", ".join(sums.agents) or "none"
+        known = printable(", ".join(sums.agents)) or "none"
         self._err.writelines(
             f"--max-tokens {agent}: no call of this agent in these sessions (agents: {known})\n" for agent in unknown
         )
@@ -366,7 +366,7 @@ class _Run:
 
     def _problem(self, error: RecordingError) -> None:
         self._progress.end()
-        line = " ".join(str(error).split())
+        line = printable(" ".join(str(error).split()))
         self.sums.problems.append(line)
         self._err.write(f"{line}\n")
 

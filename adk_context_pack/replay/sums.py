@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from adk_context_pack._text import shorten
+from adk_context_pack.errors import printable
 from adk_context_pack.replay.replayed import Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import share, table
@@ -200,7 +201,7 @@ def replay_text(sums: ReplaySums, screen: Screen | None = None) -> str:
     ]
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")
-    return "\n".join((*lines, "", *_headline(sums, screen)))
+    return "\n".join((*map(printable, lines), "", *_headline(sums, screen)))
 
 
 def percent(before: float, after: float) -> str:

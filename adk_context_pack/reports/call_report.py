@@ -10,6 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._json import json_text
+from adk_context_pack.errors import printable
 
 _MAX_CHARACTERS = 200_000
 """The longest text of one part, since a browser could not show more of it."""
@@ -357,7 +358,7 @@ class CallReport(Saving):
         whole = numbers(self.tokens_without_pack, self.tokens_after)
         rows.append(("whole request", *whole, f"{self.seconds * 1e3:.1f}", ""))
         categories = category_rows(self.categories_before, self.categories, self.tokens_after)
-        return "\n".join((head, *table(rows), "", *table(categories), "", *self._last_lines()))
+        return "\n".join(map(printable, (head, *table(rows), "", *table(categories), "", *self._last_lines())))
 
     def _first_rows(self) -> Iterator[tuple[str, ...]]:
         """Yields one row for each step from the request of ADK alone to the one that the first pass received."""

@@ -12,7 +12,7 @@ from typing import Any, overload
 from google.adk.agents.callback_context import CallbackContext
 
 from adk_context_pack._adk.releases import invocation_of
-from adk_context_pack.errors import at_least, positive
+from adk_context_pack.errors import at_least, positive, printable
 from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, numbers, share, table
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
@@ -99,7 +99,7 @@ class ReportTotals(Saving):
             lines.append(f"{unknown}, since an earlier process made it")
         if self.pack_tools:
             lines.append(f"tools that the plugin declared: {self.pack_tools:,} tokens added")
-        return "\n".join((*table(rows), *lines))
+        return "\n".join(map(printable, (*table(rows), *lines)))
 
 
 _MAX_WAITING = 1024

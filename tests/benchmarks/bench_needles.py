@@ -49,12 +49,10 @@ def service_log(made: random.Random) -> Case:
     text = log(made, 2000, lambda n: f"INFO [http] GET /items/{n} 200 in {n % 90} ms", odd)
     many = sum("timed out" in line for line in odd.values())
     return text, [
-        ("pool exhausted", "pool exhausted"),
-        ("out of memory", "heap space"),
-        ("how many upstream timed out", f"{many}"),
-        ("last time of the log", "03:53:13"),
+        ("pool exhausted", "pool exhausted"), ("out of memory", "heap space"),
+        ("how many upstream timed out", f"{many}"), ("last time of the log", "03:53:13"),
         ("GET items 1500", "/items/1500 200"),
-    ]
+    ]  # fmt: skip
 
 
 def german_log(made: random.Random) -> Case:
@@ -66,12 +64,9 @@ def german_log(made: random.Random) -> Case:
     }
     text = log(made, 1500, lambda n: f"Linie {n % 4}: Stück {n} fertig, {n % 7} Sekunden", odd)
     return text, [
-        ("Brenner", "Brenner erloschen"),
-        ("Not-Aus", "angehalten"),
-        ("Karte verweigert", "4711"),
-        ("Stück 1234", "Stück 1234 fertig"),
-        ("Ventil", "klemmt"),
-    ]
+        ("Brenner", "Brenner erloschen"), ("Not-Aus", "angehalten"), ("Karte verweigert", "4711"),
+        ("Stück 1234", "Stück 1234 fertig"), ("Ventil", "klemmt"),
+    ]  # fmt: skip
 
 
 def json_log(made: random.Random) -> Case:
@@ -94,12 +89,9 @@ def json_log(made: random.Random) -> Case:
     }.items():
         rows[n] = json.dumps({"ts": f"2026-05-01T10:{n // 60 % 60:02d}:{n % 60:02d}Z", "level": level, "msg": msg})
     return "\n".join(rows), [
-        ("quota exceeded", "tenant acme"),
-        ("disk full", "node-7"),
-        ("replica", "replica lost"),
-        ("job 777", "job 777 done"),
-        ("critical", "critical"),
-    ]
+        ("quota exceeded", "tenant acme"), ("disk full", "node-7"), ("replica", "replica lost"),
+        ("job 777", "job 777 done"), ("critical", "critical"),
+    ]  # fmt: skip
 
 
 def russian_log(made: random.Random) -> Case:
@@ -111,12 +103,9 @@ def russian_log(made: random.Random) -> Case:
     text = log(made, 1300, lambda n: f"INFO заказ {n} обработан", odd)
     many = sum("письмо" in line for line in odd.values())
     return text, [
-        ("диск", "диск переполнен"),
-        ("ключ истекает", "3 дня"),
-        ("сколько письмо", f"{many}"),
-        ("заказ 1201", "заказ 1201 обработан"),
-        ("ERROR письмо первый", "00:11:40"),
-    ]
+        ("диск", "диск переполнен"), ("ключ истекает", "3 дня"), ("сколько письмо", f"{many}"),
+        ("заказ 1201", "заказ 1201 обработан"), ("ERROR письмо первый", "00:11:40"),
+    ]  # fmt: skip
 
 
 def git_diff(made: random.Random) -> Case:
@@ -130,12 +119,9 @@ def git_diff(made: random.Random) -> Case:
         )
     parts[7] = parts[7].replace("+new", "+retries = 5  # was 3\n+new", 1)
     return "".join(parts), [
-        ("how many files", "20 files"),
-        (f"{names[3]} added", "+12 -6"),
-        ("retries", "retries = 5"),
-        (names[17], names[17]),
-        ("lines added in all", f"+{sum(2 * (3 + k) for k in range(20)) + 1}"),
-    ]
+        ("how many files", "20 files"), (f"{names[3]} added", "+12 -6"), ("retries", "retries = 5"),
+        (names[17], names[17]), ("lines added in all", f"+{sum(2 * (3 + k) for k in range(20)) + 1}"),
+    ]  # fmt: skip
 
 
 def plain_diff(made: random.Random) -> Case:
@@ -149,12 +135,9 @@ def plain_diff(made: random.Random) -> Case:
     ]
     parts[11] = parts[11].replace("+neu 11", "+Kündigungsfrist sechs Wochen")
     return "".join(parts), [
-        ("Kündigungsfrist", "sechs Wochen"),
-        ("how many files", "16 files"),
-        ("docs/harbour.txt", "harbour.txt"),
-        ("docs/lamp.txt changes", "neu 15"),
-        ("neu auch 4", "neu auch 4"),
-    ]
+        ("Kündigungsfrist", "sechs Wochen"), ("how many files", "16 files"), ("docs/harbour.txt", "harbour.txt"),
+        ("docs/lamp.txt changes", "neu 15"), ("neu auch 4", "neu auch 4"),
+    ]  # fmt: skip
 
 
 def postgres_dump(made: random.Random) -> Case:
@@ -167,12 +150,9 @@ def postgres_dump(made: random.Random) -> Case:
         )
     parts[4] = parts[4].replace("77\t", "77\tUNPAID ", 1)
     return "\n".join(parts), [
-        ("rows invoices", "211"),
-        ("rows customers", "100"),
-        ("column shipments note", "note4"),
-        ("unpaid", "UNPAID"),
+        ("rows invoices", "211"), ("rows customers", "100"), ("column shipments note", "note4"), ("unpaid", "UNPAID"),
         ("audit", "audit"),
-    ]
+    ]  # fmt: skip
 
 
 def mysql_dump(made: random.Random) -> Case:
@@ -187,12 +167,9 @@ def mysql_dump(made: random.Random) -> Case:
             + "".join(f"INSERT INTO `{name}` VALUES {','.join(chunk)};\n" for chunk in chunks)
         )
     return "".join(parts), [
-        ("rows wp_posts", "311"),
-        ("rows wp_options", "322"),
-        ("siteurl1", "example.org/1"),
-        ("tables", "wp_options"),
+        ("rows wp_posts", "311"), ("rows wp_options", "322"), ("siteurl1", "example.org/1"), ("tables", "wp_options"),
         ("CREATE TABLE wp_users", "wp_users"),
-    ]
+    ]  # fmt: skip
 
 
 def python_code(made: random.Random) -> Case:
@@ -206,12 +183,9 @@ def python_code(made: random.Random) -> Case:
         "class HarbourMaster:\n    limit = 8080\n\n    def dock(self, ship):\n        return ship\n\n" + parts[30]
     )
     return "\n".join(parts), [
-        ("HarbourMaster", "HarbourMaster"),
-        ("limit", "limit = 8080"),
-        (f"def {names[20]}", f"{names[20]}(a"),
-        ("how many functions", "50"),
-        ("dock ship", "def dock"),
-    ]
+        ("HarbourMaster", "HarbourMaster"), ("limit", "limit = 8080"), (f"def {names[20]}", f"{names[20]}(a"),
+        ("how many functions", "50"), ("dock ship", "def dock"),
+    ]  # fmt: skip
 
 
 def java_code(made: random.Random) -> Case:
@@ -243,12 +217,9 @@ def markdown(made: random.Random) -> Case:
     parts[13] = "## Refunds\n\nReturned goods are paid back within 21 days.\n\n" + parts[13]
     parts[19] += "### Apéndice\n\nLa contraseña inicial es tortuga-55.\n\n"
     return "".join(parts), [
-        ("refunds days", "21 days"),
-        ("contraseña", "tortuga-55"),
-        ("Apéndice", "Apéndice"),
-        (heads[22], heads[22]),
+        ("refunds days", "21 days"), ("contraseña", "tortuga-55"), ("Apéndice", "Apéndice"), (heads[22], heads[22]),
         ("how many sections headings", "26"),
-    ]
+    ]  # fmt: skip
 
 
 def page(made: random.Random) -> Case:
@@ -307,12 +278,9 @@ def underlined(made: random.Random) -> Case:
     ]
     parts[5] += "Licence keys\n------------\n\nThe key file is kept in /etc/keys.d.\n\n"
     return "".join(parts), [
-        ("licence keys", "/etc/keys.d"),
-        ("lamp reference", "Lamp reference"),
-        ("key file", "keys.d"),
-        ("harbour reference", "Harbour reference"),
-        ("how many headings", "17"),
-    ]
+        ("licence keys", "/etc/keys.d"), ("lamp reference", "Lamp reference"), ("key file", "keys.d"),
+        ("harbour reference", "Harbour reference"), ("how many headings", "17"),
+    ]  # fmt: skip
 
 
 def tree(made: random.Random) -> Case:
@@ -331,12 +299,9 @@ def tree(made: random.Random) -> Case:
     value["nodes"]["n99"]["kind"] = "quarantined"
     value["policy"] = {"retention": {"days": 365}, "owner": "ops@example.org"}
     return json.dumps(value), [
-        ("version", "4.2.1"),
-        ("how many nodes", "180"),
-        ("quarantined", "quarantined"),
-        ("retention days", "365"),
+        ("version", "4.2.1"), ("how many nodes", "180"), ("quarantined", "quarantined"), ("retention days", "365"),
         ("owner policy", "ops@example.org"),
-    ]
+    ]  # fmt: skip
 
 
 def readings(made: random.Random) -> Case:
@@ -346,12 +311,9 @@ def readings(made: random.Random) -> Case:
     ]
     lines[900] = "# recalibrated by Imani, offset 0.25"
     return "\n".join(lines), [
-        ("recalibrated", "Imani"),
-        ("firmware", "3.3"),
-        ("how many lines", "1502"),
-        ("offset", "offset 0.25"),
+        ("recalibrated", "Imani"), ("firmware", "3.3"), ("how many lines", "1502"), ("offset", "offset 0.25"),
         ("channels", "channels: 7"),
-    ]
+    ]  # fmt: skip
 
 
 def mailbox(made: random.Random) -> Case:
@@ -364,24 +326,18 @@ def mailbox(made: random.Random) -> Case:
     ]
     parts[6] = parts[6].replace("\n\n", "\n\nThe contract number is K-55012.\n", 1)
     return "".join(parts), [
-        ("contract number", "K-55012"),
-        ("who wrote first From", "pump@example.org"),
-        ("how many messages", "16"),
-        ("Subject bridge", "About the bridge"),
-        ("To", "desk@example.org"),
-    ]
+        ("contract number", "K-55012"), ("who wrote first From", "pump@example.org"), ("how many messages", "16"),
+        ("Subject bridge", "About the bridge"), ("To", "desk@example.org"),
+    ]  # fmt: skip
 
 
 def encoded(made: random.Random) -> Case:
     """A PNG in base64."""
     text = base64.b64encode(b"\x89PNG\r\n\x1a\n" + made.randbytes(20_000)).decode()
     return text, [
-        ("what is it", "base64"),
-        ("what file image", "PNG"),
-        ("how many bytes", "20008"),
-        ("beginning", text[:20]),
+        ("what is it", "base64"), ("what file image", "PNG"), ("how many bytes", "20008"), ("beginning", text[:20]),
         ("end", text[-20:]),
-    ]
+    ]  # fmt: skip
 
 
 def settings(made: random.Random) -> Case:
@@ -394,12 +350,9 @@ def settings(made: random.Random) -> Case:
     ]
     parts[10] += "max_clients = 250\n"
     return "".join(parts), [
-        ("max_clients", "250"),
-        ("garden.service", "garden.service"),
-        ("how many sections", "16"),
-        ("last section lamp", "lamp.service"),
-        ("winter.service", "[winter.service]"),
-    ]
+        ("max_clients", "250"), ("garden.service", "garden.service"), ("how many sections", "16"),
+        ("last section lamp", "lamp.service"), ("winter.service", "[winter.service]"),
+    ]  # fmt: skip
 
 
 def prose(made: random.Random) -> Case:
@@ -412,12 +365,8 @@ def prose(made: random.Random) -> Case:
     ]
     parts[9] = parts[9].replace("。", "。返品期限は十四日である。", 1)
     return "".join(parts), [
-        ("返品期限", "十四日"),
-        ("第12章", "第12章"),
-        ("bridgeの概要", "bridgeの概要"),
-        ("第16章 lamp", "lampの概要"),
-        ("第3章", "riverの概要"),
-    ]
+        ("返品期限", "十四日"), ("第12章", "第12章"), ("bridgeの概要", "bridgeの概要"), ("第16章 lamp", "lampの概要"), ("第3章", "riverの概要"),
+    ]  # fmt: skip
 
 
 KINDS = (service_log, german_log, json_log, russian_log, git_diff, plain_diff, postgres_dump, mysql_dump, python_code, java_code, markdown, page, manual, underlined, tree, readings, mailbox, encoded, settings, prose)  # fmt: skip

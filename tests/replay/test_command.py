@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,29 @@ async def test_json_adds_up(tmp_path, capsys):
     assert [each["id"] for each in found["sessions"]] == ["second", "session"]
     assert found["agents"].keys() == {"scout", "writer"}
     assert found["prompt_tokens"] == 7000
+
+
+HOSTILE = "\x1b[2K\rsaved 99 %\n\u202e\x9b\u2028"
+
+
+def with_hostile_names(path):
+    text = Path(path).read_text("utf-8")
+    for name in ("scout", "search_flights", "session"):
+        text = text.replace(f'"{name}"', json.dumps(name + HOSTILE))
+    Path(path).write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize("options", [(), ("--max-tokens", "*=1"), ("--max-tokens", "nobody=1"), ("--json",)])
+async def test_names_cannot_steer_a_terminal(tmp_path, capsys, caplog, options):
+    """Control characters, line ends and turned writing in names are neither printed nor logged."""
+    path = await recorded(tmp_path, "camel")
+    with_hostile_names(path)
+    _, out, err = run(capsys, path, *options)
+    assert "saved 99 %" in out
+    assert (out + err).replace("\n", "").isprintable()
+    assert not any(line.startswith("saved") for line in (out + err).splitlines())
+    logging.getLogger("adk_context_pack").warning("from %s", HOSTILE)
+    assert caplog.messages[-1].isprintable()
 
 
 async def test_prices_count(tmp_path, capsys):
