@@ -7,7 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import groupby
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
@@ -173,18 +173,22 @@ class _Outcome(NamedTuple):
     error: str = ""
 
 
+def _limits_of(entries: Iterable[PlannedPass]) -> Limits:
+    return reduce(lambda limits, entry: entry.limit(limits), entries, Limits())
+
+
 async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) -> _Outcome:
-    limits = Limits(
+    whole = _Outcome(result, lambda: result)
+    limits = _limits_of(entries)
+    if limits.admits(result):
+        return whole
+    limits = replace(
+        limits,
         tool=call.tool_name,
         can_query=call.offers("query_rows"),
         can_read=call.offers("read_payload"),
         refer_in=call.where_to_refer,
     )
-    for entry in entries:
-        limits = entry.limit(limits)
-    whole = _Outcome(result, lambda: result)
-    if limits.admits(result):
-        return whole
     fixed: dict[str, Any] = {}
     rest = result
     if is_stub(result, call):
@@ -260,11 +264,14 @@ async def reduce_result(
         The new result, or `result` itself where no pass changed it.
     """
     entries = passes_for(passes, tools, call.tool_name)
-    if not entries or await stays_whole(result, call):
+    planned = [each for each in entries if isinstance(each, PlannedPass)]
+    if not entries or (len(planned) == len(entries) and _limits_of(planned).admits(result)):
+        return result
+    if await stays_whole(result, call):
         return result
     full = result
     if is_stub(result, call):
-        entries = tuple(each for each in entries if isinstance(each, PlannedPass))
+        entries = tuple(planned)
     counters = (call.counter, *(getattr(own, "counter", None) for own in entries))
     weigher = ResultWeigher(next((each for each in counters if each is not None), None))
     for is_planned, group in groupby(entries, key=lambda entry: isinstance(entry, PlannedPass)):
@@ -324,7 +331,8 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
         after = await call.off_loop(outcome.shown, weigher.of, outcome.shown)
         record = replace(record, tokens_before=before, tokens_after=after)
     reports = _reports(record, call, first, outcome.error or None, entries)
-    give = _giver(entries, call)
+    # Without the call itself, which would hold its session for as long as a guard holds this.
+    give = partial(_give, tuple(dict.fromkeys((*(entry.on_report for entry in entries), call.on_report))))
     for report in reports:
         give(report)
     _guard(call, call.kept[first:], reports, _Done(outcome.unkept, outcome.shown, give))
@@ -425,11 +433,6 @@ def _guard(call: ToolCall, kept: Iterable[Kept], reports: Iterable[CapReport], d
             on_report=done.give,
         )
         guard(call.context, addition)
-
-
-def _giver(entries: Iterable[ResultPass], call: ToolCall) -> Callable[[CapReport], None]:
-    # Without the call itself, which would hold its session for as long as a guard holds this.
-    return partial(_give, tuple(dict.fromkeys((*(entry.on_report for entry in entries), call.on_report))))
 
 
 def _give(listeners: Iterable[Callable[[CapReport], None] | None], report: CapReport) -> None:
