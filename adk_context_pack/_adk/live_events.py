@@ -57,7 +57,9 @@ async def session_events(context: Any) -> SessionEvents:
     """
     session = context.session
     invocation: Any = getattr(context, "_invocation_context", None)
-    if not _loaded_in_part(invocation):
+    # ADK 1.22 has no such setting.
+    config = getattr(getattr(invocation, "run_config", None), "get_session_config", None)
+    if not (config is not None and (config.num_recent_events is not None or config.after_timestamp is not None)):
         return SessionEvents(session.events, whole=True)
     try:
         stored = await invocation.session_service.get_session(
@@ -70,9 +72,3 @@ async def session_events(context: Any) -> SessionEvents:
         return SessionEvents(session.events, whole=False)
     known = {event.id for event in stored.events}
     return SessionEvents([*stored.events, *(event for event in session.events if event.id not in known)], whole=True)
-
-
-def _loaded_in_part(invocation: Any) -> bool:
-    # ADK 1.22 has no such setting.
-    config = getattr(getattr(invocation, "run_config", None), "get_session_config", None)
-    return config is not None and (config.num_recent_events is not None or config.after_timestamp is not None)

@@ -148,7 +148,9 @@ def _grouped(sent: Sequence[_Sent], events: Sequence[Event], agent_name: str) ->
 
 def _keys(sent: Iterable[_Sent], owners: Mapping[int, Event]) -> Iterator[object]:
     """Yields for each part a key that the parts of one event share. A relay's parts belong to no event of `owners`."""
-    preamble = _preamble()
+    said = types.Part(text="text")
+    shown = render_relay(Event(author="agent", content=types.Content(role="model", parts=[said])), said)
+    preamble = shown.parts[0].text if shown is not None and shown.parts else None
     relay = object()
     for each in sent:
         owner = owners.get(id(each.part))
@@ -160,9 +162,3 @@ def _keys(sent: Iterable[_Sent], owners: Mapping[int, Event]) -> Iterator[object
             if each.part.text == preamble:
                 relay = object()
             yield relay
-
-
-def _preamble() -> str | None:
-    said = types.Part(text="text")
-    shown = render_relay(Event(author="agent", content=types.Content(role="model", parts=[said])), said)
-    return shown.parts[0].text if shown is not None and shown.parts else None

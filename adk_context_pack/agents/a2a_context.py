@@ -81,7 +81,13 @@ class A2aContext:
             result, report = self._pipeline.run(request, lone)
         report.session_id = call.session_id
         self._pipeline.deliver(callback_context, request, result, report)
-        return _with_lost(contents, result.contents, call)
+        typed = (call.user_content.parts if call.user_content else None) or []
+        parts = [part for content in contents for part in content.parts or ()]
+        message = [part for part in parts if part in typed]
+        files = [part for part in parts if (part.inline_data or part.file_data) and part not in message]
+        kept = [part for content in result.contents or () for part in content.parts or ()]
+        first, last = ([part for part in wanted if part not in kept] for wanted in (files, message))
+        return [*_content_of(first), *(result.contents or ()), *_content_of(last)]
 
 
 def a2a_context(
@@ -152,19 +158,6 @@ def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -
             rebuilt.append(content)
             said |= {preamble} if preamble is not None and id(first) not in typed else set()
     return rebuilt
-
-
-def _with_lost(
-    before: Sequence[types.Content], after: Sequence[types.Content] | None, call: ModelCall
-) -> list[types.Content]:
-    """Returns `after` with the files of `before` that it lacks at its beginning, and the user's message at its end."""
-    typed = (call.user_content.parts if call.user_content else None) or []
-    parts = [part for content in before for part in content.parts or ()]
-    message = [part for part in parts if part in typed]
-    files = [part for part in parts if (part.inline_data or part.file_data) and part not in message]
-    kept = [part for content in after or () for part in content.parts or ()]
-    first, last = ([part for part in wanted if part not in kept] for wanted in (files, message))
-    return [*_content_of(first), *(after or ()), *_content_of(last)]
 
 
 def _content_of(parts: list[types.Part]) -> list[types.Content]:

@@ -243,7 +243,9 @@ class SummaryCheck:
         if not known:
             return
         for setting, name in sorted(self._columns):
-            if not _is_among(name, known):
+            # The spellings that `Measures.find` takes, whether one column is meant or several.
+            wanted = snake_case(name).casefold()
+            if not any(found == wanted or found.endswith(f".{wanted}") for found in map(str.casefold, known)):
                 warn_once(f"{self._owner}: {setting} names {name!r}, which no row has{did_you_mean(name, known)}")
         self._columns.clear()
 
@@ -280,12 +282,6 @@ def _names(entry: Mapping[str, Any]) -> Iterator[str]:
             yield from row.keys() - entry["kpis"].keys()
         for groups in entry["groups"].values():
             yield from groups[0] if groups else ()
-
-
-def _is_among(name: str, known: Iterable[str]) -> bool:
-    # The spellings that `Measures.find` takes, whether one column is meant or several.
-    wanted = snake_case(name).casefold()
-    return any(found == wanted or found.endswith(f".{wanted}") for found in map(str.casefold, known))
 
 
 def _stored_names(state: Mapping[str, Any]) -> Iterator[str]:

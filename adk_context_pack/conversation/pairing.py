@@ -192,7 +192,10 @@ class _Waiting:
             if self._long_running or self._asked:
                 self._end(event, asks)
             if asks or fields["long_running_tool_ids"]:
-                self._begin(event, asks)
+                named = {used.id: used.name for used in event.get_function_calls()}
+                named |= {used.id: used.name for used in event.get_function_responses()}
+                self._long_running.update({waits: named.get(waits) for waits in event.long_running_tool_ids or ()})
+                self._asked.update({waits: named.get(waits) for waits in asks})
 
     def _end(self, event: Event, asks: Collection[str]) -> None:
         for result in event.get_function_responses():
@@ -202,12 +205,6 @@ class _Waiting:
                 self._long_running.pop(result.id or "", None)
             if result.id not in asks:
                 self._asked.pop(result.id or "", None)
-
-    def _begin(self, event: Event, asks: Collection[str]) -> None:
-        named = {used.id: used.name for used in event.get_function_calls()}
-        named |= {used.id: used.name for used in event.get_function_responses()}
-        self._long_running.update({waits: named.get(waits) for waits in event.long_running_tool_ids or ()})
-        self._asked.update({waits: named.get(waits) for waits in asks})
 
 
 def pinned_results(

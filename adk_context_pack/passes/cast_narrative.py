@@ -102,18 +102,15 @@ class CastNarrative(ContextPass):
         if before is not None and relays.repeats(before[0]):
             return before[1]
         blocks = find_relayed(contents, call)
-        casts = self._retold(blocks, call, tools)
-        kept["casts"] = relays, casts
-        return casts
-
-    def _retold(self, blocks: Sequence[RelayedBlock], call: ModelCall, tools: frozenset[str]) -> list[_Cast]:
         limits = self._limits
         texts: ResultTexts | None = call.run_memo.get(("result texts", limits))
         if texts is None:
             sizes = call.session_memo.setdefault(("result sizes", limits), ResultSizes())
             call.run_memo["result texts", limits] = texts = ResultTexts(limits, sizes)
         empty = Narrative(texts, tools)
-        return [cast for run in _runs(blocks) for cast in _casts(run, empty)]
+        casts = [cast for run in _runs(blocks) for cast in _casts(run, empty)]
+        kept["casts"] = relays, casts
+        return casts
 
     @property
     def _limits(self) -> Limits:

@@ -92,10 +92,21 @@ class CompactState(ContextPass):
         context, agent = call.context, agent_of(call.context)
         if context is None or agent is None:
             return request
-        view = self._seen(call)
+        stale = call.state.get(self.output_key) if self.output_key is not None else None
+        view = View(
+            key=self.key,
+            text=self._view.render(call.state, strict=self.on_error == "raise"),
+            missing=call.state.get(self.key) is None,
+            output_key=self.output_key,
+            stale="" if stale is None else str(stale),
+        )
         if not call.is_shadow:
             self._store(context, view.text)
-        _warn_of_static(agent, view)
+        if any(next(placeholders(text, view.key, 0, len(text)), None) for text in static_texts(agent)):
+            warn_once(
+                f"{agent.name}: {{{PREFIX}{view.key}}} is in static_instruction, which must stay the same in every "
+                "request; it is left as it is. Put it into instruction"
+            )
         self._key_check.look(call, getattr(agent, "instruction", None))
         config = _with_system(request, declare_system(context, agent, view), view, call)
         contents = with_dynamic(request, agent, view, call)
@@ -104,29 +115,11 @@ class CompactState(ContextPass):
         call.note(f"view of {self.key}: {len(view.text)} characters")
         return request.model_copy(update={"config": config, "contents": contents})
 
-    def _seen(self, call: ModelCall) -> View:
-        stale = call.state.get(self.output_key) if self.output_key is not None else None
-        return View(
-            key=self.key,
-            text=self._view.render(call.state, strict=self.on_error == "raise"),
-            missing=call.state.get(self.key) is None,
-            output_key=self.output_key,
-            stale="" if stale is None else str(stale),
-        )
-
     def _store(self, context: CallbackContext, text: str) -> None:
         # Compared with the raw session, since reading through the context copies the value.
         if self.output_key is not None and context.session.state.get(self.output_key) != text:
             context.state[self.output_key] = text
             guard(context, Addition(key=self.output_key))
-
-
-def _warn_of_static(agent: Any, view: View) -> None:
-    if any(next(placeholders(text, view.key, 0, len(text)), None) for text in static_texts(agent)):
-        warn_once(
-            f"{agent.name}: {{{PREFIX}{view.key}}} is in static_instruction, which must stay the same in every "
-            "request; it is left as it is. Put it into instruction"
-        )
 
 
 def _with_system(

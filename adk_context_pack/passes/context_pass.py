@@ -48,22 +48,18 @@ def warn_of_unfilled_slots(context: Any, passes: Iterable[Any]) -> None:
             continue
         try:
             _checked[id(agent), text] = agent
-            _warn(text, agent, context, passes)
+            own = getattr(agent, "before_model_callback", None) or ()
+            entries = [*passes, *(own if isinstance(own, list | tuple) else [own]), *_plugin_entries(context, agent)]
+            found = [_keys_of(entry) for entry in entries]
+            filled = frozenset().union(*(keys for keys in found if keys is not None))
+            for key in slot_keys(text) - filled:
+                if None in found and misspelled(key, filled) is None:
+                    continue
+                hint = did_you_mean(key, filled) or f". Add CompactState(key={key!r})"
+                warn_once(f"{agent.name}: no pass fills in {{{PREFIX}{key}}} in the instruction{hint}")
         except Exception:
             # The request does not depend on the check.
             logger.debug("an instruction could not be checked for slots", exc_info=True)
-
-
-def _warn(template: str, agent: Any, context: Any, passes: Iterable[Any]) -> None:
-    own = getattr(agent, "before_model_callback", None) or ()
-    entries = [*passes, *(own if isinstance(own, list | tuple) else [own]), *_plugin_entries(context, agent)]
-    found = [_keys_of(entry) for entry in entries]
-    filled = frozenset().union(*(keys for keys in found if keys is not None))
-    for key in slot_keys(template) - filled:
-        if None in found and misspelled(key, filled) is None:
-            continue
-        hint = did_you_mean(key, filled) or f". Add CompactState(key={key!r})"
-        warn_once(f"{agent.name}: no pass fills in {{{PREFIX}{key}}} in the instruction{hint}")
 
 
 def _plugin_entries(context: Any, agent: Any) -> Iterator[Any]:

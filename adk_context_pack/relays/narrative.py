@@ -222,7 +222,9 @@ class Narrative:
     def _add_part(self, name: str, part: RelayedPart, event_id: str) -> None:
         source = part.source
         if part.kind == "call" and source.function_call is not None:
-            self._add_call(name, source.function_call, event_id)
+            args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, event_id)
+            self._open.setdefault(_key(source.function_call), []).append(len(self._entries))
+            self._add(_Entry(quoted(f"[{name}] called {_tool(source.function_call.name)}{args}") + _PENDING))
         elif part.kind == "result" and source.function_response is not None:
             self._add_result(name, source.function_response, event_id, part.part.text or "")
         elif part.kind == "native":
@@ -230,11 +232,6 @@ class Narrative:
         else:
             said = self._cut(source.text or "", self.texts.limits.said, event_id)
             self._add(_Entry(quoted(f"[{name}] {part.kind}: {said}")))
-
-    def _add_call(self, name: str, call: types.FunctionCall, event_id: str) -> None:
-        args = self._cut(json_text(call.args or {}), self.texts.limits.args, event_id)
-        self._open.setdefault(_key(call), []).append(len(self._entries))
-        self._add(_Entry(quoted(f"[{name}] called {_tool(call.name)}{args}") + _PENDING))
 
     def _add_result(self, name: str, response: types.FunctionResponse, event_id: str, shown: str) -> None:
         outcome = self._outcome(response.response, event_id, shown)

@@ -280,7 +280,12 @@ class _Run:
             keep_requests=bool(options.html),
         )
         self._log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
-        prices = _prices(options)
+        for name in ("price_input", "price_cached"):
+            if not getattr(options, name) >= 0:
+                raise SettingError.of(
+                    "replay", f"--{name.replace('_', '-')}", getattr(options, name), "a number from 0 up"
+                )
+        prices = Prices(input=options.price_input, cached=options.price_cached)
         self._use = TokenUse(prices=prices)
         self.sums = ReplaySums(prices=prices, budgets=dict(map(_budget, options.max_tokens)))
         self.sums.is_whole = app is not None
@@ -369,13 +374,6 @@ class _Run:
         line = printable(" ".join(str(error).split()))
         self.sums.problems.append(line)
         self._err.write(f"{line}\n")
-
-
-def _prices(options: argparse.Namespace) -> Prices:
-    for name in ("price_input", "price_cached"):
-        if not getattr(options, name) >= 0:
-            raise SettingError.of("replay", f"--{name.replace('_', '-')}", getattr(options, name), "a number from 0 up")
-    return Prices(input=options.price_input, cached=options.price_cached)
 
 
 def _budget(text: str) -> tuple[str, int]:

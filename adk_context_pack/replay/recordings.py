@@ -50,22 +50,17 @@ def read_session(select: Select, key: Mapping[str, str], source: str) -> Found:
     """Returns one session of a database, or the error that keeps it from being read. The next one may be fine."""
     try:
         events = [event_of_row(row) for row in select(_EVENTS, key)]
-        state = _merged(select, key)
+        # As ADK merges them: what belongs to the app and to the user is stored apart, without its prefix.
+        app = {"app_name": key["app_name"]}
+        user = {**app, "user_id": key["user_id"]}
+        state = _state(select(_STATE, key))
+        state |= {f"app:{name}": value for name, value in _state(select(_APP_STATE, app)).items()}
+        state |= {f"user:{name}": value for name, value in _state(select(_USER_STATE, user)).items()}
     except RecordingError as error:
         return RecordingError(f"{source}: session {key['id']}: {error}")
     return RecordedSession(
         id=key["id"], app_name=key["app_name"], user_id=key["user_id"], state=state, events=events, source=source
     )
-
-
-def _merged(select: Select, key: Mapping[str, str]) -> dict[str, Any]:
-    # As ADK merges them: what belongs to the app and to the user is stored apart, without its prefix.
-    app = {"app_name": key["app_name"]}
-    user = {**app, "user_id": key["user_id"]}
-    merged = _state(select(_STATE, key))
-    merged |= {f"app:{name}": value for name, value in _state(select(_APP_STATE, app)).items()}
-    merged |= {f"user:{name}": value for name, value in _state(select(_USER_STATE, user)).items()}
-    return merged
 
 
 def _state(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -130,9 +130,6 @@ class Replayer:
                 except ValueError as error:
                     found.append(error)
             run.state |= event.actions.state_delta
-        yield from self._corrected(found)
-
-    def _corrected(self, found: Sequence[Replayed | ValueError]) -> Iterator[Replayed | ValueError]:
         by_agent: dict[str, list[Counted]] = {}
         for each in found:
             if isinstance(each, Replayed) and each.packed_before is None:
@@ -283,19 +280,17 @@ class _SessionReplay:
         return report
 
     def _model_call(self, event: Event, events: Sequence[Event], state: Mapping[str, Any]) -> ModelCall:
+        if event.invocation_id not in self._questions:
+            said = (
+                each.content for each in events if each.author == "user" and each.invocation_id == event.invocation_id
+            )
+            self._questions[event.invocation_id] = next((content for content in said if content is not None), None)
         return ModelCall(
             agent_name=event.author,
             invocation_id=event.invocation_id,
             session_id=self._session.id,
-            user_content=self._question(event.invocation_id, events),
+            user_content=self._questions[event.invocation_id],
             events=events,
             state=MappingProxyType(state),
             is_shadow=True,
         )
-
-    def _question(self, run: str, events: Sequence[Event]) -> types.Content | None:
-        """Returns the message that started a run."""
-        if run not in self._questions:
-            said = (each.content for each in events if each.author == "user" and each.invocation_id == run)
-            self._questions[run] = next((content for content in said if content is not None), None)
-        return self._questions[run]

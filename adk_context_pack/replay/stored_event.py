@@ -41,7 +41,14 @@ def event_of(data: Any) -> Event:
     if not isinstance(data, Mapping):
         raise RecordingError(f"an event is a JSON object, not {type(data).__name__}")
     try:
-        return Event.model_validate(_known(data))
+        # Some releases of ADK refuse what others write.
+        found = {key: value for key, value in data.items() if key in _names(Event)}
+        actions = found.get("actions")
+        if isinstance(actions, Mapping):
+            found["actions"] = {key: value for key, value in actions.items() if key in _names(EventActions)}
+        elif actions is None:
+            found.pop("actions", None)
+        return Event.model_validate(found)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -77,17 +84,6 @@ def from_json(value: Any) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         raise RecordingError("a JSON column holds no JSON") from None
-
-
-def _known(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Removes the fields that this ADK release does not know, since some releases refuse what others write."""
-    found = {key: value for key, value in data.items() if key in _names(Event)}
-    actions = found.get("actions")
-    if isinstance(actions, Mapping):
-        found["actions"] = {key: value for key, value in actions.items() if key in _names(EventActions)}
-    elif actions is None:
-        found.pop("actions", None)
-    return found
 
 
 def _names(model: type[BaseModel], _seen: dict[type[BaseModel], frozenset[str]] = {}) -> frozenset[str]:  # noqa: B006

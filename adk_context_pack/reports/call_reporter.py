@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from array import array
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from threading import Lock
@@ -153,8 +152,11 @@ class PrefixMemory:
         last = self._remember(key, _Last(chain.hashes, total))
         if last is None:
             return PrefixReport()
+        whole = sum(chain.tokens)
+        kept = sum(chain.tokens[: _common(last.hashes, chain.hashes)])
         return PrefixReport(
-            tokens=_kept(chain.tokens, _common(last.hashes, chain.hashes), total), previous_tokens=last.tokens
+            tokens=min(kept if whole == total or not whole else kept * total // whole, total),
+            previous_tokens=last.tokens,
         )
 
     def adopt(self, key: tuple[str, ...], other: PrefixMemory) -> None:
@@ -187,12 +189,6 @@ def _common(one: array[int], other: array[int]) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _kept(tokens: Sequence[int], common: int, total: int) -> int:
-    whole = sum(tokens)
-    kept = sum(tokens[:common])
-    return min(kept if whole == total or not whole else kept * total // whole, total)
 
 
 logger = logging.getLogger("adk_context_pack")

@@ -167,6 +167,12 @@ class TokenUse:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values. Each list begins with its largest entry, passes keep their order."""
+        found = []
+        for agent, use in self.details.items():
+            window = window_of(use.model)
+            known = window != DEFAULT_WINDOW
+            sizes = {"largest": use.largest, "window": window, "known": known}
+            found.append({"agent": agent, "model": use.model, **sizes})
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
@@ -183,7 +189,7 @@ class TokenUse:
                 # What comes before the first pass may be seen for the first time in a later call.
                 for name, each in sorted(self.passes.items(), key=lambda item: item[0] not in (RESULTS, PACK_TOOLS))
             ],
-            "windows": self._windows(),
+            "windows": sorted(found, key=lambda each: each["largest"] / each["window"], reverse=True),
         }
 
     def _rates(self, report: CallReport, prefix_without: PrefixReport | None) -> tuple[float, float]:
@@ -212,15 +218,6 @@ class TokenUse:
             use.saved += tokens
             use.cost_saved += tokens * rate
             use.failed += failed
-
-    def _windows(self) -> list[dict[str, Any]]:
-        found = []
-        for agent, use in self.details.items():
-            window = window_of(use.model)
-            known = window != DEFAULT_WINDOW
-            sizes = {"largest": use.largest, "window": window, "known": known}
-            found.append({"agent": agent, "model": use.model, **sizes})
-        return sorted(found, key=lambda each: each["largest"] / each["window"], reverse=True)
 
 
 def categories_without(report: CallReport) -> dict[str, int]:

@@ -274,7 +274,9 @@ class _Checker:
             return Checked([f"{place} must be {' or '.join(wanted)}, not {_kind(value)}"], mended)
         choices = [schema["const"]] if "const" in schema else _listed(schema.get("enum"))
         if choices and not self._chosen(value, choices, as_text=bool(wanted)):
-            return Checked([f"{place} must be one of {json_text(choices)}"], _near_choice(value, choices))
+            texts = {str(one).casefold(): one for one in choices}
+            near = difflib.get_close_matches(str(value).casefold(), texts, n=1, cutoff=0.5)
+            return Checked([f"{place} must be one of {json_text(choices)}"], texts[near[0]] if near else value)
         problems = [f"{place} {text}" for text in self._broken(schema, value)]
         problems += self._in_forms(schema, value, path, closed=closed and not schema.get("properties"))
         within = Checked([], value)
@@ -390,12 +392,6 @@ def _looked_at(args: Any) -> tuple[int, bool]:
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
-
-
-def _near_choice(value: Any, choices: Sequence[Any]) -> Any:
-    texts = {str(one).casefold(): one for one in choices}
-    near = difflib.get_close_matches(str(value).casefold(), texts, n=1, cutoff=0.5)
-    return texts[near[0]] if near else value
 
 
 def _is(value: Any, kind: str) -> bool:

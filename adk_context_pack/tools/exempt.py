@@ -39,7 +39,15 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
         call: the call behind it.
     """
     try:
-        return _is_exempt(result, call) or await call.off_loop(result, _is_short_failure, result)
+        return (
+            call.shortened_later
+            or call.tool_kind not in CHANGEABLE
+            or result is None
+            or isinstance(result, types.Part | types.FunctionResponse)
+            or _is_waiting(call)
+            or getattr(call.actions, "skip_summarization", None) is True
+            or await call.off_loop(result, _is_short_failure, result)
+        )
     except Exception as exception:
         # A result may be an object of any class, and looking at it may fail. The type only: a message may quote it.
         logger.warning("a result of %s could not be looked at: %s", call.tool_name, type(exception).__name__)
@@ -57,17 +65,6 @@ def is_stub(result: Any, call: ToolCall) -> bool:
     kept = [str(key) for key in delta if is_result_key(key)] + [f":{entry.handle}" for entry in call.kept]
     handle = result.get(HANDLE)
     return any(handle is None or key.endswith(f":{handle}") for key in kept)
-
-
-def _is_exempt(result: Any, call: ToolCall) -> bool:
-    return (
-        call.shortened_later
-        or call.tool_kind not in CHANGEABLE
-        or result is None
-        or isinstance(result, types.Part | types.FunctionResponse)
-        or _is_waiting(call)
-        or getattr(call.actions, "skip_summarization", None) is True
-    )
 
 
 def _is_waiting(call: ToolCall) -> bool:

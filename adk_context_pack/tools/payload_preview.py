@@ -196,7 +196,8 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
         counter: a tokenizer of one's own. Without one, tokens are estimated.
     """
     count = counter or estimate_tokens
-    budget = int(max_tokens * _characters_a_token(text, count))
+    sample = text[:2000] + text[-2000:]
+    budget = int(max_tokens * max(0.5, len(sample) / max(1, count(sample))))
     parsed = _parsed(text)
     if parsed is not None:
         share = int(max_tokens * (1 - _OUTLINE_SHARE))
@@ -278,11 +279,6 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
             return f"list of {len(value)}"
         return {f"list of {len(value)}, first": _shape(value[0], depth - 1, width, length)}
     return value
-
-
-def _characters_a_token(text: str, count: Counter) -> float:
-    sample = text[:2000] + text[-2000:]
-    return max(0.5, len(sample) / max(1, count(sample)))
 
 
 def _with_ends(text: str, outline: Outline, budget: int) -> str:

@@ -55,12 +55,8 @@ def load_tables(value: Any) -> TableImage:
 
 def _loaded(tables: Sequence[Table]) -> TableImage:
     columns = {table.key: iter_columns(table.rows, table.columns) for table in tables}
-    return image_of(columns, main=_main(tables))
-
-
-def _main(tables: Sequence[Table]) -> str | None:
     wide = [table for table in tables if len(tables) == 1 or _is_wide(table)]
-    return wide[0].key if len(wide) == 1 else None
+    return image_of(columns, main=wide[0].key if len(wide) == 1 else None)
 
 
 def _is_wide(table: Table) -> bool:
@@ -234,7 +230,11 @@ def error_reply(message: str, images: Mapping[str, TableNames], *, max_tokens: i
     if any(words in message for words in _NEEDS_NAMES):
         left = max_tokens // 2
         reply["tables"] = {}
-        for table, columns in _tables(images).items():
+        found: dict[str, Sequence[str]] = {}
+        for handle, names in images.items():
+            # The tables of the handle that was asked need no prefix.
+            found |= {f"{handle}.{table}" if found else table: columns for table, columns in names.tables.items()}
+        for table, columns in found.items():
             shown, left = _names_within(columns, left)
             if left <= 0:
                 reply["tables"]["…"] = "more tables and columns are not listed"
@@ -242,14 +242,6 @@ def error_reply(message: str, images: Mapping[str, TableNames], *, max_tokens: i
                 break
             reply["tables"][table] = shown
     return reply
-
-
-def _tables(images: Mapping[str, TableNames]) -> dict[str, Sequence[str]]:
-    found: dict[str, Sequence[str]] = {}
-    for handle, names in images.items():
-        # The tables of the handle that was asked need no prefix.
-        found |= {f"{handle}.{table}" if found else table: columns for table, columns in names.tables.items()}
-    return found
 
 
 def _names_within(names: Sequence[str], left: int) -> tuple[list[str], int]:

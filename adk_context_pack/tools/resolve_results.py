@@ -165,7 +165,12 @@ class _Resolved:
         if not wanted:
             return args
         values = await _values(wanted, context)
-        _check_size(args, values, self.max_bytes)
+        sizes = {text: len(as_text(value).encode(errors="replace")) for text, value in values.items()}
+        total = sum(sizes[text] for text in references_in(args))
+        if total > self.max_bytes:
+            largest = max(sizes, key=sizes.__getitem__)
+            most = f"at most {self.max_bytes} are passed on"
+            raise QueryError(f"The values have {total} bytes, and {most}. Refer to a part of {largest}.")
         resolved: dict[str, Any] = replaced(args, lambda text: copy.deepcopy(values[text]))
         return resolved
 
@@ -204,16 +209,6 @@ async def value_of(reference: Reference, context: Any, results: dict[str, OpenRe
         return await off_loop(OFF_LOOP_BYTES, results[reference.handle].value_at, reference.steps)
     except QueryError as error:
         raise QueryError(f"{reference.text}: {error}") from None
-
-
-def _check_size(args: Any, values: dict[str, Any], max_bytes: int) -> None:
-    sizes = {text: len(as_text(value).encode(errors="replace")) for text, value in values.items()}
-    total = sum(sizes[text] for text in references_in(args))
-    if total > max_bytes:
-        largest = max(sizes, key=sizes.__getitem__)
-        raise QueryError(
-            f"The values have {total} bytes, and at most {max_bytes} are passed on. Refer to a part of {largest}."
-        )
 
 
 def _advice(shown: Sequence[str], context: ToolContext) -> str:

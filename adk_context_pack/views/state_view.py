@@ -85,20 +85,17 @@ class StateView:
         try:
             value = state.get(self.key)
             if value is not None and self._fields.is_open:
-                self._look(value)
+                try:
+                    self._fields.look(value)
+                except Exception:
+                    # The view does not depend on the check.
+                    logger.debug("the fields of state key %s could not be checked", self.key, exc_info=True)
             return "null" if value is None else view_json(self._view(value))
         except Exception as exception:
             if strict:
                 raise
             logger.exception("the view of state key %s could not be made", self.key)
             return view_json({"error": f"no view of {self.key}: {type(exception).__name__}"})
-
-    def _look(self, value: Any) -> None:
-        try:
-            self._fields.look(value)
-        except Exception:
-            # The view does not depend on the check.
-            logger.debug("the fields of state key %s could not be checked", self.key, exc_info=True)
 
 
 def _checked_key(owner: str, name: str, key: object) -> str:

@@ -136,7 +136,10 @@ class Filling(NamedTuple):
             if filled and text.startswith(filled, at):
                 yield at + len(filled)
         if self.any_view or not slot.mine:
-            yield from _json_ends(text, at)
+            with contextlib.suppress(ValueError, RecursionError):
+                value, end = _read_json(text, at)
+                # Nothing says where a number ends if digits follow it.
+                yield from range(end, at, -1) if is_number(value) else (end,)
         if self._may_be_empty(slot):
             yield at
 
@@ -194,13 +197,6 @@ def match_at(
         if found is not None:
             return Block(start, found.end, (Span(start, slot_end, piece), *found.spans))
     return None
-
-
-def _json_ends(text: str, at: int) -> Iterator[int]:
-    with contextlib.suppress(ValueError, RecursionError):
-        value, end = _read_json(text, at)
-        # Nothing says where a number ends if digits follow it.
-        yield from range(end, at, -1) if is_number(value) else (end,)
 
 
 def _starts(text: str, pieces: tuple[Piece, ...], cursor: int) -> Iterator[int]:
