@@ -168,12 +168,7 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
 
 
 def refuse_class(kind: type, given: Collection[str]) -> None:
-    """Raises a `SettingError` if ADK calls a class as if it were a callback.
-
-    Args:
-        kind: the class that is being called.
-        given: the names of the arguments of the call.
-    """
+    """Raises a `SettingError` if ADK calls a class as if it were a callback."""
     if not {"callback_context", "tool_context"}.isdisjoint(given):
         raise SettingError(f"{kind.__name__}: a callback must be an instance, {kind.__name__}(…), not the class")
 

@@ -150,12 +150,7 @@ def checked_agents(agents: Mapping[str, PackSettings | None] | None) -> dict[str
 
 
 def names_in(agents: Mapping[str, PackSettings | None], *, default: PackSettings) -> AppNames:
-    """Returns the names of agents and tools that a plugin's settings have, to look them up in the app.
-
-    Args:
-        agents: the settings for single agents.
-        default: the settings for all others.
-    """
+    """Returns the names of agents and tools that a plugin's settings have, to look them up in the app."""
     settings = [each for each in (default, *agents.values()) if each is not None]
     tools = {name for each in settings for entry in each.reducing_passes for name in entry.tools}
     tools |= {name for each in settings for name in each.tools}

@@ -39,7 +39,6 @@ _KINDS: Mapping[str, ToolKind] = {
 # Class names are the same in all releases, and the modules that hold them are not: `load_skill` is `LoadSkillTool`.
 _CLASSES = {name.replace("_", "") + end: kind for name, kind in _KINDS.items() for end in ("", "tool")}
 _OWNERS = ("google.adk.", "adk_context_pack.")
-_MAX_WRAPPERS = 4
 
 CREDENTIALS = "adk_request_credential"
 """ADK's call that asks for credentials. Its answer is the user's secret, and no conversation."""
@@ -59,7 +58,7 @@ def kind_of(tool: Any, name: str | None) -> ToolKind | None:
     """
     if tool is None:
         return _KINDS.get(name or "")
-    for _ in range(_MAX_WRAPPERS):
+    for _ in range(4):
         if not isinstance(tool, BaseTool):
             return _kind_of_function(tool)
         function = vars(tool).get("func")
@@ -92,12 +91,7 @@ def offers(tools: Mapping[str, Any] | None, name: str) -> bool:
 
 
 def active_skills(state: Mapping[str, Any], agent_name: str) -> Collection[str]:
-    """Returns the names of the skills that ADK counts as active for an agent.
-
-    Args:
-        state: the session's state.
-        agent_name: the agent.
-    """
+    """Returns the names of the skills that ADK counts as active for an agent."""
     names = state.get(f"_adk_activated_skill_{agent_name}")
     return frozenset(map(str, names)) if isinstance(names, list | tuple | set) else frozenset()
 

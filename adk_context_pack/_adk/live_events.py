@@ -51,9 +51,6 @@ async def session_events(context: Any) -> SessionEvents:
 
     With `RunConfig.get_session_config` ADK loads no more than the newest events. They are read from the session service
     then, which takes one request to it.
-
-    Args:
-        context: ADK's tool or callback context.
     """
     session = context.session
     invocation: Any = getattr(context, "_invocation_context", None)

@@ -14,7 +14,6 @@ from opentelemetry.sdk.trace import Span, SpanProcessor
 from opentelemetry.util.types import AttributeValue
 
 _MAX_WAITING = 1024
-_CALL, _GENERATE = "call_llm", "generate_content"
 
 
 class ModelSpans(SpanProcessor):
@@ -70,7 +69,7 @@ class ModelSpans(SpanProcessor):
 def is_model_span(span: trace.Span) -> bool:
     """Tells whether a span is that of one model call, by the name that ADK gives it."""
     name = getattr(span, "name", "")
-    return name == _CALL or name.startswith(_GENERATE)
+    return name == "call_llm" or name.startswith("generate_content")
 
 
 MODEL_SPANS = ModelSpans()

@@ -199,9 +199,6 @@ class AppRequests:
 
     It asks the app's instruction functions for their texts and its toolsets for their tools, and runs no tool, no
     callback of the app's own and no model.
-
-    Args:
-        app: an app, or its root agent or node.
     """
 
     def __init__(self, app: Any) -> None:

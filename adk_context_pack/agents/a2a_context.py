@@ -33,7 +33,6 @@ from adk_context_pack.reports.report_log import ReportLog
 logger = logging.getLogger("adk_context_pack")
 
 _OWNER = "a2a_context"
-_BUDGET = DEFAULT_WINDOW * 4 // 5
 
 
 class A2aContext:
@@ -131,7 +130,7 @@ def a2a_context(
         raise SettingError(f"{_OWNER}: needs {missing}")
     if passes is not None and max_tokens is not None:
         raise SettingError.of(_OWNER, "max_tokens", max_tokens, "given without passes")
-    budget = _BUDGET if max_tokens is None else positive(_OWNER, "max_tokens", max_tokens)
+    budget = DEFAULT_WINDOW * 4 // 5 if max_tokens is None else positive(_OWNER, "max_tokens", max_tokens)
     given: Iterable[ContextPass] = default_passes(max_tokens=budget, counter=counter) if passes is None else passes
     found = instances(_OWNER, "passes", given, ContextPass, "CastNarrative()")
     for entry in found:

@@ -218,10 +218,6 @@ class SummaryCheck:
 
     A missing source is a mistake if the state has a name that it is a misspelling of, or if other results were read in
     its place although the source was set.
-
-    Args:
-        owner: the name of the summarizer.
-        plan: the plan with the columns.
     """
 
     def __init__(self, owner: str, plan: SummaryPlan) -> None:
@@ -234,11 +230,7 @@ class SummaryCheck:
         self._has_source = False
 
     def columns(self, summary: Mapping[str, Mapping[str, Any]]) -> None:
-        """Warns of the columns that no row of any result has.
-
-        Args:
-            summary: what `summarize` made of each result, by id.
-        """
+        """Warns of the columns that no row of any result has."""
         known = sorted({name for entry in summary.values() for name in _names(entry)}) if self._columns else []
         if not known:
             return

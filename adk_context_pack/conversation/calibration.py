@@ -25,7 +25,6 @@ _PLAUSIBLE = (0.2, HIGHEST_FACTOR)
 _TYPICAL = (0.5, 2.0)
 """The same relative to the factor already known. The lower bound is strict, since a step that also removed something
 looks like cheap tokens, and would let a request grow over its budget."""
-_WINDOW = 8
 _MEANINGFUL = 100
 _SEARCHED = 50
 
@@ -61,7 +60,7 @@ class Calibration:
         self.factor = start or 1.0
         self._known = start is not None
         self._figures = figures
-        self._recent: deque[tuple[float, float]] = deque(maxlen=_WINDOW)
+        self._recent: deque[tuple[float, float]] = deque(maxlen=8)
 
     @classmethod
     def of(

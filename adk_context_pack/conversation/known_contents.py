@@ -73,7 +73,6 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-_SPARE = 256
 _SIMPLEST = 2
 """The version of marshal that writes equal values alike. Later ones write references."""
 
@@ -123,7 +122,7 @@ class ContentHashes:
         """Forgets payloads that no event holds where most of them belong to calls long past. Ask before each call."""
         if not self._needed:
             self._needed = len(self._others)
-        elif len(self._others) > 2 * self._needed + _SPARE:
+        elif len(self._others) > 2 * self._needed + 256:
             for key in self._others:
                 self._payloads.pop(key, None)
                 self._hashes.pop(key, None)

@@ -180,9 +180,6 @@ class SessionMemos:
 
     Most runs are a call or two. With memos of runs alone, each turn would read the whole history again. A memo is
     weighed when it is put back.
-
-    Args:
-        cache: keeps the memos.
     """
 
     def __init__(self, cache: ByteCache[Any] = CACHE) -> None:

@@ -87,7 +87,7 @@ def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
     limits = response.get(LIMITS)
     told = dict(response)
     if isinstance(limits, Mapping):
-        told = {key: value for key, value in told.items() if not str(key).startswith("_") or key in _SAID}
+        told = {key: value for key, value in told.items() if not str(key).startswith("_") or key in (HANDLE, PREVIEW)}
     if is_mcp(told):
         told = _mcp(told)
     for path, limit in limits.items() if isinstance(limits, Mapping) else ():
@@ -96,9 +96,6 @@ def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
         if isinstance(total, int) and (path in told or str(path).partition(".")[0] in told):
             told[path] = _Told(f"list of {total}")
     return told
-
-
-_SAID = frozenset({HANDLE, PREVIEW})
 
 
 def _mcp(response: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -92,9 +92,6 @@ def _kind(inside: range, pairing: Pairing, voices: Sequence[Voice]) -> GroupKind
 class Outline:
     """Holds the outline of contents that grow.
 
-    Args:
-        voices: what the session says about its speakers.
-
     Attributes:
         pairing: which result answers which call.
         voices: who speaks in each content. It means nothing for a content that holds a result.

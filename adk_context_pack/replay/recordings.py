@@ -71,11 +71,7 @@ def _state(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 class DatabaseRecording:
-    """A database with ADK sessions. Only SELECT statements are sent, so nothing is created or migrated.
-
-    Args:
-        url: an SQLAlchemy URL with a synchronous or an asynchronous driver.
-    """
+    """A database with ADK sessions. Only SELECT statements are sent, so nothing is created or migrated."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -64,10 +64,6 @@ class RebuiltRequests:
     def build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
         """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
 
-        Args:
-            event: the answer.
-            call: the call, with the events and the state before the answer.
-
         Raises:
             ValueError: ADK refuses to build it.
         """

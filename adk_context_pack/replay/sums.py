@@ -156,7 +156,6 @@ class ReplaySums:
 
 
 _MAX_SESSIONS = 10
-_WIDE = 120
 _BOLD, _GREEN, _PLAIN = "\x1b[1m", "\x1b[32m", "\x1b[0m"
 _NUMBERS = ("calls", "without", "with", "change", "largest with", "cost without", "cost with")
 _OPTIONAL = ("largest with", "calls", "cost without", "cost with")
@@ -167,7 +166,7 @@ _OPTIONAL = ("largest with", "calls", "cost without", "cost with")
 class Screen:
     """The place where the text is shown."""
 
-    width: int = _WIDE
+    width: int = 120
     colors: bool = False
 
     @classmethod

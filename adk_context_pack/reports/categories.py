@@ -33,8 +33,6 @@ VIEWS = "state_views"
 _TOOL = "tool "
 """Begins the keys of sums for one tool. No category begins so."""
 
-_VOICES = {"user": "user", "model": "own_words", "relay": "relayed"}
-
 
 class Categories:
     """Sorts the tokens of one model call's requests into categories."""
@@ -115,7 +113,7 @@ class Categories:
     def _category(self, content: types.Content, voice: Voice) -> str:
         if voice == "fixed" and _is_instruction(content, dynamic=self._dynamic):
             return "system_instruction"
-        return _VOICES.get(voice, "other")
+        return {"user": "user", "model": "own_words", "relay": "relayed"}.get(voice, "other")
 
 
 def _add_tool(sums: dict[str, int], part: types.Part, tokens: int) -> None:

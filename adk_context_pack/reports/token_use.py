@@ -242,7 +242,6 @@ _MIN_SHARE = 0.03
 """Below this share of the tokens sent, nothing is worth a change."""
 
 _LONG_INSTRUCTION = 2_000
-_REPEATED = 0.15
 _REPEATED_BREAKS = 2
 _SMALL_RESULTS = 1_000
 """Below this many tokens in a request, capping a tool's results gives little."""
@@ -322,7 +321,7 @@ def _instructions(use: TokenUse) -> _Found:
 def _others(use: TokenUse) -> _Found:
     for name, (what, advice) in _ADVICE.items():
         part = use.categories.get(name)
-        if part is not None and part.sent >= _REPEATED * use.total.sent:
+        if part is not None and part.sent >= 0.15 * use.total.sent:
             yield what, part.sent, advice
 
 

@@ -28,11 +28,7 @@ _Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Addition:
-    """One state key that the pack wrote for convenience, such as a rendered view.
-
-    Attributes:
-        key: the state key.
-    """
+    """One state key that the pack wrote for convenience, such as a rendered view."""
 
     key: str
 
@@ -51,7 +47,6 @@ class Addition:
 
 # Agents that run in parallel may store a few events before the look at the newest ones.
 _NEWEST = 16
-_WRAPPED = ("append_event", "delete_session", "__getstate__")
 
 
 def guard(context: Any, addition: Addition) -> None:
@@ -94,9 +89,6 @@ class AppendGuard:
     An event that holds nothing of the pack's passes unchanged, and so does every answer and every exception that is
     not about an addition. The guard holds nothing of an event that is stored, or of a session that is gone. A copy of
     the service (`copy.copy`, `copy.deepcopy`, pickle) has the plain methods, until the pack adds something there too.
-
-    Args:
-        service: an ADK session service.
 
     Attributes:
         session_service: the service.
@@ -166,7 +158,8 @@ class AppendGuard:
         named = state[0] if isinstance(state, tuple) else state
         if not isinstance(named, dict):
             return state
-        own = {name: value for name, value in named.items() if name not in _WRAPPED}
+        ours = ("append_event", "delete_session", "__getstate__")
+        own = {name: value for name, value in named.items() if name not in ours}
         return (own, state[1]) if isinstance(state, tuple) else own
 
     def _taken(self, session: Any, delta: Mapping[str, Any]) -> list[Addition]:

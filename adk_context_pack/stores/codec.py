@@ -109,12 +109,7 @@ def rough_size(value: Any, depth: int = 3) -> int:
 
 
 def survives_as_state(value: Any, encoded: Encoded) -> bool:
-    """Returns whether every session service keeps `value` as it is.
-
-    Args:
-        value: a result.
-        encoded: what `encode` made of it.
-    """
+    """Returns whether every session service keeps `value` as it is."""
     data = encoded.data
     # PostgreSQL's JSONB refuses NUL and NaN and makes 1e+16 an integer and -0.0 a plain zero. ADK writes NaN as null,
     # and what it cannot serialise ends the run.

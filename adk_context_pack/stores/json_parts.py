@@ -15,7 +15,6 @@ _CHARACTERS_AT_ONCE = 1_000_000
 _MAX_DEPTH = 8
 # The longest escape is a pair of surrogates such as `\ud83d\ude00`.
 _ESCAPE = 12
-_MAX_TRIES = 20
 _DECODER = json.JSONDecoder()
 
 
@@ -154,7 +153,7 @@ def _boundary(text: str, at: int) -> tuple[list[Any], int] | None:
     """
     border = f"}},{text[at : text.find(':', at) + 1]}"
     end = at + _PART
-    for _ in range(_MAX_TRIES):
+    for _ in range(20):
         end = text.find(border, end)
         if end < 0:
             return None

@@ -35,9 +35,6 @@ _DAMAGED = (TypeError, ValueError, KeyError, IndexError, AttributeError, Recursi
 def pack_rows(data: bytes) -> str | None:
     """Returns a result as text for session state, or None if its rows would gain nothing or are too many.
 
-    Args:
-        data: the result as JSON, as `encode` made it.
-
     Returns:
         The length of the packed JSON in bytes, a colon, and LZMA2 without a header in base64.
     """

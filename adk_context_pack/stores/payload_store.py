@@ -38,7 +38,6 @@ logger = logging.getLogger("adk_context_pack")
 
 DEFAULT_TIMEOUT_S = 10.0
 _PLACES = ("auto", "state", "artifacts")
-_MAX_NAME_LENGTH = 40
 # Below this, what zlib and base64 add outweighs what they save.
 _MIN_COMPRESSED: Final = 256
 # Quotes, colon, comma and two spaces.
@@ -132,7 +131,7 @@ class PayloadStore:
             while (handle := new_handle(time.time())) in taken:
                 pass
             own_key = state_key(kind, tool_name, handle)
-            name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:_MAX_NAME_LENGTH]}-{handle}.json"
+            name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:40]}-{handle}.json"
             if key is None:
                 entries: dict[str, Any] = {own_key: await self._entry(context, name, await _encoded(value))}
             else:

@@ -228,12 +228,7 @@ _LEVELS = ("INFO", "DEBUG", "WARN", "ERROR")
 
 
 def mixed_results(count: int = 200, *, seed: int = 0) -> Iterator[Any]:
-    """Yields results that mix tables, texts, nested lists, pages, logs, search hits, tickets and empty fields.
-
-    Args:
-        count: how many.
-        seed: the same seed gives the same results.
-    """
+    """Yields results that mix tables, texts, nested lists, pages, logs, search hits, tickets and empty fields."""
     for number in range(count):
         # A seeded source of chance is repeatable, and nothing here is a secret.
         yield _Maker(random.Random(f"{seed}-{number}")).result()  # noqa: S311

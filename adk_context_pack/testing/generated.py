@@ -52,9 +52,6 @@ class Teller(ABC):
 
     Subclass it to draw from another source of chance, or to add other things that may happen.
 
-    Args:
-        agents: the names of the session's agents.
-
     Attributes:
         events: the events so far, oldest first.
         turn: the number of the current turn, from 1 on.

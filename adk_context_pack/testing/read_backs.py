@@ -88,7 +88,6 @@ def _all(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-_READ_EVENT = re.compile(r"read_event='([^']+)'")
 _WORD = re.compile(r"\w{3,}")
 _SEARCH = SearchHistory()
 
@@ -111,7 +110,9 @@ def read_backs(request: LlmRequest, text: str, call: ModelCall, stored: Mapping[
 
 def _searched(text: str, call: ModelCall) -> Iterator[str]:
     events = {event.id: event for event in call.events}
-    yield from (_event_values(events[name]) for name in _READ_EVENT.findall(text) if name in events)
+    yield from (
+        _event_values(events[name]) for name in re.compile(r"read_event='([^']+)'").findall(text) if name in events
+    )
     tools = {each.name for event in call.events for each in event.get_function_calls() if each.name}
     message = " ".join(part.text or "" for part in (call.user_content.parts if call.user_content else None) or ())
     searches: list[dict[str, Any]] = [{"query": message}, {"agent": "user"}]

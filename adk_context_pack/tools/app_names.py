@@ -23,11 +23,6 @@ class AppNames:
     The app is walked from its root agent down, through sub-agents and agent tools. A name that it does not have is a
     mistake if it is a misspelling of one that it has. Any other name is one only if the walk has seen the whole app. A
     toolset, an agent of the app's own class and a `Workflow`, which its nodes do not know, may hide more.
-
-    Args:
-        owner: the object with the settings, for the warning.
-        agents: names of agents from its settings.
-        tools: names of tools from its settings.
     """
 
     owner: str
@@ -36,11 +31,7 @@ class AppNames:
     _is_open: bool = field(default=True, init=False)
 
     def look(self, context: Any) -> None:
-        """Looks all names up, once. It never raises.
-
-        Args:
-            context: ADK's callback context or tool context.
-        """
+        """Looks all names up, once. It never raises."""
         if not self._is_open:
             return
         self._is_open = False

@@ -27,10 +27,6 @@ from adk_context_pack.tools.wrap import wrap_run, wrap_tool
 
 logger = logging.getLogger("adk_context_pack")
 
-# Measured by `tests.benchmarks.bench_tool_limits`: with larger stubs each later call costs more and answers no more,
-# and with smaller ones wide tables lose their counts and sums by value.
-_STUB_SHARE, _SMALLEST_STUB = 0.6, 300
-
 
 class CapSettings(TypedDict, total=False):
     """The settings of `cap_rows`, explained at `CapRows`."""
@@ -126,7 +122,9 @@ class CapRows(PlannedPass):
         """Returns limits with those of tables put in."""
         stub = self.stub_tokens
         if stub is None and self.max_tokens is not None:
-            stub = min(max(_SMALLEST_STUB, round(self.max_tokens * _STUB_SHARE)), self.max_tokens)
+            # Measured by `tests.benchmarks.bench_tool_limits`: with larger stubs each later call costs more and answers
+            # no more, and with smaller ones wide tables lose their counts and sums by value.
+            stub = min(max(300, round(self.max_tokens * 0.6)), self.max_tokens)
         return replace(
             limits,
             max_rows=self.max_rows,

@@ -239,7 +239,6 @@ class ToolView:
 
 
 _FIND = "Finds tools by what is to be done, and gives their parameters for use_tool."
-_USE = "Calls a tool that find_tools gave."
 
 
 class Finder(Protocol):
@@ -253,11 +252,7 @@ class Finder(Protocol):
 
 
 class FindTools(BaseTool):
-    """`find_tools(query)`.
-
-    Args:
-        finder: the toolset.
-    """
+    """`find_tools(query)`."""
 
     def __init__(self, finder: Finder) -> None:
         super().__init__(name=FIND_TOOLS, description=_FIND)
@@ -280,14 +275,10 @@ class FindTools(BaseTool):
 
 
 class UseTool(BaseTool):
-    """`use_tool(name, args)`: it runs only where the call could not become one of the tool itself.
-
-    Args:
-        finder: the toolset.
-    """
+    """`use_tool(name, args)`: it runs only where the call could not become one of the tool itself."""
 
     def __init__(self, finder: Finder) -> None:
-        super().__init__(name=USE_TOOL, description=_USE)
+        super().__init__(name=USE_TOOL, description="Calls a tool that find_tools gave.")
         self._finder = finder
 
     def _get_declaration(self) -> types.FunctionDeclaration:

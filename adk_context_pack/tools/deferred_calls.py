@@ -40,12 +40,7 @@ class Asked(NamedTuple):
 
 
 def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
-    """Returns what the arguments of a `use_tool` call ask for, checked against the tool's own schema.
-
-    Args:
-        arguments: the arguments of the call.
-        index: the tools.
-    """
+    """Returns what the arguments of a `use_tool` call ask for, checked against the tool's own schema."""
     name = str((arguments or {}).get("name") or "")
     tool = index.tools.get(name)
     if tool is None:
@@ -175,10 +170,6 @@ def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> Checked:
 
     An argument that the schema does not name is a mistake, unless the schema says that there may be others. A keyword
     that cannot be evaluated, such as a pattern in a dialect of its own, forbids nothing.
-
-    Args:
-        schema: the JSON schema of the arguments.
-        args: the arguments.
     """
     try:
         depth, is_known = _looked_at(args)

@@ -23,7 +23,6 @@ CHANGEABLE: Collection[ToolKind | None] = (None, "memory")
 """The kinds of tools whose results passes may change."""
 
 _MAX_FAILURE_TOKENS = 2000
-_WAITING_FOR = ("requested_auth_configs", "requested_tool_confirmations")
 
 
 async def stays_whole(result: Any, call: ToolCall) -> bool:
@@ -33,10 +32,6 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
     answers the user (`skip_summarization`), pending long-running results (None), parts and function responses that a
     tool built itself, what a tool returns while it waits for a confirmation or for credentials, and failed results of
     up to about 2,000 tokens.
-
-    Args:
-        result: what the tool returned.
-        call: the call behind it.
     """
     try:
         return (
@@ -68,7 +63,8 @@ def is_stub(result: Any, call: ToolCall) -> bool:
 
 
 def _is_waiting(call: ToolCall) -> bool:
-    asked = (getattr(call.actions, name, None) or () for name in _WAITING_FOR)
+    waiting_for = ("requested_auth_configs", "requested_tool_confirmations")
+    asked = (getattr(call.actions, name, None) or () for name in waiting_for)
     # A merged event of parallel calls holds what each of them asked for.
     return any(call.call_id in calls if call.call_id else bool(calls) for calls in asked)
 

@@ -73,11 +73,6 @@ def attach(context: ToolContext, *, before: Callable[..., Any], after: Callable[
 
     ADK has no hook for a toolset between the whole request and the model, or between the model's answer and the calls
     made from it.
-
-    Args:
-        context: the context of a toolset's `process_llm_request`.
-        before: a `before_model_callback`.
-        after: an `after_model_callback`.
     """
     agent = agent_of(context)
     if agent is not None:

@@ -20,8 +20,6 @@ from adk_context_pack.tools.result_pass import PlannedPass, ResultPass, ToolSett
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_tool
 
-_PREVIEW_SHARE, _SMALLEST_PREVIEW = 0.2, 100
-
 
 class OffloadSettings(TypedDict, total=False):
     """The settings of `offload_payload`, explained at `OffloadPayload`."""
@@ -83,9 +81,7 @@ class OffloadPayload(PlannedPass):
 
     def limit(self, limits: Limits) -> Limits:
         """Returns limits with those of texts and branches put in."""
-        size = self.preview_tokens or min(
-            max(_SMALLEST_PREVIEW, round(self.max_tokens * _PREVIEW_SHARE)), self.max_tokens
-        )
+        size = self.preview_tokens or min(max(100, round(self.max_tokens * 0.2)), self.max_tokens)
         counter = limits.counter or self.counter
         return replace(limits, text_tokens=self.max_tokens, preview_tokens=size, counter=counter)
 

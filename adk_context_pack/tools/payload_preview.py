@@ -22,7 +22,6 @@ _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
 _MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
 _MAX_PARSED = 64 * 2**20
-_SHAPES = ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20), (0, 0, 0))
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 _ID = re.compile(r"[\w.:/+-]*\d[\w.:/+-]*|\"[^\"]*\"|'[^']*'")
@@ -244,7 +243,7 @@ def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -
     """
     count = counter or estimate_tokens
     shape: Any = None
-    for depth, width, length in _SHAPES:
+    for depth, width, length in ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20), (0, 0, 0)):
         shape = _shape(value, depth, width, length)
         if count(json_text(shape)) <= max_tokens:
             break

@@ -36,9 +36,6 @@ def load_tables(value: Any) -> TableImage:
     The one table whose rows are more than single values is called `rows` as well. Lists of words beside it (tags,
     warnings) do not make it one of several.
 
-    Args:
-        value: a full result.
-
     Raises:
         HandleError: there is no table in the result.
         StoreError: the rows could not be loaded.
@@ -64,7 +61,6 @@ def _is_wide(table: Table) -> bool:
     return isinstance(first, dict | list | tuple) or is_record(type(first))
 
 
-_MEGABYTE = 2**20
 _MAX_JOINED = 8
 # An image also takes memory for the names of its tables and columns.
 _NAMES_BYTES = 2**12
@@ -139,7 +135,7 @@ class QueryRows(FunctionTool):
                 sql,
                 max_rows=self._max_rows,
                 max_seconds=self._max_seconds,
-                max_bytes=self._max_megabytes * _MEGABYTE,
+                max_bytes=self._max_megabytes * 2**20,
             )
 
         session = context.session
@@ -192,17 +188,11 @@ query_rows.__doc__ = QueryRows.query_rows.__doc__
 
 _CHARACTERS_A_TOKEN = 2
 _MIN_CELL = 20
-_MAX_NOTES = 5
 _NEEDS_NAMES = ("no such table", "no such column", "syntax error", "ambiguous", "unrecognized token", "begin with")
 
 
 def answer_reply(answer: QueryAnswer, *, max_tokens: int) -> dict[str, Any]:
-    """Returns the answer as a tool's result of at most about `max_tokens`, which says when it was cut.
-
-    Args:
-        answer: what the query gave.
-        max_tokens: the budget, as estimated.
-    """
+    """Returns the answer as a tool's result of at most about `max_tokens`, which says when it was cut."""
     left = max_tokens - estimate_tokens(json_text(answer.columns))
     if left < max_tokens // 2:
         return {"error": f"The result has {len(answer.columns)} columns; name the ones that you need."}
@@ -212,18 +202,12 @@ def answer_reply(answer: QueryAnswer, *, max_tokens: int) -> dict[str, Any]:
         there = "more than can be counted in time" if answer.total is None else str(answer.total)
         reply["cut"] = f"{len(rows)} of {there} rows. Aggregate, filter, or go on with LIMIT and OFFSET."
     if answer.notes:
-        reply["notes"] = [note[:200] for note in answer.notes[:_MAX_NOTES]]
+        reply["notes"] = [note[:200] for note in answer.notes[:5]]
     return reply
 
 
 def error_reply(message: str, images: Mapping[str, TableNames], *, max_tokens: int) -> dict[str, Any]:
-    """Returns an error with advice and with the tables and columns that there are, so that the next query can be right.
-
-    Args:
-        message: what was wrong.
-        images: the tables that the query could read, under their handles.
-        max_tokens: the budget, as estimated.
-    """
+    """Returns an error with advice, and with the tables and columns that the next query can use."""
     reply: dict[str, Any] = {"error": message}
     if hint := hint_for(message, images.values()):
         reply["hint"] = hint

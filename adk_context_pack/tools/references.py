@@ -16,15 +16,10 @@ EACH = "[*]"
 
 _REFERENCE = re.compile(r"\{\{\s*result:([^{}]*)\}\}")
 _STEP = re.compile(r'\.([^.\[\]"{}]+)|\[(-?\d{1,9})\]|(\[\*\])|\["([^"{}]*)"\]')
-_MAX_QUOTED = 80
 
 
 class Key(NamedTuple):
-    """A step of a path by name. At a list, a name of digits is an index.
-
-    Attributes:
-        name: the name.
-    """
+    """A step of a path by name. At a list, a name of digits is an index."""
 
     name: str
 
@@ -64,9 +59,6 @@ def is_reference(value: Any) -> bool:
 def parsed(text: str) -> Reference:
     """Returns a reference in its parts.
 
-    Args:
-        text: a reference as `references_in` yields it.
-
     Raises:
         QueryError: it is not written as the grammar of `resolve_results` says. The message is for a model.
     """
@@ -80,7 +72,7 @@ def parsed(text: str) -> Reference:
         end = found.end()
     if not is_handle(handle) or end < len(path):
         how = "Write {{result:HANDLE}}, or with a path such as {{result:HANDLE.rows[0].id}}."
-        raise QueryError(f"{text[:_MAX_QUOTED]} is not a reference. {how}")
+        raise QueryError(f"{text[:80]} is not a reference. {how}")
     return Reference(text, handle, tuple(steps))
 
 

@@ -227,7 +227,6 @@ NOTED = "context_pack_references"
 NOTED_ANSWER = "context_pack_answer_references"
 """The key in an event's `custom_metadata` that lists the handles which its text may refer to."""
 
-_MAX_NAMED = 10
 
 # A request lives as long as its model call, in which its answer is looked at. Most answers refer to nothing.
 _REQUESTS: WeakValueDictionary[tuple[str, str, str], LlmRequest] = WeakValueDictionary()
@@ -269,24 +268,14 @@ def noted_answer(event: Event) -> list[str]:
 
 
 class NotedCall(NamedTuple):
-    """A call as the session holds it.
-
-    Attributes:
-        args: its arguments, as the model wrote them.
-        handles: those to which it may refer.
-    """
+    """A call as the session holds it."""
 
     args: Mapping[str, Any]
     handles: Sequence[str]
 
 
 def noted_call(events: Sequence[Event], call_id: str | None) -> NotedCall:
-    """Returns what the session holds of a call. Without its event it has no arguments and may refer to nothing.
-
-    Args:
-        events: the session's events.
-        call_id: ADK's id of the call.
-    """
+    """Returns what the session holds of a call. Without its event it has no arguments and may refer to nothing."""
     for event in reversed(events) if call_id else ():
         for call in event.get_function_calls() if event.author != "user" else ():
             if call.id == call_id:
@@ -359,7 +348,7 @@ def _may_use(wanted: set[str], request: LlmRequest, context: CallbackContext) ->
     if len(found) == len(wanted):
         return found
     others = (handle for handle in stored if handle not in wanted and is_shown(handle, request, typed))
-    return [*found, *(handle for handle, _ in zip(others, range(_MAX_NAMED), strict=False))]
+    return [*found, *(handle for handle, _ in zip(others, range(10), strict=False))]
 
 
 def _typed(context: CallbackContext) -> Iterator[str]:
@@ -403,9 +392,6 @@ class OpenResult:
 
         A path is followed as the result is nested. If that fails, it may begin with the name of a table, as a capped
         result lists them under `_row_limits`: JSON in a text and the envelope of MCP add nothing to such a name.
-
-        Args:
-            steps: the path.
 
         Raises:
             QueryError: nothing is there. The message, for a model, lists what there is.

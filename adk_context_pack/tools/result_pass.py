@@ -38,7 +38,6 @@ logger = logging.getLogger("adk_context_pack")
 ToolSetting: TypeAlias = "Literal['whole', 'titles'] | ResultPass | None"
 """The setting for one tool: "whole", "titles", a result pass, or None, which means "whole"."""
 NO_TOOLS: Mapping[str, ToolSetting] = {}
-_FLOOR = Limits(max_rows=100, max_tokens=1000, stub_tokens=600, text_tokens=1000)
 MIN_LOSS = 100
 """Tokens below which naming what a pass left out would cost as much as it saved."""
 
@@ -238,7 +237,7 @@ def _plan(result: Any, limits: Limits) -> ResultPlan | None:
 
 def _floor(result: Any, reason: str) -> Any:
     """Returns what reaches a model of a result that a pass of the user's own could not keep."""
-    plan = _plan(result, _FLOOR)
+    plan = _plan(result, Limits(max_rows=100, max_tokens=1000, stub_tokens=600, text_tokens=1000))
     return result if plan is None else plan.shown([None] * len(plan.parts), reason)
 
 
@@ -287,13 +286,7 @@ async def reduce_result(
 def passes_for(
     passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], tool_name: str
 ) -> tuple[ResultPass, ...]:
-    """Returns the passes over the results of one tool, in order.
-
-    Args:
-        passes: those over the results of all tools.
-        tools: settings for single tools by name.
-        tool_name: the tool.
-    """
+    """Returns the passes over the results of one tool, in order."""
     setting = tools.get(tool_name, ...)
     if setting is None or setting == "whole":
         return ()

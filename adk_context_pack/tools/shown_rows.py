@@ -25,7 +25,6 @@ from adk_context_pack.tables.trouble import alarming_rows, level_of
 from adk_context_pack.tools.result_limits import Encoding
 
 _MAX_DEPTH = 6
-_LOOKED_AT = 200
 _MAX_READ = 300
 """A table with more rows is asked rather than read."""
 _MAX_TITLE, _LONG_TEXT = 160, 200
@@ -141,7 +140,7 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
         titles: whether its rows are read one by one, whatever they hold.
     """
     forms = [AS_THEY_ARE, *map(RowForm, STEPS)]
-    looked_at = table.rows[:_LOOKED_AT] if titles or len(table.rows) <= _MAX_READ else []
+    looked_at = table.rows[:200] if titles or len(table.rows) <= _MAX_READ else []
     columns = [_Look(column) for column in iter_columns(looked_at, table.columns)]
     title = next((each for each in sorted(columns, key=lambda each: -each.title) if each.title), None)
     total = sum(each.characters for each in columns if not each.is_address)
@@ -274,9 +273,6 @@ def _text(text: str, most: int, word: str) -> str:
 
 _MAX_VALUES = 8
 _MAX_LABEL = 40
-# A category of which one value has nearly all rows divides nothing.
-_MAX_SHARE = 0.95
-_FIGURES = 15
 _MAX_FIGURES = 12
 
 
@@ -324,7 +320,7 @@ def without_noise(value: Any) -> Any:
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return value
-    near = f"{value:.{_FIGURES}g}"
+    near = f"{value:.15g}"
     figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")
     return float(near) if len(figures) <= _MAX_FIGURES else value
 
@@ -350,9 +346,8 @@ def _categories(facts: TableFacts, rows: int, most: int) -> Sequence[ColumnFacts
 def _divides(column: ColumnFacts, rows: int) -> bool:
     if not 2 <= (column.distinct or 0) <= _MAX_VALUES or len(column.commonest) != column.distinct:  # noqa: PLR2004
         return False
-    return column.commonest[0][1] <= _MAX_SHARE * rows and all(
-        len(str(value)) <= _MAX_LABEL for value, _ in column.commonest
-    )
+    # A category of which one value has nearly all rows divides nothing.
+    return column.commonest[0][1] <= 0.95 * rows and all(len(str(value)) <= _MAX_LABEL for value, _ in column.commonest)
 
 
 def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dict[str, Any]:
@@ -442,9 +437,6 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, Any]) -
 _NUMBERS = ("column", "sum", "min", "max", "mean", "missing", "min_row", "max_row")
 _MARKS = frozenset(',=\n"')
 
-# A value that fewer rows have says nothing about a column.
-_COMMON_SHARE = 0.05
-
 
 def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> str:
     """Returns rows as RFC 4180 CSV with a header. Lines end in a line feed, nested columns are dotted.
@@ -520,7 +512,8 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
         parts[:0] = [", ".join(f"{quoted(value)} x{count}" for value, count in counts)]
     elif parts or 2 * said["distinct"] <= rows:
         parts[:0] = [f"{said['distinct']} distinct"]
-        if counts and counts[0][1] >= _COMMON_SHARE * rows:
+        # A value that fewer rows have says nothing about a column.
+        if counts and counts[0][1] >= 0.05 * rows:
             parts.append(f"mostly {quoted(counts[0][0])} x{counts[0][1]}")
     if column.missing:
         parts.append(f"{column.missing} missing")

@@ -13,7 +13,6 @@ from adk_context_pack._adk.known_tools import declaration_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.search.ranked_index import RankedIndex
 
-_TITLE_WEIGHT = 3
 _WHOLE = 1_000_000
 _NEAR = 0.6
 _KEYWORDS = {"defs": "$defs", "ref": "$ref"}
@@ -62,9 +61,6 @@ class DeclaredTool(NamedTuple):
 class ToolIndex:
     """Ranks tools by their names, descriptions and parameters.
 
-    Args:
-        tools: the tools.
-
     Attributes:
         tools: the tools by name, in their order.
     """
@@ -76,7 +72,7 @@ class ToolIndex:
         self._names = list(self.tools)
         for tool in self.tools.values():
             words = " ".join((tool.description, *_words(tool.parameters)))
-            self._index.add(words, title=" ".join([tool.name] * _TITLE_WEIGHT))
+            self._index.add(words, title=" ".join([tool.name] * 3))
 
     def find(self, query: str, limit: int) -> list[DeclaredTool]:
         """Returns the tools that fit `query`, best first.
@@ -98,10 +94,6 @@ class ToolIndex:
         """Returns the names of all tools, with their first sentences where these are wanted and fit the budget.
 
         Where not even the names fit, it returns their number, and without a budget nothing.
-
-        Args:
-            max_tokens: the budget in tokens.
-            sentences: whether first sentences are wanted.
         """
         names = ", ".join(self._names)
         long = "\n".join(f"{tool.name}: {tool.first_sentence}" for tool in self.tools.values()) if sentences else names

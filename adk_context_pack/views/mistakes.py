@@ -153,9 +153,6 @@ class KeyCheck:
       value may be missing. An instruction that is a function is not asked.
 
     The check ends after a number of calls.
-
-    Args:
-        key: the state key.
     """
 
     def __init__(self, key: str) -> None:

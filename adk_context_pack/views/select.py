@@ -31,10 +31,6 @@ _Pick = Callable[[Any], Any]
 def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
     """Checks `select` once and compiles it into a function from the state value to the view.
 
-    Args:
-        owner: the object that has the setting, for the error.
-        select: see `adk_context_pack.views.state_view`.
-
     Raises:
         SettingError: `select` is neither a function nor one of the forms above.
     """
