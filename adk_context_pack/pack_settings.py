@@ -99,7 +99,8 @@ class PackSettings:
             call: the model call.
             history: whether a pass leaves history out.
         """
-        if not self.read_back:
+        # Where nothing is in state and nothing leaves, there is nothing to read back.
+        if not self.read_back or (self.read_back is True and not history and not call.state):
             return frozenset()
         return offer_read_back(
             request,

@@ -267,7 +267,8 @@ class ContextPackPlugin(BasePlugin):
                 return None
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
-            await self._reducer(settings).reduce_event(invocation_context, event)
+            if event.get_function_responses():
+                await self._reducer(settings).reduce_event(invocation_context, event)
         except Exception:
             logger.exception("an event is stored as it is")
         return None

@@ -65,8 +65,8 @@ class CastNarrative(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object where there are none."""
-        casts = self._casts(request, call, _opening(request, call))
-        if not casts:
+        relays = relays_of(request.contents, call)
+        if relays is None or not (casts := self._casts(request, call, _opening(request, call), relays)):
             return request
         contents = list(request.contents)
         for blocks, narrative in reversed(casts):
@@ -76,26 +76,27 @@ class CastNarrative(ContextPass):
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether an account shortens something, so that its reader needs `search_history`."""
+        if (relays := relays_of(request.contents, call)) is None:
+            return False
         # Without the way back an account is shorter, and so may pay where it would not with it.
         tools = _opening(request, call)
         return any(
             narrative.shortened
             for each in (tools | {_SEARCH}, tools - {_SEARCH})
-            for _, narrative in self._casts(request, call, each)
+            for _, narrative in self._casts(request, call, each, relays)
         )
 
-    def _casts(self, request: LlmRequest, call: ModelCall, tools: frozenset[str]) -> list[_Cast]:
+    def _casts(self, request: LlmRequest, call: ModelCall, tools: frozenset[str], relays: Relays) -> list[_Cast]:
         # The plugin asks `leaves_history` right before it runs the pass over the same contents.
         slot = f"casts {id(self)} {sorted(tools)}"
         known: tuple[list[types.Content], list[_Cast]] | None = call.memo.get(slot)
         if known is None or known[0] is not request.contents:
-            call.memo[slot] = known = request.contents, self._found(request.contents, call, tools)
+            call.memo[slot] = known = request.contents, self._found(request.contents, call, tools, relays)
         return known[1]
 
-    def _found(self, contents: list[types.Content], call: ModelCall, tools: frozenset[str]) -> list[_Cast]:
-        relays = relays_of(contents, call)
-        if relays is None:
-            return []
+    def _found(
+        self, contents: list[types.Content], call: ModelCall, tools: frozenset[str], relays: Relays
+    ) -> list[_Cast]:
         # In the tool loop of an agent that others handed over to, nothing is relayed that the call before did not have.
         kept = known_contents(call, contents).texts(("casts", self, tools))
         before: tuple[Relays, list[_Cast]] | None = kept.get("casts")

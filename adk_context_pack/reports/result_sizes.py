@@ -259,7 +259,9 @@ class SavedByResults:
 def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> SavedByResults:
     """Returns what smaller results keep out of a request. Contents that an earlier call had are not read again."""
     with meter.growing(contents, "smaller results", SavedByResults) as (saved, new):
-        stored = {result.handle: result.tool_name for result in stored_results(call.state)} if new else {}
+        stored = (
+            {result.handle: result.tool_name for result in stored_results(call.state)} if new and call.state else {}
+        )
         is_known = SIZES.knows(call.session_id)
         # A process that has just begun remembers nothing. Only stored results are worth a look then.
         if stored or is_known:
