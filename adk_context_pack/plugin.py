@@ -148,7 +148,11 @@ class ContextPackPlugin(BasePlugin):
         self._services: AppendGuard | None = None
         KEEPERS.add(self)
         self._report_file, self._prices = given.report_file, given.prices
-        self._shadow = self._shadow_session() if given.shadow else None
+        self._shadow: ShadowSession | None = None
+        if given.shadow:
+            from adk_context_pack.tools.shadow import ShadowSession  # noqa: PLC0415 - few apps run in shadow mode
+
+            self._shadow = ShadowSession(self._reducer_beside)
 
     @property
     def reports(self) -> ReportLog:
@@ -300,16 +304,8 @@ class ContextPackPlugin(BasePlugin):
 
     def _reducer(self, settings: PackSettings) -> ResultReducer:
         offered = READ_BACK if settings.read_back else frozenset()
-        on_report = self._result_reports.append
-        passes = settings.reducing_passes
-        return ResultReducer(
-            passes=passes, offered=offered, on_report=on_report, counter=self.counter, tools=settings.tools
-        )
-
-    def _shadow_session(self) -> ShadowSession:
-        from adk_context_pack.tools.shadow import ShadowSession  # noqa: PLC0415 - few apps run in shadow mode
-
-        return ShadowSession(self._reducer_beside)
+        own: dict[str, Any] = {"on_report": self._result_reports.append, "counter": self.counter}
+        return ResultReducer(passes=settings.reducing_passes, offered=offered, tools=settings.tools, **own)
 
     def _reducer_beside(self, agent: str, store: PayloadStore) -> ResultReducer | None:
         settings = self.settings_for(agent)

@@ -226,7 +226,8 @@ class SummaryCheck:
         sides = [(kpi.name, side) for kpi in own for side in (kpi.numerator, kpi.denominator)]
         self._columns = {(f"Kpi {name!r}", side) for name, side in sides}
         self._columns |= {("group_by", name) for names in plan.group_by for name in names}
-        self._columns |= {("rank_by", plan.rank_by)} if plan.rank_by and not _is_kpi(plan) else set()
+        if plan.rank_by and all(kpi.name.casefold() != plan.rank_by.casefold() for kpi in plan.kpis):
+            self._columns |= {("rank_by", plan.rank_by)}
         self._has_source = False
 
     def columns(self, summary: Mapping[str, Mapping[str, Any]]) -> None:
@@ -260,11 +261,6 @@ class SummaryCheck:
             instead = ", so all results that are stored were read" if others else ""
             hint = did_you_mean(source, known)
             warn_once(f"{self._owner}: nothing is stored under the source {source!r}{hint}{instead}")
-
-
-def _is_kpi(plan: SummaryPlan) -> bool:
-    wanted = (plan.rank_by or "").casefold()
-    return any(kpi.name.casefold() == wanted for kpi in plan.kpis)
 
 
 def _names(entry: Mapping[str, Any]) -> Iterator[str]:

@@ -40,7 +40,8 @@ class _Relays(StripForContext):
 
     def _kept(self, block: RelayedBlock) -> list[RelayedPart]:
         kept = super()._kept(block)
-        return [part for part in block.parts if part in kept or (self.keep_handles and _has_handle(part))]
+        opens = [each for each in block.parts if (used := each.source.function_response) and handle_in(used.response)]
+        return [part for part in block.parts if part in kept or (self.keep_handles and part in opens)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,11 +205,6 @@ def _caller(call: ModelCall) -> Caller | None:
         call.memo["caller"] = caller_of(call.context)
     found: Caller | None = call.memo["caller"]
     return found
-
-
-def _has_handle(part: RelayedPart) -> bool:
-    response = part.source.function_response
-    return response is not None and bool(handle_in(response.response))
 
 
 def _typed(events: Sequence[Any]) -> set[Texts]:

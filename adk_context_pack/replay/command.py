@@ -162,16 +162,11 @@ def load_pack(options: argparse.Namespace, app: AppRequests | None) -> Pack:
     plugin = None if given else load_plugin(options.plugin, app)
     if plugin is not None:
         return Pack(settings_for=plugin.settings_for, counter=getattr(plugin, "counter", None))
-    settings = _settings(options)
-    return Pack(settings_for=lambda _: settings)
-
-
-def _settings(options: argparse.Namespace) -> PackSettings:
     limits = {"max_rows": options.max_rows, "max_tokens": options.max_payload_tokens}
-    given = {name: limit for name, limit in limits.items() if limit is not None}
-    caps = () if options.no_caps else default_result_passes(**given)
+    caps = () if options.no_caps else default_result_passes(**{name: n for name, n in limits.items() if n is not None})
     passes = None if options.passes is None else load_passes(options.passes)
-    return PackSettings(passes=passes, max_tokens=options.window, result_passes=caps)
+    settings = PackSettings(passes=passes, max_tokens=options.window, result_passes=caps)
+    return Pack(settings_for=lambda _: settings)
 
 
 _WIDTH = 24

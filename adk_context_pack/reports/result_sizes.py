@@ -300,11 +300,6 @@ def _add(
                 found = SIZES.of_response(call.session_id, response.name or "", body, stored)
                 saved.add(found, as_text=False)
         if voices.is_relay(content):
-            _add_relayed(saved, call.session_id, content, stored)
-
-
-def _add_relayed(saved: SavedByResults, session_id: str, content: types.Content, stored: Mapping[str, str]) -> None:
-    for part in content.parts or ():
-        head = _RELAYED_RESULT.search(part.text or "")
-        if head is not None:
-            saved.add(SIZES.of_text(session_id, head[1], part.text or "", stored), as_text=True)
+            for text in [part.text for part in content.parts or () if part.text]:
+                if head := _RELAYED_RESULT.search(text):
+                    saved.add(SIZES.of_text(call.session_id, head[1], text, stored), as_text=True)

@@ -155,7 +155,16 @@ class TokenUse:
         for name in dict.fromkeys((*report.tools_before, *report.tools, *report.results)):
             full = report.tools_before.get(name, 0) + report.results.get(name, 0)
             self.tools.setdefault(name, Part()).add(full, report.tools.get(name, 0), rates)
-        self._add_passes(report, rates[0])
+        effects = [(RESULTS, sum(report.results.values()), False), (PACK_TOOLS, -report.pack_tools, False)]
+        effects = [effect for effect in effects if effect[1]]
+        for effect, saved, failed in (
+            *effects,
+            *((p.name, p.tokens_saved, p.error is not None) for p in report.passes),
+        ):
+            use = self.passes.setdefault(effect, PassUse())
+            use.saved += saved
+            use.cost_saved += saved * rates[0]
+            use.failed += failed
         self.details.setdefault(report.agent, AgentUse()).add(report)
         self.sessions.add(report.session_id)
         self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
@@ -209,16 +218,6 @@ class TokenUse:
         )
         return costs[0] / without if without else 0.0, costs[1] / sent if sent else 0.0
 
-    def _add_passes(self, report: CallReport, rate: float) -> None:
-        saved = {RESULTS: sum(report.results.values()), PACK_TOOLS: -report.pack_tools}
-        effects = [(name, tokens, 0) for name, tokens in saved.items() if tokens]
-        effects += [(each.name, each.tokens_saved, int(each.error is not None)) for each in report.passes]
-        for name, tokens, failed in effects:
-            use = self.passes.setdefault(name, PassUse())
-            use.saved += tokens
-            use.cost_saved += tokens * rate
-            use.failed += failed
-
 
 def categories_without(report: CallReport) -> dict[str, int]:
     """Returns the tokens by category of the request that ADK alone would have sent."""
@@ -242,7 +241,6 @@ _MIN_SHARE = 0.03
 """Below this share of the tokens sent, nothing is worth a change."""
 
 _LONG_INSTRUCTION = 2_000
-_REPEATED_BREAKS = 2
 _SMALL_RESULTS = 1_000
 """Below this many tokens in a request, capping a tool's results gives little."""
 
@@ -291,7 +289,10 @@ def offenders(use: TokenUse) -> list[Offender]:
     whole = use.total.sent
     if not whole:
         return []
-    found = [*_tools(use), *_others(use), *_instructions(use), *_prefixes(use), *_failures(use)]
+    found = [*_tools(use), *_others(use), *_agents(use)]
+    # A pass that fails costs what nobody knows, so it counts as one that costs everything.
+    failed = {name: each.failed for name, each in use.passes.items() if each.failed}
+    found += [(f"pass {name} failed {n:,} times", whole, "The log has the traceback.") for name, n in failed.items()]
     named = (Offender(what=what, tokens=tokens, share=tokens / whole, advice=advice) for what, tokens, advice in found)
     worst = sorted((each for each in named if each.share >= _MIN_SHARE), key=lambda each: -each.tokens)
     return worst[:5]
@@ -311,25 +312,15 @@ def _tools(use: TokenUse) -> _Found:
         yield f"tool {name}, in {f'{part.calls:,} requests' if part.calls != 1 else 'one request'}", part.sent, advice
 
 
-def _instructions(use: TokenUse) -> _Found:
+def _agents(use: TokenUse) -> _Found:
     for agent, each in use.details.items():
+        name = agent or "an agent without a name"
         if each.largest_instruction >= _LONG_INSTRUCTION:
-            what = f"instruction of {agent or 'an agent without a name'}, up to {each.largest_instruction:,} tokens"
+            what = f"instruction of {name}, up to {each.largest_instruction:,} tokens"
             yield what, each.instruction, "Show less of what it inserts from state: CompactState with {compact:KEY}."
-
-
-def _others(use: TokenUse) -> _Found:
-    for name, (what, advice) in _ADVICE.items():
-        part = use.categories.get(name)
-        if part is not None and part.sent >= 0.15 * use.total.sent:
-            yield what, part.sent, advice
-
-
-def _prefixes(use: TokenUse) -> _Found:
-    for agent, each in use.details.items():
-        if each.breaks < _REPEATED_BREAKS:
+        if each.breaks <= 1:
             continue
-        what = f"prefix of {agent or 'an agent without a name'} broken {each.breaks:,} times"
+        what = f"prefix of {name} broken {each.breaks:,} times"
         if each.lost_in_fixed * 2 >= each.lost:
             advice = "Its instruction or its tools change from call to call. Keep them fixed with static_instruction."
         else:
@@ -337,8 +328,8 @@ def _prefixes(use: TokenUse) -> _Found:
         yield what, each.lost, advice
 
 
-def _failures(use: TokenUse) -> _Found:
-    # A pass that fails costs what nobody knows, so it counts as one that costs everything.
-    for name, each in use.passes.items():
-        if each.failed:
-            yield f"pass {name} failed {each.failed:,} times", use.total.sent, "The log has the traceback."
+def _others(use: TokenUse) -> _Found:
+    for name, (what, advice) in _ADVICE.items():
+        part = use.categories.get(name)
+        if part is not None and part.sent >= 0.15 * use.total.sent:
+            yield what, part.sent, advice

@@ -118,7 +118,9 @@ class AppendGuard:
         session, event = _arguments(*args, **kwargs)
         # The dict itself, since a service may put another one in its place.
         delta = event.actions.state_delta
-        additions = [] if event.partial else self._taken(session, delta)
+        taken = () if event.partial else [self._waiting.pop(_key_of(session, key), None) for key in delta]
+        # An addition may have written several keys of the delta.
+        additions = [addition for addition, _ in filter(None, taken)]
         if not additions:
             return await self._append(*args, **kwargs)
         try:
@@ -161,11 +163,6 @@ class AppendGuard:
         ours = ("append_event", "delete_session", "__getstate__")
         own = {name: value for name, value in named.items() if name not in ours}
         return (own, state[1]) if isinstance(state, tuple) else own
-
-    def _taken(self, session: Any, delta: Mapping[str, Any]) -> list[Addition]:
-        found = (self._waiting.pop(_key_of(session, key), None) for key in delta)
-        # An addition may have written several keys of the delta.
-        return [addition for addition, _ in filter(None, found)]
 
     async def _is_stored(self, session: Any, event: Event) -> bool:
         # A service may store an event and then fail, for instance by a timeout. A second try would store it twice.

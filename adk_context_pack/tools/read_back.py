@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import kind_of, takes_tools
 from adk_context_pack._json import json_text
-from adk_context_pack.stores.handles import StoredResult, stored_results
+from adk_context_pack.stores.handles import stored_results
 from adk_context_pack.tools.exempt import CHANGEABLE
 from adk_context_pack.tools.result_pass import NO_TOOLS, ResultPass, ToolSetting, passes_for
 
@@ -95,23 +95,11 @@ def _for_results(
     # Texts are searched for the kinds alone of which the agent made no result of its own.
     others = [result for result in results if result.kind not in kinds and _NAMES[result.kind] not in offered]
     if others:
-        kinds |= _shown([*_texts(request), *_texts_in(handed)], others)
+        instruction = request.config.system_instruction if request.config else None
+        for text in (instruction, *_texts_in(request.contents or ()), *_texts_in(handed)):
+            shown = text if isinstance(text, str) else ""
+            kinds |= {result.kind for result in others if result.kind not in kinds and result.handle in shown}
     return kinds
-
-
-def _shown(texts: Iterable[str], results: Sequence[StoredResult]) -> set[str]:
-    """Returns the kinds of those results whose handles `texts` show."""
-    shown: set[str] = set()
-    for text in texts:
-        shown |= {result.kind for result in results if result.kind not in shown and result.handle in text}
-    return shown
-
-
-def _texts(request: LlmRequest) -> Iterator[str]:
-    instruction = request.config.system_instruction if request.config else None
-    if isinstance(instruction, str):
-        yield instruction
-    yield from _texts_in(request.contents or ())
 
 
 def _texts_in(contents: Sequence[types.Content]) -> Iterator[str]:
