@@ -103,9 +103,6 @@ def view_json(value: Any) -> str:
 
     It is `json_text` with three differences: every client can encode it and every parser reads it (NaN and infinities
     are texts, lone surrogates are escapes), and bytes show as their size, such as `<12 bytes>`.
-
-    Args:
-        value: any Python value. It is read and never changed.
     """
     try:
         text = _dump(value, _viewed, allow_nan=False)

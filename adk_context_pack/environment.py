@@ -31,12 +31,6 @@ class Environment:
     | `ADK_CONTEXT_PACK_MAX_TOKENS` | `max_tokens` | tokens, at least 1 | four fifths of the model's window |
     | `ADK_CONTEXT_PACK_REPORT` | `report_file` | an `.html` file in a folder that exists | no file |
     | `ADK_CONTEXT_PACK_PRICES` | `prices` | prices of a million input and cached tokens: `1.25,0.31` | none |
-
-    Attributes:
-        shadow: whether the plugin only reports on what it would have done.
-        max_tokens: the budget of a request in the default passes, or None.
-        report_file: the HTML page to write at the end of each run, or None.
-        prices: the prices for the costs on that page, or None.
     """
 
     shadow: bool

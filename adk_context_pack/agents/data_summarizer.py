@@ -243,14 +243,7 @@ class SummaryCheck:
         self._columns.clear()
 
     def source(self, source: str, state: Mapping[str, Any], *, is_set: bool, others: bool) -> None:
-        """Warns of a source that nothing was stored under.
-
-        Args:
-            source: the setting.
-            state: the session's state.
-            is_set: whether the app has set a source of its own.
-            others: whether other results were read in its place.
-        """
+        """Warns of a source that nothing was stored under."""
         if self._has_source:
             return
         known = sorted(set(_stored_names(state)))

@@ -48,11 +48,6 @@ class _Relays(StripForContext):
 class ScopeHandoff(LeadingPass):
     """Shows an agent what `scoped` declares of its caller's work, and nothing else of it. See there.
 
-    Args:
-        sees: some of `WORDS`.
-        casts: names of agents and tools whose work is retold.
-        state: keys of state whose values are shown.
-
     Cost to the prompt cache: as for `scoped`.
     """
 

@@ -41,13 +41,7 @@ class GroupWeights:
         return 200 + getsizeof(self.sizes) + 2 * (getsizeof(self.fixed) + getsizeof(self.calls))
 
     def grow(self, groups: Sequence[Group], sizes: Sequence[int], calls: Sequence[int]) -> Self:
-        """Takes in the groups that follow those it knows, and returns itself.
-
-        Args:
-            groups: all groups.
-            sizes: the tokens of each content.
-            calls: the indexes of the agent's own turns among the contents, in order.
-        """
+        """Takes in the groups that follow those it knows, and returns itself."""
         known = len(self.sizes)
         if known == len(groups):
             return self

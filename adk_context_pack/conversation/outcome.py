@@ -24,11 +24,6 @@ def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
     """Returns what came of a call, in a few words.
 
     A capped or offloaded result is described by its true size and its handle, and an MCP result by what it holds.
-
-    Args:
-        response: the tool's response as the session holds it (ADK makes it a dict).
-        max_chars: the longest description, in characters.
-        max_error_chars: the longest error text, in characters.
     """
     if (error := error_of(response)) is not None:
         return f"error: {_error_text(error, max_error_chars)}{_rows_beside(response, max_chars)}"

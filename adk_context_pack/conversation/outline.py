@@ -75,12 +75,7 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice], 
 
 
 def settled_groups(groups: Sequence[Group], known: int = 0) -> int:
-    """Returns how many of the first groups stay as they are however the contents grow.
-
-    Args:
-        groups: the groups.
-        known: how many of them are known to stay. They are not looked at.
-    """
+    """Returns how many of the first groups stay as they are however the contents grow."""
     return next((number for number in range(known, len(groups)) if groups[number].open), len(groups))
 
 

@@ -214,13 +214,6 @@ def pinned_results(
 
     These are the instructions of each skill that ADK counts as active for the agent, what the running turn loaded of a
     skill's resources, and the results of the tools in `keep_tools`.
-
-    Args:
-        request: the request.
-        call: whose request it is.
-        pairing: the calls and results of the request's contents.
-        turn_start: index of the first content of the running turn.
-        keep_tools: names of tools whose results stay whatever they are.
     """
     active = active_skills(call.state, call.agent_name)
     kinds = _kinds(request, pairing) if active else {}

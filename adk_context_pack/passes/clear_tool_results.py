@@ -164,11 +164,6 @@ class ClearToolResults(ContextPass):
 
         At each call the results that may go are cleared if they weigh at least as much as what follows the first of
         them and was sent before. That is what the provider has to read once more.
-
-        Args:
-            batches: what the first of the calls clear.
-            steps: all calls. See `Outline.steps`.
-            sums: what results and contents weigh.
         """
         gains, contents, results = sums
         keep, keep_in_turn = self.keep_results, self._kept_in_turn

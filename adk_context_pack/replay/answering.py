@@ -55,9 +55,6 @@ def packed(passes: Sequence[ContextPass], caps: ToolCaps | None) -> Packed:
 class AnswerabilitySums:
     """The answerability of recorded sessions, added up.
 
-    Args:
-        settings_for: gives the plugin's settings for an agent, or None for an agent that it leaves alone.
-
     Attributes:
         results: the whole requests and those with the pack.
         lost: one line for each value that is neither visible nor reachable with the pack, the first twenty.

@@ -149,10 +149,6 @@ class Pack:
 def load_pack(options: argparse.Namespace, app: AppRequests | None) -> Pack:
     """Returns the pack that the options of `replay` describe: by default, `ContextPackPlugin()`.
 
-    Args:
-        options: as `add_replay` declares them.
-        app: the app that was recorded, whose own plugin is used where no option says otherwise.
-
     Raises:
         SettingError: an option that cannot work.
     """
@@ -176,9 +172,6 @@ _STEP_S = 0.1
 
 class Progress:
     """Draws a progress bar, once the work takes longer than half a second.
-
-    Args:
-        stream: the stream to draw on. Nothing is drawn unless it is a terminal.
 
     Attributes:
         total: the number of sessions, if it is known.

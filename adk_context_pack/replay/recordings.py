@@ -371,11 +371,7 @@ class _Context:
 
 @dataclass(frozen=True, kw_only=True)
 class FullResults:
-    """Opens the full results behind a recorded session, in its state, its artifacts or a store of the user's own.
-
-    Args:
-        artifact_service: ADK's artifact service of the app that was recorded, or None.
-    """
+    """Opens the full results behind a recorded session, in its state, its artifacts or a store of the user's own."""
 
     artifact_service: Any = None
 

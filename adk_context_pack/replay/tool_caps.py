@@ -62,10 +62,6 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
 class CappedEvents:
     """The events of one session with capped results. An event without one is the recorded event itself.
 
-    Args:
-        events: the recorded events.
-        settings_for: gives the plugin's settings for an agent, or None for an agent that it leaves alone.
-
     Attributes:
         events: the events, capped.
     """

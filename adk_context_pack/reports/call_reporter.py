@@ -245,13 +245,7 @@ def _known_scale(call: ModelCall) -> float:
 
 
 class CallReporter:
-    """Measures the requests of one model call.
-
-    Args:
-        request: the request before the first pass.
-        call: whose request it is. `call.memo` may hold the names of tools that the plugin declared.
-        meter: what counts. The passes may share it.
-    """
+    """Measures the requests of one model call."""
 
     def __init__(self, request: LlmRequest, call: ModelCall, meter: TokenMeter) -> None:
         self._call = call
@@ -267,14 +261,7 @@ class CallReporter:
         return self._call.session_id, self._call.agent_name
 
     def ran(self, name: str, request: LlmRequest, seconds: float = 0.0, error: str | None = None) -> LlmRequest:
-        """Records that the pass `name` ran, and returns the request that it left.
-
-        Args:
-            name: the pass.
-            request: the request after it.
-            seconds: how long it took.
-            error: why it was skipped, if it failed.
-        """
+        """Records that the pass `name` ran, and returns the request that it left."""
         before, self.tokens_after = self.tokens_after, self._count(request)
         note = "; ".join(self._call.notes)
         self._passes.append(

@@ -54,9 +54,6 @@ class ResultSizes:
 
     The number is known when a result is made smaller, so that no later call has to open the full one. It is kept in the
     process alone. After a restart, reports count the results of earlier runs as `unknown_results`.
-
-    Args:
-        max_results: how many results are remembered. The oldest is forgotten first.
     """
 
     def __init__(self, max_results: int = 20_000) -> None:
@@ -66,14 +63,7 @@ class ResultSizes:
         self._lock = Lock()
 
     def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
-        """Remembers a result.
-
-        Args:
-            session_id: the session whose requests show it.
-            shown: the response that the model gets.
-            handles: those under which the full result, or parts of it, are stored.
-            result: its weights.
-        """
+        """Remembers a result."""
         with self._lock:
             for key in (payload_hash(shown), *handles):
                 self._sessions[session_id] += (session_id, key) not in self._known
@@ -126,11 +116,7 @@ SIZES = ResultSizes()
 
 
 class ResultWeigher:
-    """Weighs one tool result on its way through the passes. A failure to count it gives 0 and a line in the log.
-
-    Args:
-        counter: from text to tokens. Without one, tokens are estimated.
-    """
+    """Weighs one tool result on its way through the passes. A failure to count it gives 0 and a line in the log."""
 
     def __init__(self, counter: Tokenizer | None = None) -> None:
         self._counter = counter
@@ -199,15 +185,7 @@ def as_response(result: Any) -> dict[str, Any]:
 def remember_result(
     session_id: str, tool: str, results: tuple[Any, Any], handles: Iterable[str], weigher: ResultWeigher
 ) -> None:
-    """Remembers in `SIZES` that passes made a result smaller.
-
-    Args:
-        session_id: the session whose requests will show it.
-        tool: the tool's name.
-        results: what the tool returned, and what the model gets in its place.
-        handles: those under which the full result, or parts of it, are stored.
-        weigher: weighs both.
-    """
+    """Remembers in `SIZES` that passes made a result smaller."""
     full, shown = results
     try:
         saved = weigher.of(full) - weigher.of(shown)
@@ -229,12 +207,7 @@ _RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 
 
 class SavedByResults:
-    """Holds the tokens that smaller results keep out of one request.
-
-    Attributes:
-        tokens: the tokens by tool.
-        unknown: smaller results whose saving is not known.
-    """
+    """Holds the tokens that smaller results keep out of one request."""
 
     __slots__ = ("tokens", "unknown")
 

@@ -76,13 +76,7 @@ class Telemetry:
         common = {"gen_ai.agent.name": report.agent, "gen_ai.request.model": report.model}
         span = trace.get_current_span()
         if span.is_recording():
-            failed = [each.name for each in report.passes if each.error]
-            effects: dict[str, Any] = {
-                f"{NAME}.tokens_saved": report.tokens_saved,
-                **{f"{NAME}.pass.{each.name}": each.tokens_saved for each in report.passes},
-                **({f"{NAME}.failed": failed} if failed else {}),
-            }
-            MODEL_SPANS.attach({**common, **_attributes(report), **effects})
+            MODEL_SPANS.attach({**common, **_attributes(report), **_effects(report)})
             span.add_event(f"{NAME}.request", {**common, **_attributes(report)})
             for each in report.passes:
                 attributes: dict[str, Any] = {
@@ -144,4 +138,13 @@ def _attributes(report: CallReport) -> dict[str, Any]:
         f"{NAME}.prefix.tokens": report.prefix.tokens,
         f"{NAME}.prefix.share": report.prefix.share,
         **{f"{NAME}.category.{name}": tokens for name, tokens in report.categories.items() if tokens},
+    }
+
+
+def _effects(report: CallReport) -> dict[str, Any]:
+    failed = [each.name for each in report.passes if each.error]
+    return {
+        f"{NAME}.tokens_saved": report.tokens_saved,
+        **{f"{NAME}.pass.{each.name}": each.tokens_saved for each in report.passes},
+        **({f"{NAME}.failed": failed} if failed else {}),
     }

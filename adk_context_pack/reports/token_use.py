@@ -155,12 +155,10 @@ class TokenUse:
         for name in dict.fromkeys((*report.tools_before, *report.tools, *report.results)):
             full = report.tools_before.get(name, 0) + report.results.get(name, 0)
             self.tools.setdefault(name, Part()).add(full, report.tools.get(name, 0), rates)
-        effects = [(RESULTS, sum(report.results.values()), False), (PACK_TOOLS, -report.pack_tools, False)]
-        effects = [effect for effect in effects if effect[1]]
-        for effect, saved, failed in (
-            *effects,
-            *((p.name, p.tokens_saved, p.error is not None) for p in report.passes),
-        ):
+        unpassed = {RESULTS: sum(report.results.values()), PACK_TOOLS: -report.pack_tools}
+        effects = [(effect, saved, False) for effect, saved in unpassed.items() if saved]
+        effects += [(each.name, each.tokens_saved, each.error is not None) for each in report.passes]
+        for effect, saved, failed in effects:
             use = self.passes.setdefault(effect, PassUse())
             use.saved += saved
             use.cost_saved += saved * rates[0]
@@ -269,14 +267,7 @@ _ADVICE = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Offender:
-    """One thing that takes many tokens.
-
-    Attributes:
-        what: its name, and how much it takes.
-        tokens: its tokens in all requests as they were sent. For a broken prefix, those that were read again.
-        share: `tokens` as a share of all tokens sent.
-        advice: what to do about it.
-    """
+    """One thing that takes many tokens."""
 
     what: str
     tokens: int

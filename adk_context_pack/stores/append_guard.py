@@ -54,10 +54,6 @@ def guard(context: Any, addition: Addition) -> None:
 
     A service on which no attribute can be set stays as it is. The additions of an `AgentTool`'s child are watched at
     its parent's service, which stores them in the end.
-
-    Args:
-        context: ADK's context of any kind, of the run that wrote the addition to a state delta.
-        addition: what it wrote.
     """
     try:
         session = getattr(outermost_invocation(context), "session", None)

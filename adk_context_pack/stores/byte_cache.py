@@ -20,14 +20,7 @@ KEEPERS: WeakSet[Any] = WeakSet()
 
 
 class Theirs(NamedTuple):
-    """The sessions of a user that are to be forgotten.
-
-    Attributes:
-        app_name: the app.
-        user_id: the user.
-        sessions: the ids of the sessions, as far as they are known.
-        is_all: whether all sessions of the user are meant, known or not.
-    """
+    """The sessions of a user that are to be forgotten."""
 
     app_name: str
     user_id: str
@@ -91,12 +84,7 @@ class ByteCache(Generic[T]):
             return found[0]
 
     def get_or_make(self, key: Key, make: Callable[[], tuple[T, int]]) -> T:
-        """Returns the value kept under `key`, or a new one. Of several threads that ask at once, one makes it.
-
-        Args:
-            key: names the value behind its owner, since all owners share the cache.
-            make: returns the value and its size in bytes.
-        """
+        """Returns the value kept under `key`, or a new one. Of several threads that ask at once, one makes it."""
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         with making:
@@ -120,13 +108,7 @@ class ByteCache(Generic[T]):
             return found[0]
 
     def put(self, key: Key, value: T, size: int) -> None:
-        """Keeps a value.
-
-        Args:
-            key: what the value belongs to.
-            value: the value, in the place of one kept under the same key.
-            size: its weight in bytes. A value above `max_bytes` is not kept.
-        """
+        """Keeps a value of at most `max_bytes`, in the place of one under the same key."""
         if size > self._max_bytes:
             return
         with self._lock:

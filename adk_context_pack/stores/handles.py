@@ -50,9 +50,6 @@ def new_handle(now: float) -> str:
 
     It is independent of the call's id, which may be long and hold any characters. The time in it orders results and
     lets them expire without an index, which parallel calls would overwrite.
-
-    Args:
-        now: seconds since 1970, UTC.
     """
     seconds = max(0, int(now) - _EPOCH)
     stamp = "".join(_ALPHABET[seconds >> shift & 31] for shift in range(5 * (_TIME_LENGTH - 1), -1, -5))
@@ -88,12 +85,7 @@ def is_result_key(key: object) -> bool:
 
 
 def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) -> list[StoredResult]:
-    """Returns the results that a session holds, oldest first, without expired ones.
-
-    Args:
-        state: the session's state.
-        tool_name: only those of this tool.
-    """
+    """Returns the results that a session holds, or those of one tool, oldest first, without expired ones."""
     found = [result for key in state if (result := stored_result(key)) and not why_gone(state, key)]
     if tool_name is not None:
         found = [result for result in found if result.tool_name == tool_name]

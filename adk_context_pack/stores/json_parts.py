@@ -39,23 +39,12 @@ def loads(text: str) -> Any:
 
 
 def dumps(value: Any, write: Callable[[Any], str]) -> str:
-    """Returns what `write` returns, and lets other threads run while it writes a long text, list or object.
-
-    Args:
-        value: what is written. It is read and never changed.
-        write: gives the compact JSON of a value.
-    """
+    """Returns what `write` returns, and lets other threads run while it writes a long text, list or object."""
     return "".join(parts(value, write))
 
 
 def parts(value: Any, write: Callable[[Any], str], depth: int = _MAX_DEPTH) -> Iterator[str]:
-    """Yields the text of `dumps` in parts, since joining a long text also keeps other threads waiting.
-
-    Args:
-        value: what is written. It is read and never changed.
-        write: gives the compact JSON of a value.
-        depth: how many objects within objects are looked into.
-    """
+    """Yields the text of `dumps` in parts, since joining a long text also keeps other threads waiting."""
     if type(value) is str and len(value) > _CHARACTERS_AT_ONCE:
         steps = range(0, len(value), _CHARACTERS_AT_ONCE)
         yield from _enclosed('""', "", (write(value[at : at + _CHARACTERS_AT_ONCE]) for at in steps))

@@ -173,10 +173,6 @@ def _marks(state: Mapping[str, Any], *, removed: bool) -> dict[str, Any]:
 async def forget_sessions(theirs: Theirs, services: Any) -> None:
     """Removes what state, the stores and this process keep of some sessions.
 
-    Args:
-        theirs: the sessions.
-        services: what has the app's `session_service` and `artifact_service`, or None.
-
     Raises:
         SettingError: there are no services.
         StoreError: something is still kept, after all else is removed.

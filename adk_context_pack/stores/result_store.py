@@ -86,13 +86,7 @@ def registered(name: object) -> ResultStore:
 
 
 class StoreAccess:
-    """Reaches a store with a time limit, checks what it has kept, and words its failures without a payload.
-
-    Args:
-        store: the store.
-        context: ADK's tool, callback or invocation context.
-        timeout_s: seconds that all calls through this access may take together.
-    """
+    """Reaches a store with a time limit, checks what it has kept, and words its failures without a payload."""
 
     def __init__(self, store: ResultStore, context: Any, *, timeout_s: float) -> None:
         self._store = store

@@ -93,14 +93,7 @@ _SEARCH = SearchHistory()
 
 
 def read_backs(request: LlmRequest, text: str, call: ModelCall, stored: Mapping[str, str]) -> str:
-    """Returns what the read-backs that a request names would give, within two of them.
-
-    Args:
-        request: the reduced request.
-        text: what it says.
-        call: its model call, whose session holds what was left out.
-        stored: what each handle opens, as text.
-    """
+    """Returns what the read-backs that a request names would give, within two of them."""
     found = [whole for handle, whole in stored.items() if handle in text]
     if names_search(request, text) and call.context is not None:
         searched = "\n".join(_searched(text, call))
@@ -154,11 +147,6 @@ def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
 
     Keys are left out, since an account that gives a value in a sentence needs none. What a user typed counts only where
     the request has it as it was typed, since it may read like what ADK says around the words of other agents.
-
-    Args:
-        event: the event.
-        request: the request.
-        shown: the request as text, without what ADK says itself.
     """
     if event.author == "user" and event.content and not event.get_function_responses():
         said = texts_of(event.content)

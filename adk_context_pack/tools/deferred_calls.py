@@ -154,12 +154,7 @@ class AnyValue(str):
 
 
 class Checked(NamedTuple):
-    """Arguments after the check.
-
-    Attributes:
-        problems: one sentence for each mistake, no entry if the arguments fit.
-        nearest: the arguments with each mistake mended that can be.
-    """
+    """Arguments after the check."""
 
     problems: list[str]
     nearest: Any
@@ -226,26 +221,14 @@ _RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
 
 
 class _Checker:
-    """Checks one call.
-
-    Args:
-        root: the whole schema, in which references lead.
-        is_known: whether the arguments hold no value that is not known yet.
-    """
+    """Checks one call."""
 
     def __init__(self, root: Mapping[str, Any], *, is_known: bool) -> None:
         self._root, self._is_known = root, is_known
         self._done: dict[tuple[int, str, bool], Checked] = {}
 
     def check(self, schema: Any, value: Any, path: str, *, closed: bool = True) -> Checked:
-        """Returns the mistakes in a value, and the nearest one that the schema allows.
-
-        Args:
-            schema: its schema, which may be a reference.
-            value: the value.
-            path: the place of the value in the arguments.
-            closed: whether an object has no other fields than those that are named, unless the schema says so.
-        """
+        """Returns the mistakes in a value, and the nearest one that the schema allows."""
         key = id(schema), path, closed
         if key not in self._done:
             # A schema that leads to itself without a step into the value asks for nothing.

@@ -188,11 +188,6 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     It says what the text is and lists its parts (files of a diff, tables of a dump, definitions, headings, messages),
     or its kinds of trouble and odd lines, each with the offset at which it begins. JSON gives its shape. Beginning and
     end are shown as they are.
-
-    Args:
-        text: any text.
-        max_tokens: the budget.
-        counter: a tokenizer of one's own. Without one, tokens are estimated.
     """
     count = counter or estimate_tokens
     sample = text[:2000] + text[-2000:]
@@ -234,13 +229,7 @@ def is_prose(text: str) -> bool:
 
 
 def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -> Any:
-    """Returns the shape of a JSON value as a smaller one: keys, sizes and short values of its first entries.
-
-    Args:
-        value: parsed JSON of any depth.
-        max_tokens: the budget. Depth and width give way until the shape fits.
-        counter: a tokenizer of one's own. Without one, tokens are estimated.
-    """
+    """Returns the shape of a JSON value as a smaller one: keys, sizes and short values of its first entries."""
     count = counter or estimate_tokens
     shape: Any = None
     for depth, width, length in ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20), (0, 0, 0)):

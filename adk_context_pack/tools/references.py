@@ -28,13 +28,7 @@ Step = Key | int | str
 
 
 class Reference(NamedTuple):
-    """One reference, as the model wrote it.
-
-    Attributes:
-        text: the whole reference, braces included.
-        handle: the handle of the stored result.
-        steps: the path within it: names, indexes and `EACH`.
-    """
+    """One reference, as the model wrote it."""
 
     text: str
     handle: str
@@ -42,11 +36,7 @@ class Reference(NamedTuple):
 
 
 def references_in(value: Any) -> Iterator[str]:
-    """Yields the references in `value`, braces included: in texts, and in lists and dicts at any depth.
-
-    Args:
-        value: the arguments of a call, or any JSON value. Keys are not looked at.
-    """
+    """Yields the references in `value`, braces included: in texts, and in lists and dicts at any depth."""
     texts = (leaf for leaf in scalars(value) if isinstance(leaf, str))
     yield from (found[0] for text in texts for found in _REFERENCE.finditer(text))
 
