@@ -193,8 +193,7 @@ class Replayed:
             pack_tools=0,
             prefix=report.prefix.scaled(with_pack / max(report.tokens_after, 1)),
         )
-        told.breakdown = report.breakdown.scaled(with_pack)
-        told.breakdown_before = report.breakdown_before.scaled(without)
+        told.add_up()
         return replace(
             self, report=told, prefix_without=self.prefix_without.scaled(without / max(report.tokens_before, 1))
         )

@@ -208,7 +208,7 @@ class _SessionReplay:
         if not more:
             return
         report.tokens_before = without
-        report.breakdown_before = report.breakdown_before.scaled(without)
+        report.add_up()
         names = [each.name for each in report.passes]
         own = names.index(OWN_PASSES) if OWN_PASSES in names else 0
         report.passes = tuple(

@@ -276,23 +276,11 @@ class CallReport(Saving):
     request_before: RequestView | None = field(default=None, repr=False, compare=False)
     request_after: RequestView | None = field(default=None, repr=False, compare=False)
 
-    @property
-    def breakdown(self) -> Breakdown:
-        """`categories` and `tools`, which are set together so that they add up."""
-        return Breakdown(self.categories, self.tools)
-
-    @breakdown.setter
-    def breakdown(self, found: Breakdown) -> None:
-        self.categories, self.tools = found
-
-    @property
-    def breakdown_before(self) -> Breakdown:
-        """`categories_before` and `tools_before`, which are set together so that they add up."""
-        return Breakdown(self.categories_before, self.tools_before)
-
-    @breakdown_before.setter
-    def breakdown_before(self, found: Breakdown) -> None:
-        self.categories_before, self.tools_before = found
+    def add_up(self) -> None:
+        """Scales categories and tools, so that they add up to the tokens again."""
+        before, after = Breakdown(self.categories_before, self.tools_before), Breakdown(self.categories, self.tools)
+        self.categories_before, self.tools_before = before.scaled(self.tokens_before)
+        self.categories, self.tools = after.scaled(self.tokens_after)
 
     @property
     def seconds(self) -> float:

@@ -230,8 +230,7 @@ def rescale(report: CallReport, factor: float) -> None:
     )
     report.results = {name: round(factor * tokens) for name, tokens in report.results.items()}
     report.pack_tools = round(factor * report.pack_tools)
-    report.breakdown_before = report.breakdown_before.scaled(report.tokens_before)
-    report.breakdown = report.breakdown.scaled(report.tokens_after)
+    report.add_up()
     report.prefix = report.prefix.scaled(factor)
 
 
@@ -315,11 +314,10 @@ class CallReporter:
             return
         sorter = Categories(self._call, self._meter)
         before = sorter.of(self._first)
-        report.breakdown_before = before.scaled(self.tokens_before)
-        if request.contents is self._first.contents and request.config is self._first.config:
-            report.categories, report.tools = dict(report.categories_before), dict(report.tools_before)
-        else:
-            report.breakdown = sorter.with_views(sorter.of(request), before).scaled(self.tokens_after)
+        same = request.contents is self._first.contents and request.config is self._first.config
+        report.categories_before, report.tools_before = before
+        report.categories, report.tools = before if same else sorter.with_views(sorter.of(request), before)
+        report.add_up()
 
     def _count(self, request: LlmRequest) -> int:
         contents, config, count = self._measured

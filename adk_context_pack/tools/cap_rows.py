@@ -28,7 +28,17 @@ from adk_context_pack.tools.wrap import wrap_run, wrap_tool
 logger = logging.getLogger("adk_context_pack")
 
 
-class CapSettings(TypedDict, total=False):
+class ResultSettings(TypedDict, total=False):
+    """The settings of wrapped tools, explained at `CapRows`."""
+
+    store: Place | PayloadStore
+    counter: Counter | None
+    tools: Mapping[str, ToolSetting]
+    on_report: Callable[[CapReport], None] | None
+    on_error: Literal["skip", "raise"]
+
+
+class CapSettings(ResultSettings, total=False):
     """The settings of `cap_rows`, explained at `CapRows`."""
 
     max_rows: int
@@ -37,12 +47,7 @@ class CapSettings(TypedDict, total=False):
     stub_tokens: int | None
     facts: bool
     encoding: Encoding
-    store: Place | PayloadStore
     state_key: str | None
-    counter: Counter | None
-    tools: Mapping[str, ToolSetting]
-    on_report: Callable[[CapReport], None] | None
-    on_error: Literal["skip", "raise"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
 from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.errors import SettingError, positive
-from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
-from adk_context_pack.tools.cap_rows import CapRows
+from adk_context_pack.tools.cap_rows import CapRows, ResultSettings
 from adk_context_pack.tools.result_limits import Limits, Part
-from adk_context_pack.tools.result_pass import PlannedPass, ResultPass, ToolSetting
+from adk_context_pack.tools.result_pass import PlannedPass, ResultPass
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_tool
 
 
-class OffloadSettings(TypedDict, total=False):
+class OffloadSettings(ResultSettings, total=False):
     """The settings of `offload_payload`, explained at `OffloadPayload`."""
 
     max_tokens: int
     preview_tokens: int | None
-    store: Place | PayloadStore
-    counter: Counter | None
-    tools: Mapping[str, ToolSetting]
-    on_report: Callable[[CapReport], None] | None
-    on_error: Literal["skip", "raise"]
 
 
 @dataclass(frozen=True, kw_only=True)
