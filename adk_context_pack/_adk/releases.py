@@ -12,7 +12,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
 from google.genai import types
 
@@ -62,11 +61,6 @@ def isolation_scope_of(context: Any) -> str | None:
 def scope_of_event(event: Event) -> str | None:
     """Returns the isolated task (2.x) that an event belongs to, or None."""
     return getattr(event, "isolation_scope", None)
-
-
-def is_isolated(context: CallbackContext | None) -> bool:
-    """Tells whether the agent runs an isolated task (2.x). ADK then puts the input first, without user message."""
-    return isolation_scope_of(context) is not None
 
 
 def is_live(context: object) -> bool:

@@ -16,7 +16,6 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
 from google.genai import types
@@ -93,11 +92,6 @@ def a2a_parts(contents: Iterable[types.Content], convert: Converter) -> list[Any
                 _a2a().set_part_metadata(each, {**(_a2a().part_metadata(each) or {}), _USER_INPUT: True})
             parts += converted
     return parts
-
-
-def callback_context_of(context: InvocationContext) -> CallbackContext:
-    """Returns a callback context for a run in which ADK makes none."""
-    return CallbackContext(context)
 
 
 def _a2a() -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -16,7 +17,6 @@ from adk_context_pack._adk.remote_agents import (
     Converter,
     a2a_parts,
     as_built,
-    callback_context_of,
     message_to,
     missing_for_context_builder,
 )
@@ -71,7 +71,8 @@ class A2aContext:
         return as_built(context)
 
     def _rewritten(self, contents: list[types.Content], context: InvocationContext) -> list[types.Content]:
-        callback_context = callback_context_of(context)
+        # ADK makes none in such a run.
+        callback_context = CallbackContext(context)
         request = LlmRequest(config=types.GenerateContentConfig())
         request.contents = contents
         with ModelCall.remembering(callback_context) as call:

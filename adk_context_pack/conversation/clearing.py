@@ -52,12 +52,6 @@ def note_length(note: Mapping[str, str]) -> int:
     return sum([len(key) + len(text) + len(text) // 4 + 8 for key, text in note.items()])
 
 
-def arguments_note(args: Mapping[str, Any], tokens: int) -> dict[str, Any]:
-    """Returns the note for a call's arguments: how large they were, and the short ones among them."""
-    short = {key: value for key, value in args.items() if len(str(value)) <= _MAX_HEAD}
-    return {KEY: f"arguments of about {tokens} tokens: {', '.join(map(str, args))}"[:_MAX_CHARS], **short}
-
-
 def _head(response: Any) -> str:
     """Returns how a text began, since the shape of a text says nothing about it."""
     for value in response.values() if isinstance(response, dict) else (response,):
@@ -176,7 +170,9 @@ class ClearingEditor:
         if call is None or not call.args or part.thought_signature or is_note(call.args):
             return
         size = self.meter.payload(call.args)
-        note = arguments_note(call.args, size)
+        short = {key: value for key, value in call.args.items() if len(str(value)) <= _MAX_HEAD}
+        told = f"arguments of about {size} tokens: {', '.join(map(str, call.args))}"
+        note = {KEY: told[:_MAX_CHARS], **short}
         saved = size - self.meter.payload(note)
         if size >= min_tokens and saved > 0 and is_shorter(note, call.args):
             self.saved += saved

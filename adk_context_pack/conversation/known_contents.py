@@ -216,10 +216,6 @@ class KnownContents:
             run_cache.forget()
         cache.keys = run_cache.keys = hashes
 
-    def is_of(self, contents: Sequence[types.Content]) -> bool:
-        """Tells whether `contents` is this list, and nobody has added to it since."""
-        return contents is self.contents and len(contents) == len(self.hashes)
-
     def growing(
         self, name: Hashable, make: Callable[[], Value], *, items: Sequence[Any] | None = None
     ) -> AbstractContextManager[tuple[Value, Sequence[Any]]]:
@@ -256,7 +252,8 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     """Returns what is known about `contents`, which are one of the lists that the passes of `call` work on."""
     lists: list[KnownContents] = call.memo.setdefault("contents", [])
     for one in lists:
-        if one.is_of(contents):
+        # Somebody may have added to the list since.
+        if one.contents is contents and len(contents) == len(one.hashes):
             return one
     # The passes of an agent are the same at each call, and so is the order of the lists that they work on.
     slot = ("contents", call.agent_name, len(lists))

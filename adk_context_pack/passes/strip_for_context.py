@@ -11,7 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.live_events import live_events
-from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, is_isolated
+from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, isolation_scope_of
 from adk_context_pack.conversation.contents import same_texts, text_length, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import names
@@ -118,7 +118,8 @@ def _missing_message(
     are read, so that no later event changes what was sent.
     """
     first = blocks[0]
-    if kept.get(first.position, first.parts) or is_isolated(call.context):
+    # ADK puts the input of an isolated task (2.x) first, without a user message.
+    if kept.get(first.position, first.parts) or isolation_scope_of(call.context) is not None:
         return None
     typed = _typed_before(first.event, live_events(call.events))
     known = {texts_of(content) for content in typed} | summary_blocks(call.events)

@@ -185,12 +185,6 @@ def _render_fenced(head: str, payload: str) -> str:
     return f"{head}\n{QUOTE_BEGIN}\n{elide(payload)}\n{QUOTE_END}"
 
 
-def said_blocks(author: str, said: Sequence[str]) -> list[tuple[str, ...]]:
-    """Returns ADK's two renderings of what an agent said, in the plain format and in the fenced one."""
-    forms: tuple[tuple[str, _Render], ...] = ((PLAIN_PREAMBLE, _render_plain), (FENCED_PREAMBLE, _render_fenced))
-    return [(preamble, *(render(f"[{author}] said:", text) for text in said)) for preamble, render in forms]
-
-
 def elide(text: str) -> str:
     """Replaces ADK's quote markers in `text`, as ADK does, so that the text cannot end its own quote."""
     if "<<<" not in text:
@@ -340,7 +334,8 @@ def summary_blocks(events: Sequence[Event]) -> set[Texts]:
     for event in events:
         if (compaction := event.actions.compaction) is not None:
             said = [part.text for part in compaction.compacted_content.parts or () if part.text]
-            found.update(said_blocks(_SUMMARIZER, said))
+            for preamble, render in ((PLAIN_PREAMBLE, _render_plain), (FENCED_PREAMBLE, _render_fenced)):
+                found.add((preamble, *(render(f"[{_SUMMARIZER}] said:", text) for text in said)))
     return found
 
 

@@ -319,7 +319,7 @@ class _Run:
         """Returns the exit code, and prints a line for each request over its budget."""
         sums = self.sums
         self._err.writelines(f"{printable(line)}\n" for line in sums.over_budget)
-        unknown = sums.unknown_agents()
+        unknown = [agent for agent in sums.budgets if agent != "*" and agent not in sums.agents]
         known = printable(", ".join(sums.agents)) or "none"
         self._err.writelines(
             f"--max-tokens {agent}: no call of this agent in these sessions (agents: {known})\n" for agent in unknown

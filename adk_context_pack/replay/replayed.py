@@ -103,12 +103,6 @@ def recorded_as_capped(event: Event) -> int | None:
     return round((before - (tools if isinstance(tools, int) else 0)) * (_figure(event) or after) / after)
 
 
-def recorded_scale(event: Event) -> float:
-    """Returns what a token of the pack's estimate was worth when a call was recorded."""
-    scale = totals_on(event).get("scale", 1.0)
-    return scale if isinstance(scale, float) and is_plausible(scale) else 1.0
-
-
 def silent_agents(events: Sequence[Event]) -> frozenset[str]:
     """Returns the authors that call no model: other events of the session have the provider's figures, theirs none."""
     counted = {event.author for event in events if _figure(event) is not None}

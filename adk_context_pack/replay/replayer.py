@@ -27,7 +27,6 @@ from adk_context_pack.replay.replayed import (
     Replayed,
     agents_without_history,
     recorded_as_capped,
-    recorded_scale,
     recorded_with_pack,
     scale_of,
     silent_agents,
@@ -35,7 +34,7 @@ from adk_context_pack.replay.replayed import (
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.tool_caps import CappedEvents, SettingsFor
 from adk_context_pack.reports.call_report import CallReport, PrefixReport
-from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory
+from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
 from adk_context_pack.tools.shadow import with_own_tools
 
 

@@ -110,10 +110,6 @@ class ReplaySums:
                 f" {of_session.calls} of session {report.session_id}"
             )
 
-    def unknown_agents(self) -> list[str]:
-        """Returns the agents with a budget that made no call in the sessions."""
-        return [agent for agent in self.budgets if agent != "*" and agent not in self.agents]
-
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
         if self.restored:

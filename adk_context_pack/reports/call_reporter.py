@@ -15,6 +15,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
+from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
@@ -196,7 +197,9 @@ logger = logging.getLogger("adk_context_pack")
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:
     """Scales a report by what the provider's figure for the agent's last call was worth, in place, and returns it."""
-    rescale(report, _known_scale(call))
+    own = (each for each in islice(reversed(call.events), 200) if each.author == call.agent_name and totals_on(each))
+    last = next(own, None)
+    rescale(report, 1.0 if last is None else recorded_scale(last))
     return report
 
 
@@ -234,13 +237,10 @@ def rescale(report: CallReport, factor: float) -> None:
     report.prefix = report.prefix.scaled(factor)
 
 
-def _known_scale(call: ModelCall) -> float:
-    """Returns the factor on the newest of the agent's events that has a report, or 1.0."""
-    for event in islice(reversed(call.events), 200):
-        if event.author == call.agent_name and (totals := totals_on(event)):
-            scale = totals.get("scale", 1.0)
-            return scale if isinstance(scale, float) and is_plausible(scale) else 1.0
-    return 1.0
+def recorded_scale(event: Event) -> float:
+    """Returns what a token of the pack's estimate was worth when a call was recorded, or 1.0."""
+    scale = totals_on(event).get("scale", 1.0)
+    return scale if isinstance(scale, float) and is_plausible(scale) else 1.0
 
 
 class CallReporter:

@@ -6,7 +6,7 @@ import copy
 import logging
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.readonly_context import ReadonlyContext
@@ -241,20 +241,10 @@ class ToolView:
 _FIND = "Finds tools by what is to be done, and gives their parameters for use_tool."
 
 
-class Finder(Protocol):
-    """The questions that the two tools ask their toolset."""
-
-    def found(self, query: str) -> dict[str, Any]:
-        """Returns the tools that fit."""
-
-    def error_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Returns why a call cannot be made."""
-
-
 class FindTools(BaseTool):
     """`find_tools(query)`."""
 
-    def __init__(self, finder: Finder) -> None:
+    def __init__(self, finder: ToolView) -> None:
         super().__init__(name=FIND_TOOLS, description=_FIND)
         self._finder = finder
 
@@ -277,7 +267,7 @@ class FindTools(BaseTool):
 class UseTool(BaseTool):
     """`use_tool(name, args)`: it runs only where the call could not become one of the tool itself."""
 
-    def __init__(self, finder: Finder) -> None:
+    def __init__(self, finder: ToolView) -> None:
         super().__init__(name=USE_TOOL, description="Calls a tool that find_tools gave.")
         self._finder = finder
 
@@ -302,20 +292,10 @@ def _declaration(tool: BaseTool, **parameters: str) -> types.FunctionDeclaration
     return types.FunctionDeclaration(name=tool.name, description=tool.description, parameters=schema)
 
 
-class Owner(Protocol):
-    """The toolset of a hidden tool."""
-
-    def is_declared(self, name: str, context: ToolContext) -> bool:
-        """Returns whether the tool is declared by now."""
-
-    def note(self, declaration: types.FunctionDeclaration) -> None:
-        """Keeps a declaration as the tool puts it into a request."""
-
-
 class _HiddenRequest:
     """The `process_llm_request` of a deferred tool: it can be called, and declares nothing until it is found."""
 
-    def __init__(self, tool: BaseTool, hidden: BaseTool, owner: Owner) -> None:
+    def __init__(self, tool: BaseTool, hidden: BaseTool, owner: DeferredTools) -> None:
         self._tool, self._shown, self._owner = tool, hidden, owner
 
     def for_copy(self, tool: BaseTool) -> _HiddenRequest:
@@ -339,7 +319,7 @@ class _HiddenRequest:
         llm_request.tools_dict[self._tool.name] = self._shown
 
 
-def hidden_tool(tool: BaseTool, owner: Owner) -> BaseTool:
+def hidden_tool(tool: BaseTool, owner: DeferredTools) -> BaseTool:
     """Returns a copy of `tool` that behaves as it does, and is declared only when `owner` says so."""
     # A shallow copy keeps the class, confirmation, auth and long-running behaviour of every kind of tool.
     hidden = copy.copy(tool)

@@ -41,11 +41,6 @@ def references_in(value: Any) -> Iterator[str]:
     yield from (found[0] for text in texts for found in _REFERENCE.finditer(text))
 
 
-def is_reference(value: Any) -> bool:
-    """Returns whether `value` is a text that is one reference and nothing else."""
-    return isinstance(value, str) and _REFERENCE.fullmatch(value) is not None
-
-
 def parsed(text: str) -> Reference:
     """Returns a reference in its parts.
 
@@ -78,7 +73,7 @@ def replaced(value: Any, value_of: Callable[[str], Any], *, whole_only: bool = F
         whole_only: leaves references within longer texts as they are.
     """
     if isinstance(value, str):
-        if is_reference(value):
+        if _REFERENCE.fullmatch(value):
             return value_of(value)
         return value if whole_only else _REFERENCE.sub(lambda found: as_text(value_of(found[0])), value)
     if isinstance(value, Mapping):

@@ -261,12 +261,6 @@ def text_of(content: types.Content | None) -> str:
     return "".join(part.text for part in parts if part.text and not part.thought)
 
 
-def noted_answer(event: Event) -> list[str]:
-    """Returns the handles to which the text of an event may refer. A user's text may refer to nothing."""
-    listed = (event.custom_metadata or {}).get(NOTED_ANSWER) if event.author != "user" else None
-    return [str(handle) for handle in listed or ()]
-
-
 class NotedCall(NamedTuple):
     """A call as the session holds it."""
 
@@ -549,7 +543,9 @@ class _Place:
 
     async def value(self, text: str) -> Any:
         reference = parsed(text)
-        if reference.handle not in noted_answer(self.event):
+        # A user's text may refer to nothing.
+        listed = (self.event.custom_metadata or {}).get(NOTED_ANSWER) if self.event.author != "user" else None
+        if reference.handle not in map(str, listed or ()):
             raise QueryError(f"The event does not list {reference.handle} as a result that its answer may refer to.")
         return await value_of(reference, self, self.results)
 

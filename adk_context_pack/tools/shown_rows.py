@@ -110,7 +110,10 @@ class RowForm:
         if self.columns:
             record = as_record(row, table.columns, scalars=True)
             row = {name: _under(record, name) for name in self.columns}
-        return row if self.limits is None else shortened(values_of(row), self.limits, word)
+        if self.limits is None:
+            return row
+        # A model or a dataclass is shown as its fields.
+        return shortened(dict(as_record(row)) if is_record(type(row)) else row, self.limits, word)
 
 
 class RowForms(NamedTuple):
@@ -210,11 +213,6 @@ class _Look:
     @property
     def divides(self) -> bool:
         return self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
-
-
-def values_of(row: Any) -> Any:
-    """Returns a row as the values that are shown of it: a model or a dataclass as its fields."""
-    return dict(as_record(row)) if is_record(type(row)) else row
 
 
 def _under(record: Mapping[str, Any], name: str) -> Any:
