@@ -12,7 +12,7 @@ QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 """The meanings of words whose numbers are added up."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_NO_WORD = re.compile(r"[^a-z0-9#%‰]+|(?<=[#%‰])|(?=[#%‰])")
+_NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "º": "", "°": ""})
 _COUNTING = frozenset(("num", "#", "no", "number", "numero", "n"))
 _NOTHING: frozenset[str] = frozenset()
@@ -30,8 +30,13 @@ def words(name: str) -> tuple[str, ...]:
     if "each" in meanings_of(last.rpartition("/")[2].strip(" )²").lower()):
         last = last.replace("/", " per ")
     lower = _CAMEL.sub("_", last).lower().replace("n°", "no ").replace("nº", "no ").replace("\u2116", "no ")
-    plain = unicodedata.normalize("NFKD", lower.translate(_LETTERS))
-    return tuple(filter(None, _NO_WORD.split("".join(c for c in plain if not unicodedata.combining(c)))))
+    return tuple(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
+
+
+def _plain(text: str) -> str:
+    """Returns a text without accents."""
+    bare = (c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return unicodedata.normalize("NFC", "".join(bare))
 
 
 @lru_cache(maxsize=4096)
@@ -75,7 +80,7 @@ def meanings_of(word: str) -> frozenset[str]:
         return whole[bare]
     if start := next((start for start in starts if bare.startswith(start)), ""):
         return starts[start]
-    return next((ends[bare[at:]] for at in range(1, len(bare) - 1) if bare[at:] in ends), _NOTHING)
+    return next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
 
 
 def names_nothing(name: str) -> bool:
@@ -99,7 +104,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     has = _NOTHING.union(*meanings)
     amounts = has & QUANTITIES
     # Clicks per day are an amount of each day.
-    is_per = "per" in parts[1:] and not (amounts and "calendar" in last)
+    is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
     if is_per or "average" in has:
         return "rate"
     if "alone" in last and len(parts) == 1:
@@ -137,7 +142,7 @@ def _table() -> tuple[Mapping[str, frozenset[str]], ...]:
     """Returns the meanings of words, and those of the ends and the beginnings of words."""
     found: dict[str, frozenset[str]] = {}
     data = pkgutil.get_data(__package__, "name_words.txt") or b""
-    for line in data.decode().splitlines():
+    for line in _plain(data.decode()).splitlines():
         meaning, _, listed = line.partition(":")
         for word in () if line.startswith("#") else listed.split():
             found[word] = found.get(word, _NOTHING) | {meaning}

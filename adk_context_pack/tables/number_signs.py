@@ -15,7 +15,7 @@ Sign = Literal["identifier", "time", "rate", ""]
 _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10**3, 10**6, 10**9))
 _YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
-_SPREAD = 1.5
+_SPREAD, _CLOSE = 1.5, 1.05
 _GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20))
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
 _FEW, _SOME = 5, 8
@@ -54,9 +54,12 @@ def sign_of(numbers: Sequence[Number], *, is_dated: bool, is_amount: bool) -> Si
 def may_be_amounts(numbers: Sequence[Number]) -> bool:
     """Returns whether numbers look like amounts: none at all in some rows, far more than usual in others, or losses.
 
-    Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another.
+    Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
+    that come again and again are codes.
     """
     ordered = sorted(numbers)
+    if len(set(ordered)) * _SOME <= len(ordered):
+        return False
     if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
         return True
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
@@ -69,7 +72,8 @@ def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, a
     if not within or is_dated:
         return bool(within)
     # Amounts often have ten digits, and seldom thirteen or more.
-    return float(high) <= _SPREAD * float(low) and (not is_amount or (are_many and within[0] > 0))
+    spread = float(high) / float(low)
+    return spread <= _SPREAD and (not is_amount or (are_many and (within[0] > 0 or spread <= _CLOSE)))
 
 
 def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows: int) -> bool:
@@ -108,11 +112,11 @@ def _have_check_digits(whole: Collection[int]) -> bool:
 
 
 def _count_on(whole: Sequence[int]) -> bool:
-    """Returns whether numbers count on one by one, with a few gaps or in any order where there are enough of them."""
+    """Returns whether numbers count on in equal steps, or by ones with a few gaps or in any order if they are enough."""
     if len(whole) < _FEW or len(set(whole)) < len(whole):
         return False
     steps = {after - before for before, after in pairwise(whole)}
-    if steps in ({1}, {-1}):
+    if steps in ({1}, {-1}) or (len(steps) == 1 and len(whole) >= _SOME):
         return True
     span = max(whole) - min(whole) + 1
     is_ordered = min(steps) > 0 or max(steps) < 0

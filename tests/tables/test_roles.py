@@ -23,7 +23,8 @@ def is_summed(name, cells):
 
 @pytest.mark.parametrize("written", [lambda cell: cell, str], ids=["numbers", "texts"])
 @pytest.mark.parametrize(
-    ("file", "most", "lost"), [("roles.txt", 1, 0), ("roles_seen.txt", 2, 0), ("roles_unseen.txt", 7, 2)]
+    ("file", "most", "lost"),
+    [("roles.txt", 1, 0), ("roles_seen.txt", 2, 0), ("roles_unseen.txt", 7, 2), ("roles_world.txt", 7, 0)],
 )
 def test_only_measures_are_summed(file, most, lost, written):
     """Of identifiers, times and rates in eight languages next to none is summed, and next to no measure is lost."""
