@@ -45,14 +45,7 @@ _group: Callable[[tuple[int, int, GroupKind, bool]], Group] = partial(tuple.__ne
 
 
 def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice], *, settled: int = 0) -> None:
-    """Makes `groups` cover all contents of `pairing`, in order.
-
-    Args:
-        groups: the groups of the same contents when there were fewer of them, or none. Changed in place.
-        pairing: the contents' calls and results.
-        voices: who speaks in each content. Those of contents with calls or results are not read.
-        settled: how many of the first groups are known to be settled.
-    """
+    """Makes the groups of the first contents of `pairing` cover all of them, in order."""
     # Only an open group can still get a result, and so become longer.
     del groups[settled_groups(groups, settled) :]
     start = groups[-1].stop if groups else 0

@@ -19,7 +19,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, elide
+from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide
 from adk_context_pack.tables.stub_form import HANDLE, told_to
 
 _SHORT = 60
@@ -195,7 +195,18 @@ class Narrative:
         name = label(block.event.author)
         event_id = block.event.id if "search_history" in self.tools else ""
         for part in block.parts:
-            self._add_part(name, part, event_id)
+            source = part.source
+            if part.kind == "call" and source.function_call is not None:
+                args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, event_id)
+                self._open.setdefault(_key(source.function_call), []).append(len(self._entries))
+                self._add(_Entry(quoted(f"[{name}] called {_tool(source.function_call.name)}{args}") + _PENDING))
+            elif part.kind == "result" and source.function_response is not None:
+                self._add_result(name, source.function_response, event_id, part.part.text or "")
+            elif part.kind == "native":
+                self._add(_Entry(f"[{name}] attached:", part.part))
+            else:
+                said = self._cut(source.text or "", self.texts.limits.said, event_id)
+                self._add(_Entry(quoted(f"[{name}] {part.kind}: {said}")))
 
     def renewed(self) -> Narrative:
         """Returns an empty account with the same settings."""
@@ -217,20 +228,6 @@ class Narrative:
                 lines = []
         parts.append(text_part("\n".join([*lines, QUOTE_END])))
         return user_content(parts)
-
-    def _add_part(self, name: str, part: RelayedPart, event_id: str) -> None:
-        source = part.source
-        if part.kind == "call" and source.function_call is not None:
-            args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, event_id)
-            self._open.setdefault(_key(source.function_call), []).append(len(self._entries))
-            self._add(_Entry(quoted(f"[{name}] called {_tool(source.function_call.name)}{args}") + _PENDING))
-        elif part.kind == "result" and source.function_response is not None:
-            self._add_result(name, source.function_response, event_id, part.part.text or "")
-        elif part.kind == "native":
-            self._add(_Entry(f"[{name}] attached:", part.part))
-        else:
-            said = self._cut(source.text or "", self.texts.limits.said, event_id)
-            self._add(_Entry(quoted(f"[{name}] {part.kind}: {said}")))
 
     def _add_result(self, name: str, response: types.FunctionResponse, event_id: str, shown: str) -> None:
         outcome = self._outcome(response.response, event_id, shown)

@@ -26,7 +26,7 @@ from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, view_of
 from adk_context_pack.reports.categories import Categories
 from adk_context_pack.reports.outlets import totals_on
-from adk_context_pack.reports.result_sizes import declared_tokens, saved_by_results
+from adk_context_pack.reports.result_sizes import UNKNOWN, declared_tokens, saved_by_results
 
 BLOCK = 1024
 """Characters of a text behind one hash, so that the unchanged beginning of a text counts where its end changed."""
@@ -294,7 +294,8 @@ class CallReporter:
         )
         try:
             saved = saved_by_results(self._call, self._first.contents or (), self._meter)
-            report.results, report.unknown_results = dict(saved.tokens), saved.unknown
+            report.results = {tool: tokens for tool, tokens in saved.items() if tool != UNKNOWN.tool}
+            report.unknown_results = saved[UNKNOWN.tool]
             report.pack_tools = declared_tokens(self._call, self._first, self._meter)
             self._sort(report, request, categories=categories)
             if memory is not None:

@@ -256,7 +256,25 @@ def html_page(
 ) -> str:
     """Returns the page that `write_html` writes, as text."""
     at_least("html_page", "max_calls", max_calls, 1)
-    data = _data(reports, max_calls, use, prices)
+    # A log that other threads write to is read once, so that sums and calls are those of the same reports.
+    dropped = reports.dropped if isinstance(reports, ReportLog) and use is None else 0
+    newest: deque[CallReport] = deque(maxlen=max_calls)
+    sums = TokenUse(prices=prices) if use is None else use
+    for report in reports:
+        newest.append(report)
+        if use is None:
+            sums.add(report)
+    shown = PageCalls(newest)
+    data = {
+        "categories": CATEGORIES,
+        "use": sums.to_dict(),
+        "offenders": [asdict(each) for each in offenders(sums)],
+        "dropped": dropped,
+        "calls": shown.calls,
+        "changes": shown.changes,
+        "parts": shown.parts,
+        "texts": shown.texts,
+    }
     style = (_PAGE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((_PAGE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     # Only this very script and style may run, should any text of a request ever get out of its place.
@@ -272,28 +290,6 @@ def html_page(
         f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
-
-
-def _data(reports: Iterable[CallReport], max_calls: int, use: TokenUse | None, prices: Prices | None) -> dict[str, Any]:
-    # A log that other threads write to is read once, so that sums and calls are those of the same reports.
-    dropped = reports.dropped if isinstance(reports, ReportLog) and use is None else 0
-    newest: deque[CallReport] = deque(maxlen=max_calls)
-    sums = TokenUse(prices=prices) if use is None else use
-    for report in reports:
-        newest.append(report)
-        if use is None:
-            sums.add(report)
-    shown = PageCalls(newest)
-    return {
-        "categories": CATEGORIES,
-        "use": sums.to_dict(),
-        "offenders": [asdict(each) for each in offenders(sums)],
-        "dropped": dropped,
-        "calls": shown.calls,
-        "changes": shown.changes,
-        "parts": shown.parts,
-        "texts": shown.texts,
-    }
 
 
 def _hash(text: str) -> str:

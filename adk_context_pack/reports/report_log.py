@@ -59,20 +59,19 @@ class ReportTotals(Saving):
     def of(cls, reports: Iterable[CallReport]) -> ReportTotals:
         """Sums over `reports`."""
         found = list(reports)
-        passes: Counter[str] = Counter()
-        results: Counter[str] = Counter()
+        passes, results, before, after = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
         for report in found:
             results.update(report.results)
+            before.update(report.categories_before)
+            after.update(report.categories)
             for each in report.passes:
                 passes[each.name] += each.tokens_saved
         plain = ("tokens_before", "tokens_after", "unknown_results", "pack_tools", "seconds")
         return cls(
             calls=len(found),
             **{name: sum(getattr(report, name) for report in found) for name in plain},
-            categories={name: sum(report.categories.get(name, 0) for report in found) for name in CATEGORIES},
-            categories_before={
-                name: sum(report.categories_before.get(name, 0) for report in found) for name in CATEGORIES
-            },
+            categories={name: after[name] for name in CATEGORIES},
+            categories_before={name: before[name] for name in CATEGORIES},
             passes=dict(passes),
             results=dict(results),
             prefix_tokens=sum(report.prefix.tokens for report in found),

@@ -16,7 +16,6 @@ from google.genai import types
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.known_contents import payload_hash
-from adk_context_pack.conversation.memos import bytes_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.conversation.tokens import Counter as Tokenizer
@@ -109,8 +108,8 @@ class ResultSizes:
         return None
 
 
-UNKNOWN = SmallerResult(tool="", saved=0, saved_in_text=0)
-"""A result that an earlier process made smaller, so that nobody remembers what it weighed."""
+UNKNOWN = SmallerResult(tool="(unknown)", saved=1, saved_in_text=1)
+"""A result that an earlier process made smaller, so that nobody remembers what it weighed. It counts as one."""
 
 SIZES = ResultSizes()
 
@@ -206,32 +205,12 @@ PACK_TOOLS = "tools declared by the plugin"
 _RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 
 
-class SavedByResults:
-    """Holds the tokens that smaller results keep out of one request."""
+def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
+    """Returns the tokens that smaller results keep out of a request, by tool, and how many are `UNKNOWN`.
 
-    __slots__ = ("tokens", "unknown")
-
-    def __init__(self) -> None:
-        self.tokens: dict[str, int] = {}
-        self.unknown = 0
-
-    @property
-    def bytes(self) -> int:
-        """The memory that it takes, in bytes."""
-        return 100 + bytes_of(self.tokens)
-
-    def add(self, found: SmallerResult | None, *, as_text: bool) -> None:
-        """Adds one result. None is one that no pass made smaller."""
-        if found is UNKNOWN:
-            self.unknown += 1
-        elif found is not None:
-            saved = found.saved_in_text if as_text else found.saved
-            self.tokens[found.tool] = self.tokens.get(found.tool, 0) + saved
-
-
-def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> SavedByResults:
-    """Returns what smaller results keep out of a request. Contents that an earlier call had are not read again."""
-    with meter.growing(contents, "smaller results", SavedByResults) as (saved, new):
+    Contents that an earlier call had are not read again.
+    """
+    with meter.growing(contents, "smaller results", Counter[str]) as (saved, new):
         stored = (
             {result.handle: result.tool_name for result in stored_results(call.state)} if new and call.state else {}
         )
@@ -257,7 +236,7 @@ def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> 
 
 
 def _add(
-    saved: SavedByResults,
+    saved: Counter[str],
     call: ModelCall,
     contents: Sequence[types.Content],
     stored: Mapping[str, str],
@@ -271,8 +250,10 @@ def _add(
             if response is not None and (tools is None or response.name in tools):
                 body = response.response or {}
                 found = SIZES.of_response(call.session_id, response.name or "", body, stored)
-                saved.add(found, as_text=False)
+                if found is not None:
+                    saved[found.tool] += found.saved
         if voices.is_relay(content):
             for text in [part.text for part in content.parts or () if part.text]:
-                if head := _RELAYED_RESULT.search(text):
-                    saved.add(SIZES.of_text(call.session_id, head[1], text, stored), as_text=True)
+                head = _RELAYED_RESULT.search(text)
+                if head and (found := SIZES.of_text(call.session_id, head[1], text, stored)):
+                    saved[found.tool] += found.saved_in_text

@@ -114,19 +114,14 @@ class Conversation:
 
     def user_content(self) -> types.Content | None:
         """Returns the user's current message: the newest one that is not a tool result."""
-        return current_message(self.events)
+        for candidate in reversed(self.events):
+            if candidate.author == "user" and candidate.content and not candidate.get_function_responses():
+                return candidate.content
+        return None
 
     def __repr__(self) -> str:
         lines = (f"  {index}: {_brief(entry)}" for index, entry in enumerate(self.events))
         return "\n".join([f"Conversation for agent {self.agent!r}, keep_ids={self.keep_ids}:", *lines])
-
-
-def current_message(events: Sequence[Event]) -> types.Content | None:
-    """Returns the newest message of the user that is not a tool result. `events` are given oldest first."""
-    for candidate in reversed(events):
-        if candidate.author == "user" and candidate.content and not candidate.get_function_responses():
-            return candidate.content
-    return None
 
 
 def _brief(event: Event) -> str:

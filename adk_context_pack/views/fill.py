@@ -230,14 +230,6 @@ def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall, *, any
     return found and _filled(text, [span for span in found.spans if span.slot.mine], view.elided())
 
 
-def fill_dynamic_loosely(text: str, entry: Declared, view: View, call: ModelCall) -> str:
-    """Does the same as `fill_dynamic` for an instruction whose exact text is not known."""
-    begin, end = labels()
-    region = Region(text, len(begin), len(text) - len(end), ())
-    (spans,) = loose_spans([region], entry.pieces, view, call)
-    return _filled(text, spans, view.elided())
-
-
 def is_labelled(text: str) -> bool:
     """Tells whether a text has ADK's markers of a dynamic instruction. Releases without markers match any text."""
     begin, end = labels()
@@ -297,7 +289,10 @@ def _loose(request: LlmRequest, entry: Declared, view: View, call: ModelCall) ->
             and is_labelled(text)
             and (not _is_users(text, call) or sum(text == _lone_text(each) for each in request.contents) > 1)
         ):
-            return index, fill_dynamic_loosely(text, entry, view, call)
+            begin, end = labels()
+            region = Region(text, len(begin), len(text) - len(end), ())
+            (spans,) = loose_spans([region], entry.pieces, view, call)
+            return index, _filled(text, spans, view.elided())
     return None
 
 
