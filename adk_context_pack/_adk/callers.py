@@ -15,14 +15,7 @@ from adk_context_pack._adk.requests import call_on_branch, contents_of
 
 
 class Caller(NamedTuple):
-    """Holds what an agent saw when it called another one.
-
-    Attributes:
-        events: the events of its session before the call, oldest first.
-        state: the state of its session.
-        branch: the branch that it runs on, or None.
-        isolation_scope: the isolated task (2.x) that it works on, or None.
-    """
+    """Holds what an agent saw when it called another one."""
 
     events: Sequence[Event]
     state: Mapping[str, Any]

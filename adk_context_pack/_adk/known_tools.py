@@ -81,12 +81,7 @@ def kind_in(tools: Mapping[str, Any] | None, name: str | None) -> ToolKind | Non
 
 
 def offers(tools: Mapping[str, Any] | None, name: str) -> bool:
-    """Tells whether a request offers the tool of ADK or of the pack that `name` is the name of.
-
-    Args:
-        tools: the request's tools by name.
-        name: the name that ADK or the pack gives the tool.
-    """
+    """Tells whether a request offers the tool of ADK or of the pack that `name` is the name of."""
     return name in (tools or {}) and kind_in(tools, name) == _KINDS[name]
 
 

@@ -15,10 +15,6 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
 
     ADK's `FallbackModel` (2.12 and later) holds them in `models`, and puts the name of the first one into the request.
     `LiteLlm` passes `fallbacks` on to LiteLLM, as names or as dicts with a model's name or with lists of names.
-
-    Args:
-        context: ADK's context of any kind, of the agent that makes the request.
-        model: the name in the request.
     """
     found: dict[str | None, None] = {model: None}
     waiting = [_model_of(getattr(invocation_of(context), "agent", None))]

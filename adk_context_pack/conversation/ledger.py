@@ -101,11 +101,6 @@ def result_names(response: Any, *, max_tokens: int, said: str) -> str:
     """Returns the identifiers within one result, those with digits or signs before plain words, or "".
 
     Only the beginning of a large result is searched.
-
-    Args:
-        response: the tool's response.
-        max_tokens: the most tokens of the text, as estimated.
-        said: text that the model sees anyway. What is in it is not listed again.
     """
     if max_tokens <= 0:
         return ""

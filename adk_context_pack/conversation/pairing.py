@@ -236,11 +236,6 @@ def lasting_tools(request: LlmRequest, pairing: Pairing, *, shortened: Collectio
 
     These are catalogs, since to find something again costs more than a dozen calls in which it is read from the
     provider's cache, and what another pass makes small.
-
-    Args:
-        request: the request.
-        pairing: the calls and results of the request's contents.
-        shortened: the kinds of tools whose results another pass makes small.
     """
     lasting = {"catalog", *shortened}
     return frozenset(name for name, kind in _kinds(request, pairing).items() if name and kind in lasting)

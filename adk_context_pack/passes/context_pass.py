@@ -33,10 +33,6 @@ def warn_of_unfilled_slots(context: Any, passes: Iterable[Any]) -> None:
     The passes of the caller, of the agent's own callbacks and of a `ContextPackPlugin` count. A callback or a plugin of
     the app's own may fill in slots as well. Beside one, only a misspelling of a key that a pass fills in is a mistake.
     An instruction that is a function is not read.
-
-    Args:
-        context: ADK's callback context of a model call, or None in a test of a pure pass.
-        passes: the passes that the caller runs.
     """
     agent = agent_of(context)
     template = getattr(agent, "instruction", None)

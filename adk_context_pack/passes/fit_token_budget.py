@@ -124,7 +124,11 @@ class FitTokenBudget(ContextPass):
         self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, walk: CutWalk | None
     ) -> BudgetCut:
         contents, groups = request.contents, outline.groups
-        weights = self._weights(contents, outline, meter)
+        counted = meter.sizes(contents)
+        with meter.growing(contents, "group weights", GroupWeights) as (weights, _):
+            weights.grow(groups[: outline.settled], counted, outline.calls)
+        if outline.settled < len(groups):
+            weights = weights.copied().grow(groups, counted, outline.calls)
         sizes, fixed = weights.sizes, weights.fixed
         standing = meter.fixed(request)
         held = self._pinned(request, call, outline, sizes)
@@ -152,13 +156,6 @@ class FitTokenBudget(ContextPass):
             walk=walk,
             settled=outline.settled,
         )
-
-    @staticmethod
-    def _weights(contents: Sequence[types.Content], outline: Outline, meter: TokenMeter) -> GroupWeights:
-        groups, sizes = outline.groups, meter.sizes(contents)
-        with meter.growing(contents, "group weights", GroupWeights) as (weights, _):
-            weights.grow(groups[: outline.settled], sizes, outline.calls)
-        return weights if outline.settled == len(groups) else weights.copied().grow(groups, sizes, outline.calls)
 
     def _pinned(self, request: LlmRequest, call: ModelCall, outline: Outline, sizes: Sequence[int]) -> set[int]:
         """Returns the groups that hold active instructions, and says so in the report where they crowd the budget."""

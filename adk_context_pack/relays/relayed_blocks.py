@@ -237,12 +237,7 @@ class RelayedBlock(NamedTuple):
 
 
 def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> list[RelayedBlock]:
-    """Finds the relayed blocks among `contents`, in order.
-
-    Args:
-        contents: a request's contents as ADK built them, or as other passes left them.
-        call: the model call. The events of its session prove what is a relay.
-    """
+    """Finds the relayed blocks among `contents`, in order."""
     candidates = _candidates_of(contents or (), call)
     if not candidates:
         return []
@@ -400,12 +395,6 @@ def _tie_doubtful(
 
     If every event with this text is in the request, the order of the session tells the user's from ADK's. If some are
     missing (compacted, rewound, on another branch), they cannot be told apart, and all of them stay.
-
-    Args:
-        texts: the texts that all of them share.
-        group: the contents.
-        call: the model call.
-        shown: the identities of events that other blocks show.
     """
     content = group[0][1]
     # Rewound events count, too: what a user's block was taken for may not hang on whether another one was taken back.

@@ -82,8 +82,7 @@ class AnswerabilitySums:
             ]
 
     def _packed(self, agent: str) -> Packed:
-        settings = self._settings_for(agent)
-        if settings is None:
+        if (settings := self._settings_for(agent)) is None:
             return packed([], None)
         return packed(settings.passes_within(settings.budget_for(None)), ToolCaps.of(settings))
 

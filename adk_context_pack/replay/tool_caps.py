@@ -104,13 +104,7 @@ class CappedEvents:
         return self._first < index
 
     def contents_for(self, index: int, event: Event, built: list[types.Content]) -> list[types.Content]:
-        """Builds the request for `event` from the capped events before it, as ADK does.
-
-        Args:
-            index: the number of `event`.
-            event: the answer of the model call.
-            built: what ADK has built from the recorded events.
-        """
+        """Builds the request for `event` from the capped events before it, as ADK does."""
         # ADK renders the results of other agents into text, so those it has to build once more. The agent's own it
         # hands over, from 2.4.0 on as the session's objects: they can be exchanged, for a tenth of the time.
         if self._exchangeable is False or any(

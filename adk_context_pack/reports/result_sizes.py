@@ -82,12 +82,6 @@ class ResultSizes:
     ) -> SmallerResult | None:
         """Returns the weights of the response to an agent's own call, or None if no pass made it smaller.
 
-        Args:
-            session_id: the session.
-            tool: the tool that was called.
-            response: what the request shows.
-            stored: the session's stored results, from handle to tool.
-
         Returns:
             The weights, or `UNKNOWN` where an earlier process made the result smaller.
         """

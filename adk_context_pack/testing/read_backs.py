@@ -125,13 +125,7 @@ def names_search(request: LlmRequest, text: str) -> bool:
 def with_read_backs(
     apply: Callable[[LlmRequest, ModelCall], LlmRequest], request: LlmRequest, call: ModelCall
 ) -> LlmRequest:
-    """Returns the request after `apply`, with the tools that the plugin offers for a pass.
-
-    Args:
-        apply: the method of a pass, or anything with a `leaves_history` as a pass has it. Others leave no history.
-        request: the request.
-        call: its model call.
-    """
+    """Returns the request after `apply`, with the tools that the plugin offers for a pass."""
     leaves = getattr(getattr(apply, "__self__", apply), "leaves_history", None)
     offer_read_back(request, call.state, history=bool(leaves and leaves(request, call)))
     return apply(request, call)

@@ -66,11 +66,6 @@ def replaced(value: Any, value_of: Callable[[str], Any], *, whole_only: bool = F
 
     A text that is one reference becomes the value itself. Within a longer text it becomes the value's text: a text as
     it is, anything else as compact JSON.
-
-    Args:
-        value: the arguments of a call.
-        value_of: from a reference, braces included, to its value.
-        whole_only: leaves references within longer texts as they are.
     """
     if isinstance(value, str):
         if _REFERENCE.fullmatch(value):

@@ -154,19 +154,14 @@ class ShadowSession:
         content = await replace(reducer, on_report=report).reduced_content(event, None, tools)
         if content is None:
             return None
-        pairs = tuple(_pairs(event, content))
+        before = (event.content.parts if event.content else None) or ()
+        parts = zip(before, content.parts or (), strict=True)
+        responses = [(old.function_response, new.function_response) for old, new in parts if old is not new]
+        pairs = tuple((old.name or "", old.response or {}, new.response or {}) for old, new in responses if old and new)
         for tool, full, smaller in pairs:
             handles = [handle for key in store.keys if (handle := key[-HANDLE_LENGTH:]) in str(smaller)]
             remember_result(session_id, tool, (full, smaller), handles, ResultWeigher(reducer.counter))
         return _Shadow(event.model_copy(update={"content": content}), tuple(store.keys), pairs)
-
-
-def _pairs(event: Event, content: types.Content) -> Iterable[Pair]:
-    before = (event.content.parts if event.content else None) or ()
-    for old, new in zip(before, content.parts or (), strict=True):
-        if old is not new and old.function_response and new.function_response:
-            name = old.function_response.name or ""
-            yield name, old.function_response.response or {}, new.function_response.response or {}
 
 
 class _Exchange:

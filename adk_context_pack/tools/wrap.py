@@ -107,11 +107,6 @@ def _is_generator(function: Any) -> bool:
 def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:
     """Returns what `LlmAgent(tools=[…])` takes as a tool or a toolset, made as ADK makes it.
 
-    Args:
-        tool: a function, a tool, a toolset, or a node of a 2.x `Workflow`.
-        owner: who was given it, for the error.
-        name: the setting, for the error.
-
     Raises:
         SettingError: `tool` is none of these.
     """

@@ -156,13 +156,6 @@ def find_block(
 
     A user's text may hold the whole instruction byte for byte. Of several places, the one that is followed by
     `follower` wins, then the one at `cursor`, then one that is a paragraph by itself.
-
-    Args:
-        text: a system instruction.
-        pieces: plain texts as ADK filled them in, and slots.
-        filling: the texts that the slots may hold.
-        cursor: the end of the previous instruction.
-        follower: the text that ADK writes next.
     """
     best: tuple[tuple[bool, bool, bool], Block] | None = None
     for start in _starts(text, pieces, cursor):
