@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -361,14 +362,6 @@ def sessions_in(recording: Recording) -> Iterable[Found]:
 _WORD = re.compile(rf"(?<![0-9A-Za-z])[0-9a-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Context:
-    """Gives a store what it asks ADK's context for: the session, and the artifact service."""
-
-    session: RecordedSession
-    artifact_service: Any
-
-
 @dataclass(frozen=True, kw_only=True)
 class FullResults:
     """Opens the full results behind a recorded session, in its state, its artifacts or a store of the user's own."""
@@ -462,7 +455,8 @@ class _Restoring:
         yield from named
 
     async def _open(self, found: StoredResult) -> Any:
-        context = _Context(session=replace(self._recorded, state=self._state), artifact_service=self._artifacts)
+        # What a store asks ADK's context for.
+        context = SimpleNamespace(session=replace(self._recorded, state=self._state), artifact_service=self._artifacts)
         return await resolve(self._state.get(found.key, self._recorded.state.get(found.key)), context)
 
     def _full(self, response: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -73,10 +73,10 @@ def pure(apply: Apply, conversation: Any) -> None:
     before = [picture(value, identity=True) for value in watched]
     contents, config = request.contents, request.config
     apply(request, call)
-    _must(request.contents is contents, "the request was given other contents; return a new request")
-    _must(request.config is config, "the request was given another config; return a new request")
+    demand(request.contents is contents, "the request was given other contents; return a new request")
+    demand(request.config is config, "the request was given another config; return a new request")
     after = [picture(value, identity=True) for value in watched]
-    _must(after == before, "something that came in was changed; build new objects with model_copy(update=…)")
+    demand(after == before, "something that came in was changed; build new objects with model_copy(update=…)")
 
 
 def idle_is_identity(apply: Apply, conversation: Any) -> None:
@@ -84,9 +84,9 @@ def idle_is_identity(apply: Apply, conversation: Any) -> None:
     request, call = conversation.built()
     result = apply(request, call)
     if picture(result.contents) == picture(request.contents):
-        _must(result.contents is request.contents, "equal contents, but another list; return `request` itself")
+        demand(result.contents is request.contents, "equal contents, but another list; return `request` itself")
     if picture(result.config) == picture(request.config):
-        _must(result.config is request.config, "an equal config, but another object; return `request` itself")
+        demand(result.config is request.config, "an equal config, but another object; return `request` itself")
 
 
 def settled(apply: Apply, conversation: Any) -> None:
@@ -95,8 +95,8 @@ def settled(apply: Apply, conversation: Any) -> None:
     once = apply(request, call)
     for again in (call, conversation.call()):
         twice = apply(once, again)
-        _must(picture(twice.contents) == picture(once.contents), "the second time changed contents")
-        _must(picture(twice.config) == picture(once.config), "the second time changed the config")
+        demand(picture(twice.contents) == picture(once.contents), "the second time changed contents")
+        demand(picture(twice.config) == picture(once.config), "the second time changed the config")
 
 
 def never_grows(apply: Apply, conversation: Any) -> None:
@@ -108,10 +108,10 @@ def never_grows(apply: Apply, conversation: Any) -> None:
     typed = [event.content for event in call.events if event.author == "user" and event.content]
     messages = [*typed, call.user_content] if call.user_content else typed
     added = [message for message in messages if _was_put_in(message, request, result)][:1]
-    _must(characters(result.contents) <= characters([*request.contents, *added]), "there are more characters")
+    demand(characters(result.contents) <= characters([*request.contents, *added]), "there are more characters")
     meter = TokenMeter()
     allowed = meter.request(request) + meter.contents(added)
-    _must(meter.request(result) <= allowed * (1 + ESTIMATE_ERROR), "there are more tokens")
+    demand(meter.request(result) <= allowed * (1 + ESTIMATE_ERROR), "there are more tokens")
 
 
 def paired(apply: Apply, conversation: Any) -> None:
@@ -119,7 +119,7 @@ def paired(apply: Apply, conversation: Any) -> None:
     request, call = conversation.built()
     result = apply(request, call)
     alone = Counter(unpaired(result.contents)) - Counter(unpaired(request.contents))
-    _must(not alone, f"left alone: {', '.join(alone)}")
+    demand(not alone, f"left alone: {', '.join(alone)}")
 
 
 def heard(apply: Apply, conversation: Any) -> None:
@@ -128,12 +128,12 @@ def heard(apply: Apply, conversation: Any) -> None:
     result = apply(request, call)
     if not request.contents:
         return
-    _must(bool(result.contents), "the request is empty")
+    demand(bool(result.contents), "the request is empty")
     message = picture(call.user_content)
     if any(picture(content) == message for content in request.contents):
-        _must(any(picture(content) == message for content in result.contents), "the user's message is gone")
+        demand(any(picture(content) == message for content in result.contents), "the user's message is gone")
     if request.contents[-1].role != "model":
-        _must(result.contents[-1].role != "model", "the request now ends in a model turn")
+        demand(result.contents[-1].role != "model", "the request now ends in a model turn")
 
 
 def steady(apply: Apply, conversation: Any) -> None:
@@ -158,12 +158,14 @@ def must_go_on(old: Contents, new: Contents) -> None:
     retold alone, may become an account.
     """
     for index, content in enumerate(old):
-        _must(index < len(new), f"content {index} of the {len(old)} that were sent is gone")
+        demand(index < len(new), f"content {index} of the {len(old)} that were sent is gone")
         if picture(content) != picture(new[index]):
             if blocks_wait(old[index:]) and account_lines(new[index]) is not None:
                 return
-            _must(index == len(old) - 1, f"content {index} of the {len(old)} that were sent changed")
-            _must(account_goes_on(content, new[index]), "the last content that was sent changed other than by going on")
+            demand(index == len(old) - 1, f"content {index} of the {len(old)} that were sent changed")
+            demand(
+                account_goes_on(content, new[index]), "the last content that was sent changed other than by going on"
+            )
 
 
 def reachable(apply: Apply, conversation: Any) -> None:
@@ -179,17 +181,17 @@ def reachable(apply: Apply, conversation: Any) -> None:
     lost = {word for event in events for word in shown_words(event, request, shown) if word not in text}
     if not lost or call.context is None:
         return
-    _must(names_search(result, text), f"no tool to read back is named and offered for {sorted(lost)[:9]}")
+    demand(names_search(result, text), f"no tool to read back is named and offered for {sorted(lost)[:9]}")
     listed = set(listed_events(call))
     lost -= {word for event in events if event.id in listed for word in event_words(event)}
-    _must(not lost, f"search_history does not find {sorted(lost)[:9]}")
+    demand(not lost, f"search_history does not find {sorted(lost)[:9]}")
 
 
 def active_stays(apply: Apply, conversation: Any) -> None:
     """Requires that the instructions of each skill that ADK counts as active for the agent stay whole."""
     request, call = conversation.built()
     gone = _instructions(request, call) - _instructions(apply(request, call), call)
-    _must(not gone, f"{len(gone)} instructions of active skills are no longer whole")
+    demand(not gone, f"{len(gone)} instructions of active skills are no longer whole")
 
 
 def _instructions(request: LlmRequest, call: ModelCall) -> set[Picture]:
@@ -227,7 +229,8 @@ def _part_characters(part: types.Part) -> int:
     return len(repr(part.model_dump(exclude_none=True)))
 
 
-def _must(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
+def demand(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
+    """Raises an `AssertionError` that says `otherwise`, unless a law holds."""
     # An assert would be gone under `python -O`.
     if not holds:
         raise AssertionError(otherwise)
