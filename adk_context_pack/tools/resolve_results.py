@@ -7,8 +7,9 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -290,7 +291,9 @@ def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
         typed: texts that the user sent, and results as JSON.
     """
     instruction = request.config.system_instruction if request.config else None
-    if handle in _instruction_text(instruction):
+    if isinstance(instruction, types.Content):
+        instruction = " ".join(part.text or "" for part in instruction.parts or ())
+    if handle in str(instruction or ""):
         return True
     for content in request.contents:
         for part in content.parts or ():
@@ -356,12 +359,6 @@ def _typed(context: CallbackContext) -> Iterator[str]:
                 yield json_text(part.function_response.response)
 
 
-def _instruction_text(instruction: Any) -> str:
-    if isinstance(instruction, types.Content):
-        return " ".join(part.text or "" for part in instruction.parts or ())
-    return str(instruction or "")
-
-
 def _key(context: CallbackContext) -> tuple[str, str, str]:
     return context.invocation_id, context.agent_name, invocation_of(context).branch or ""
 
@@ -407,11 +404,9 @@ class OpenResult:
         for position in range(start, len(steps)):
             if isinstance(value, str):
                 # The texts are parts of the result, so that none is replaced by another one in the same place.
-                value = (
-                    self._read[id(value)]
-                    if id(value) in self._read
-                    else self._read.setdefault(id(value), opened(value))
-                )
+                if id(value) not in self._read:
+                    self._read[id(value)] = opened(value)
+                value = self._read[id(value)]
             if steps[position] == EACH:
                 return [self._walked(item, steps, position + 1) for item in _items(value, steps[:position])]
             value = _step(value, steps[position], steps[:position])
@@ -445,13 +440,10 @@ def _listed(value: Any) -> str:
         more = f", and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
         return f"There are: {', '.join(names[:_MAX_LISTED])}{more}." if names else "It is empty."
     if isinstance(value, list | tuple):
-        first = f" {_listed(value[0]).replace('There are', 'In the first')}" if _is_record(value) else ""
+        has_names = bool(value) and isinstance(value[0], Mapping)
+        first = f" {_listed(value[0]).replace('There are', 'In the first')}" if has_names else ""
         return f"It is a list of {len(value)} items, from [0].{first}"
     return f"It is a single value ({type(value).__name__})."
-
-
-def _is_record(items: Sequence[Any]) -> bool:
-    return bool(items) and isinstance(items[0], Mapping)
 
 
 def _where(steps: Sequence[Step]) -> str:
@@ -513,15 +505,33 @@ async def resolve_answer(
     Cost to the prompt cache: none.
     """
     left = positive("resolve_answer", "max_bytes", max_bytes)
-    place = _Place(_checked("event", event, Event), _checked("session", session, Session), artifact_service)
+    for name, given, kind in (("event", event, Event), ("session", session, Session)):
+        if not isinstance(given, kind):
+            # Only the type, since a session holds payloads.
+            raise SettingError.of("resolve_answer", name, type(given), f"ADK's {kind.__name__}")
+    # There is no context outside of a run. Opening a stored result takes these parts of it.
+    context = SimpleNamespace(session=session, artifact_service=artifact_service)
+    results: dict[str, OpenResult] = {}
+
+    async def value_within(text: str, count: int, left: int) -> tuple[Any, int]:
+        reference = parsed(text)
+        # A user's text may refer to nothing.
+        listed = (event.custom_metadata or {}).get(NOTED_ANSWER) if event.author != "user" else None
+        if reference.handle not in map(str, listed or ()):
+            raise QueryError(f"The event does not list {reference.handle} as a result that its answer may refer to.")
+        value = await value_of(reference, context, results)
+        size = count * len(as_text(value).encode(errors="replace"))
+        if size > left:
+            raise QueryError(f"The value has {size} bytes in the answer, and {left} of max_bytes are left.")
+        return value, size
+
     written = text_of(event.content)
     values: dict[str, Any] = {}
     unresolved: dict[str, str] = {}
     for text, count in Counter(references_in(opened(written))).items():
         try:
-            value = await place.value(text)
-            left -= _size_within(value, count, left)
-            values[text] = value
+            values[text], size = await value_within(text, count, left)
+            left -= size
         except ContextPackError as error:
             unresolved[text] = str(error)
         except Exception:
@@ -530,35 +540,3 @@ async def resolve_answer(
     if not values:
         return ResolvedAnswer(written, unresolved)
     return ResolvedAnswer(as_text(replaced(opened(written), lambda text: values.get(text, text))), unresolved)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The parts of ADK's context that opening a stored result takes, since there is no context outside of a run."""
-
-    event: Event
-    session: Session
-    artifact_service: BaseArtifactService | None
-    results: dict[str, OpenResult] = field(default_factory=dict)
-
-    async def value(self, text: str) -> Any:
-        reference = parsed(text)
-        # A user's text may refer to nothing.
-        listed = (self.event.custom_metadata or {}).get(NOTED_ANSWER) if self.event.author != "user" else None
-        if reference.handle not in map(str, listed or ()):
-            raise QueryError(f"The event does not list {reference.handle} as a result that its answer may refer to.")
-        return await value_of(reference, self, self.results)
-
-
-def _size_within(value: Any, count: int, left: int) -> int:
-    size = count * len(as_text(value).encode(errors="replace"))
-    if size > left:
-        raise QueryError(f"The value has {size} bytes in the answer, and {left} of max_bytes are left.")
-    return size
-
-
-def _checked(name: str, value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        # Only the type, since a session holds payloads.
-        raise SettingError.of("resolve_answer", name, type(value), f"ADK's {kind.__name__}")
-    return value
