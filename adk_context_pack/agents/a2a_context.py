@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,14 +22,12 @@ from adk_context_pack._adk.remote_agents import (
 from adk_context_pack.conversation.contents import text_part
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, Counter
-from adk_context_pack.errors import SettingError, instances, positive
+from adk_context_pack.errors import SettingError, instances, logger, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline
 from adk_context_pack.passes.presets import default_passes
 from adk_context_pack.relays.narrative import PREAMBLE
 from adk_context_pack.reports.report_log import ReportLog
-
-logger = logging.getLogger("adk_context_pack")
 
 _OWNER = "a2a_context"
 

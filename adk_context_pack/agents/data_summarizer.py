@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from pydantic import PrivateAttr
 
-from adk_context_pack.errors import SettingError, at_least, did_you_mean, misspelled, warn_once
+from adk_context_pack.errors import SettingError, at_least, did_you_mean, logger, misspelled, warn_once
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve
@@ -22,8 +21,6 @@ from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.names import snake_case
 from adk_context_pack.tables.results import Result, read_result, read_results
 from adk_context_pack.tables.summarize import SummaryPlan, summarize, without_rows
-
-logger = logging.getLogger("adk_context_pack")
 
 _KEPT = "rows:"
 _SOURCE = "gaql_execution_results"

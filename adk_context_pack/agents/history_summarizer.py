@@ -11,8 +11,7 @@ from google.genai import types
 
 from adk_context_pack.conversation.account import Limits, account_lines, bounded, event_text
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_counter
-from adk_context_pack.errors import positive
-from adk_context_pack.passes.context_pass import logger
+from adk_context_pack.errors import logger, positive
 
 
 class HistorySummarizer(BaseEventsSummarizer):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,10 +13,8 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import positive
+from adk_context_pack.errors import logger, positive
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs, owner_of
-
-logger = logging.getLogger("adk_context_pack")
 
 _Key = tuple[str, str, str]
 _MAX_REMEMBERED = 10_000

@@ -7,7 +7,6 @@ by a callback, or is a compaction summary, and must stay.
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
@@ -31,7 +30,7 @@ from adk_context_pack._adk.releases import (
 )
 from adk_context_pack.conversation.contents import Texts, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import UnknownRelayFormatWarning
+from adk_context_pack.errors import UnknownRelayFormatWarning, logger
 
 PartKind = Literal["said", "thought", "call", "result", "native"]
 
@@ -192,7 +191,6 @@ def elide(text: str) -> str:
     return text.replace(QUOTE_BEGIN, QUOTE_ELIDED).replace(QUOTE_END, QUOTE_ELIDED)
 
 
-logger = logging.getLogger("adk_context_pack")
 _warned: set[str] = set()
 _MAX_WARNED = 100
 _SLOW = (

@@ -7,7 +7,6 @@ that the agent's next report begins with it, also in another process.
 
 from __future__ import annotations
 
-import logging
 from array import array
 from collections import OrderedDict
 from dataclasses import replace
@@ -23,6 +22,7 @@ from adk_context_pack.conversation.calibration import is_plausible
 from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.errors import logger
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, view_of
 from adk_context_pack.reports.categories import Categories
 from adk_context_pack.reports.outlets import totals_on
@@ -190,9 +190,6 @@ def _common(one: array[int], other: array[int]) -> int:
         else:
             high = middle - 1
     return low
-
-
-logger = logging.getLogger("adk_context_pack")
 
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:

@@ -7,7 +7,6 @@ import base64
 import hashlib
 import html
 import json
-import logging
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,14 +17,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, NamedTuple
 
-from adk_context_pack.errors import at_least
+from adk_context_pack.errors import at_least, logger
 from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import TokenUse, categories_without, offenders
-
-logger = logging.getLogger("adk_context_pack")
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 1_500

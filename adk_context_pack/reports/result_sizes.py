@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,10 +20,9 @@ from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.conversation.tokens import Counter as Tokenizer
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.errors import logger
 from adk_context_pack.stores.handles import HANDLE_LENGTH, stored_results
 from adk_context_pack.tables.frames import without_frames
-
-logger = logging.getLogger("adk_context_pack")
 
 _MAX_READ = 200_000
 """The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""

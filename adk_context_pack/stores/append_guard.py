@@ -7,7 +7,6 @@ After `delete_session` the wrapper removes what the pack kept of the session els
 
 from __future__ import annotations
 
-import logging
 import weakref
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +18,8 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
+from adk_context_pack.errors import logger
 from adk_context_pack.stores.byte_cache import Theirs, drop_everywhere
-
-logger = logging.getLogger("adk_context_pack")
 
 _Key = tuple[str, str, str, str]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -14,7 +13,7 @@ from typing import Any, Final, Literal
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import SettingError, StoreError, at_least, positive
+from adk_context_pack.errors import SettingError, StoreError, at_least, logger, positive
 from adk_context_pack.stores.artifact_store import ArtifactStore, artifact_service, store_behind
 from adk_context_pack.stores.codec import Encoded, compress, encode, rough_size, survives_as_state
 from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
@@ -34,7 +33,6 @@ from adk_context_pack.stores.result_store import ResultStore, StoreAccess, regis
 from adk_context_pack.stores.worker import off_loop
 
 Place = Literal["auto", "state", "artifacts"]
-logger = logging.getLogger("adk_context_pack")
 
 DEFAULT_TIMEOUT_S = 10.0
 _PLACES = ("auto", "state", "artifacts")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,9 +10,7 @@ from google.adk.tools.base_tool import BaseTool
 
 from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack._adk.known_tools import has_nodes
-from adk_context_pack.errors import did_you_mean, misspelled, warn_once
-
-logger = logging.getLogger("adk_context_pack")
+from adk_context_pack.errors import did_you_mean, logger, misspelled, warn_once
 
 
 @dataclass(kw_only=True)

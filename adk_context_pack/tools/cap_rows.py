@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from string import Formatter
@@ -15,7 +14,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
 from adk_context_pack.conversation.tokens import Counter, valid_counter
-from adk_context_pack.errors import SettingError, one_of, positive
+from adk_context_pack.errors import SettingError, logger, one_of, positive
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
@@ -24,8 +23,6 @@ from adk_context_pack.tools.result_pass import PlannedPass, ToolSetting
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_run, wrap_tool
-
-logger = logging.getLogger("adk_context_pack")
 
 
 class ResultSettings(TypedDict, total=False):

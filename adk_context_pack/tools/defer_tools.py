@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -17,12 +16,10 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.errors import names, one_of, positive
+from adk_context_pack.errors import logger, names, one_of, positive
 from adk_context_pack.tools.deferred_calls import FIND_TOOLS, USE_TOOL, as_model_wrote, as_real_calls, asked
 from adk_context_pack.tools.many_tools import ManyTools, attach
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
-
-logger = logging.getLogger("adk_context_pack")
 
 _MAX_VIEWS = 1_000
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -10,12 +9,11 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.errors import logger
 from adk_context_pack.stores.handles import is_result_key
 from adk_context_pack.tables.failure import has_failed
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS
 from adk_context_pack.tools.tool_call import ToolCall
-
-logger = logging.getLogger("adk_context_pack")
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
 # is never cut into a stub again.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import ContextPackError, HandleError, QueryError, StoreError, positive
+from adk_context_pack.errors import ContextPackError, HandleError, QueryError, StoreError, logger, positive
 from adk_context_pack.sql.ask_worker import query_images
 from adk_context_pack.sql.database import QueryAnswer
 from adk_context_pack.sql.hints import hint_for
@@ -26,8 +25,6 @@ from adk_context_pack.stores.handles import StoredResult, find_result, stored_re
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.columns import is_record, iter_columns
 from adk_context_pack.tables.find_tables import Table, find_tables
-
-logger = logging.getLogger("adk_context_pack")
 
 
 def load_tables(value: Any) -> TableImage:

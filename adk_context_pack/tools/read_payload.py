@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 from sys import getsizeof
 from typing import Any
@@ -16,7 +15,7 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import ContextPackError, QueryError, positive
+from adk_context_pack.errors import ContextPackError, QueryError, logger, positive
 from adk_context_pack.sql.ask_worker import search_text
 from adk_context_pack.sql.text_search import Places
 from adk_context_pack.sql.worker_pool import Job, shared_pool
@@ -25,8 +24,6 @@ from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, owner_of
 from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import load_payload
-
-logger = logging.getLogger("adk_context_pack")
 
 # One for the process, so that page after page is not loaded anew; every key names its session.
 

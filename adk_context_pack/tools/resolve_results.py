@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +25,7 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text, opened
-from adk_context_pack.errors import ContextPackError, QueryError, SettingError, positive
+from adk_context_pack.errors import ContextPackError, QueryError, SettingError, logger, positive
 from adk_context_pack.stores.handles import find_result, stored_results
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
@@ -34,8 +33,6 @@ from adk_context_pack.tables.find_tables import find_tables
 from adk_context_pack.tools.many_tools import ManyTools, attach
 from adk_context_pack.tools.references import EACH, Key, Reference, Step, as_text, parsed, references_in, replaced
 from adk_context_pack.tools.wrap import copy_of
-
-logger = logging.getLogger("adk_context_pack")
 
 _NOT_CALLED = "The tool was not called."
 

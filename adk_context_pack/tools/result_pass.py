@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import SettingError, StoreError, one_of, refuse_class
+from adk_context_pack.errors import SettingError, StoreError, logger, one_of, refuse_class
 from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
 from adk_context_pack.stores.append_guard import Addition, guard
@@ -33,7 +32,6 @@ from adk_context_pack.tools.tool_call import Kept, ToolCall
 if TYPE_CHECKING:
     from adk_context_pack.tools.result_plan import ResultPlan
 
-logger = logging.getLogger("adk_context_pack")
 
 ToolSetting: TypeAlias = "Literal['whole', 'titles'] | ResultPass | None"
 """The setting for one tool: "whole", "titles", a result pass, or None, which means "whole"."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,12 +15,11 @@ from google.genai import types
 
 from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.errors import logger
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, reduce_result
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_run
-
-logger = logging.getLogger("adk_context_pack")
 
 # If ADK stores an event first, it is the newest one when a plugin sees it; parallel agents may add a few.
 _NEWEST = 16

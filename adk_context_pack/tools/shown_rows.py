@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import logging
 import math
 import re
 from collections import Counter
@@ -15,6 +14,7 @@ from math import log2
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
+from adk_context_pack.errors import logger
 from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.columns import Column, as_record, is_missing, is_record, iter_columns
 from adk_context_pack.tables.find_tables import Table
@@ -380,8 +380,6 @@ def _sum(cells: Sequence[Any]) -> int | float:
 def _label(value: Any) -> str:
     return "(missing)" if value is None or value == "" else str(plain(value))
 
-
-logger = logging.getLogger("adk_context_pack")
 
 Facts = tuple[TableFacts, Mapping[int, Sequence[Odd]]]
 """The facts of a table, and its rows that are unlike the others, the oddest first."""

@@ -25,19 +25,16 @@ A field that no item has is warned of where `FieldCheck` can tell that it is a m
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from adk_context_pack._adk.instruction import elide
 from adk_context_pack._json import view_json
-from adk_context_pack.errors import SettingError
+from adk_context_pack.errors import SettingError, logger
 from adk_context_pack.views.mistakes import FieldCheck
 from adk_context_pack.views.select import Select, view_of
 from adk_context_pack.views.template import Slot
-
-logger = logging.getLogger("adk_context_pack")
 
 
 def render_view(value: Any, select: Select | None = None) -> str:
