@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
-from adk_context_pack.errors import SettingError
+from adk_context_pack.errors import SettingError, positive
 from adk_context_pack.reports.prices import Prices
 
 Value = TypeVar("Value")
@@ -29,12 +29,14 @@ class Environment:
     | --- | --- | --- | --- |
     | `ADK_CONTEXT_PACK_SHADOW` | `shadow` | `1`, `true`, `yes`, `on`, or `0`, `false`, `no`, `off` | off |
     | `ADK_CONTEXT_PACK_MAX_TOKENS` | `max_tokens` | tokens, at least 1 | four fifths of the model's window |
+    | `ADK_CONTEXT_PACK_MAX_MEMORY` | `max_memory_bytes` | bytes, at least 1 | 192 MiB |
     | `ADK_CONTEXT_PACK_REPORT` | `report_file` | an `.html` file in a folder that exists | no file |
     | `ADK_CONTEXT_PACK_PRICES` | `prices` | prices of a million input and cached tokens: `1.25,0.31` | none |
     """
 
     shadow: bool
     max_tokens: int | None
+    max_memory_bytes: int | None
     report_file: Path | None
     prices: Prices | None = None
 
@@ -44,6 +46,7 @@ class Environment:
         *,
         shadow: bool | None,
         max_tokens: int | None,
+        max_memory_bytes: int | None = None,
         report_file: str | PathLike[str] | None,
         prices: Prices | None = None,
     ) -> Environment:
@@ -57,13 +60,23 @@ class Environment:
         if shadow is None:
             shadow = _variable("SHADOW", lambda text: _WORDS[text.lower()], "1 or 0")
         if max_tokens is None:
-            max_tokens = _variable("MAX_TOKENS", _tokens, "a whole number of tokens, at least 1")
+            max_tokens = _variable("MAX_TOKENS", _number, "a whole number of tokens, at least 1")
+        if max_memory_bytes is None:
+            max_memory_bytes = _variable("MAX_MEMORY", _number, "a whole number of bytes, at least 1")
+        else:
+            positive("ContextPackPlugin", "max_memory_bytes", max_memory_bytes)
         page = _variable("REPORT", _page, _A_PAGE) if report_file is None else _given_page(report_file)
         if not isinstance(prices, Prices | None):
             raise SettingError.of("ContextPackPlugin", "prices", prices, "Prices(input=…, cached=…) or None")
         if prices is None:
             prices = _variable("PRICES", _prices, "two numbers from 0 up such as 1.25,0.31")
-        return cls(shadow=bool(shadow), max_tokens=max_tokens, report_file=page, prices=prices)
+        return cls(
+            shadow=bool(shadow),
+            max_tokens=max_tokens,
+            max_memory_bytes=max_memory_bytes,
+            report_file=page,
+            prices=prices,
+        )
 
 
 def _variable(name: str, read: Callable[[str], Value], expected: str) -> Value | None:
@@ -76,7 +89,7 @@ def _variable(name: str, read: Callable[[str], Value], expected: str) -> Value |
         raise SettingError.of("ContextPackPlugin", _PREFIX + name, text, expected) from None
 
 
-def _tokens(text: str) -> int:
+def _number(text: str) -> int:
     number = int(text)
     if number < 1:
         raise ValueError(text)

@@ -33,7 +33,7 @@ from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.result_sizes import PACK_TOOLS
 from adk_context_pack.stores.append_guard import AppendGuard, watched
-from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
+from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, DEFAULT_ROWS, OffloadPayload
@@ -94,6 +94,9 @@ class ContextPackPlugin(BasePlugin):
             `ADK_CONTEXT_PACK_REPORT`, else no file.
         prices: the prices of input tokens, for the costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else no
             costs.
+        max_memory_bytes: what all caches of the pack in this process may take, of all plugins together, so that the
+            last plugin with a limit sets it. Tables that a query process has open come on top, up to 64 MiB in each of
+            two. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 192 MiB.
 
     Attributes:
         counter: the tokenizer for budgets and reports, or None.
@@ -128,9 +131,13 @@ class ContextPackPlugin(BasePlugin):
         shadow: bool | None = None,
         report_file: str | PathLike[str] | None = None,
         prices: Prices | None = None,
+        max_memory_bytes: int | None = None,
     ) -> None:
         super().__init__(name=name)
-        given = Environment.read(shadow=shadow, max_tokens=max_tokens, report_file=report_file, prices=prices)
+        own: dict[str, Any] = {"report_file": report_file, "prices": prices, "max_memory_bytes": max_memory_bytes}
+        given = Environment.read(shadow=shadow, max_tokens=max_tokens, **own)
+        if given.max_memory_bytes is not None:
+            CACHE.limit(given.max_memory_bytes)
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
         settings = PackSettings(max_tokens=given.max_tokens, read_back=read_back, tools=tools or {}, **parts)
         self._settings = settings if store is None else settings.stored_in(store)

@@ -2,11 +2,13 @@
 
 ADK stores an event with `session_service.append_event`, and whatever that raises ends the run. If the service rejects
 an event that holds data of the pack's, the wrapper takes them out, puts the full result back, and tries once more.
-After `delete_session` the wrapper removes what the pack kept of the session elsewhere.
+After `delete_session` the wrapper removes what the pack kept of the session elsewhere. `ADK_CONTEXT_PACK_WRAP=0` leaves
+both methods alone.
 """
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -63,6 +65,8 @@ def guard(context: Any, addition: Addition) -> None:
 
 def watched(context: Any) -> AppendGuard | None:
     """Returns the guard of the session service behind ADK's context of any kind, or None if it takes no guard."""
+    if os.environ.get("ADK_CONTEXT_PACK_WRAP", "").strip().lower() in {"0", "false", "no", "off"}:
+        return None
     invocation = outermost_invocation(context)
     service = invocation.session_service
     made = getattr(getattr(service, "delete_session", None), "__self__", None)

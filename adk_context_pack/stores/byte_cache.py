@@ -70,6 +70,16 @@ class ByteCache(Generic[T]):
         self._making: dict[Key, threading.Lock] = {}
         KEEPERS.add(self)
 
+    def limit(self, max_bytes: int) -> None:
+        """Sets what all values together may take, and lets go of those that exceed it."""
+        with self._lock:
+            self._max_bytes = max_bytes
+            self._make_room()
+
+    def _make_room(self) -> None:
+        while self._bytes > self._max_bytes:
+            self._bytes -= self._items.popitem(last=False)[1][1]
+
     @property
     def kept_bytes(self) -> int:
         """Returns the bytes of all values that it keeps."""
@@ -116,8 +126,7 @@ class ByteCache(Generic[T]):
                 self._bytes -= former[1]
             self._items[key] = (value, size)
             self._bytes += size
-            while self._bytes > self._max_bytes:
-                self._bytes -= self._items.popitem(last=False)[1][1]
+            self._make_room()
 
     def sessions(self, app_name: str, user_id: str) -> set[str]:
         """Returns the ids of the sessions of a user of which something is kept."""

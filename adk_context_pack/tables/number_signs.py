@@ -112,7 +112,7 @@ def _have_check_digits(whole: Collection[int]) -> bool:
 
 
 def _count_on(whole: Sequence[int]) -> bool:
-    """Returns whether numbers count on in equal steps, or by ones with a few gaps or in any order if they are enough."""
+    """Returns whether numbers count on in equal steps, or by ones with few gaps, or in any order if they are enough."""
     if len(whole) < _FEW or len(set(whole)) < len(whole):
         return False
     steps = {after - before for before, after in pairwise(whole)}

@@ -1,8 +1,10 @@
 """Settings by environment, for a plugin that ADK builds without arguments."""
 
 import pytest
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack import ContextPackPlugin, Prices, SettingError
+from adk_context_pack.stores.byte_cache import CACHE
 from tests.reports.test_html_page import data_of
 from tests.reports.test_saved_results import QUESTIONS, team
 from tests.support.run import run_agent
@@ -25,6 +27,30 @@ def test_a_budget_by_environment(monkeypatch):
     assert ContextPackPlugin().settings_for("any").budget_for("gemini-2.5-flash") == 4000
 
 
+@pytest.mark.parametrize("by_argument", [True, False])
+def test_memory_has_a_limit(monkeypatch, by_argument):
+    """`max_memory_bytes`, or its variable, bounds what the process keeps already and what it keeps from then on."""
+    CACHE.put(("app", "user", "session"), "x", 5_000)
+    try:
+        monkeypatch.setenv("ADK_CONTEXT_PACK_MAX_MEMORY", "900" if by_argument else "4000")
+        ContextPackPlugin(max_memory_bytes=4_000 if by_argument else None)
+        assert CACHE.kept_bytes <= 4_000
+        for number in range(9):
+            CACHE.put(("app", "user", str(number)), "x", 1_000)
+        assert CACHE.kept_bytes == 4_000
+    finally:
+        CACHE.limit(192 * 2**20)
+
+
+@pytest.mark.parametrize(("text", "is_wrapped"), [("0", False), ("Off", False), ("1", True), ("", True)])
+async def test_the_session_service_can_be_left_alone(monkeypatch, text, is_wrapped):
+    """`ADK_CONTEXT_PACK_WRAP=0` keeps the pack from wrapping methods of the service."""
+    monkeypatch.setenv("ADK_CONTEXT_PACK_WRAP", text)
+    service = InMemorySessionService()
+    await run_agent(team(), QUESTIONS[0], plugins=[ContextPackPlugin()], session_service=service)
+    assert ("delete_session" in vars(service)) == is_wrapped
+
+
 def test_arguments_win(monkeypatch, tmp_path):
     """An argument that is given wins over its variable, also where the variable could not work."""
     monkeypatch.setenv("ADK_CONTEXT_PACK_SHADOW", "perhaps")
@@ -41,6 +67,7 @@ def test_arguments_win(monkeypatch, tmp_path):
         ("ADK_CONTEXT_PACK_MAX_TOKENS", "4k"),
         ("ADK_CONTEXT_PACK_MAX_TOKENS", "0"),
         ("ADK_CONTEXT_PACK_MAX_TOKENS", "-1"),
+        ("ADK_CONTEXT_PACK_MAX_MEMORY", "0"),
         ("ADK_CONTEXT_PACK_REPORT", "/no/such/folder/page.html"),
         ("ADK_CONTEXT_PACK_REPORT", "page.txt"),
         ("ADK_CONTEXT_PACK_PRICES", "1.25"),
