@@ -15,6 +15,7 @@ from adk_context_pack.sql.table_image import one_line
 from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, shown, written_in
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import Number, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, truth_of, with_currencies
 
@@ -83,6 +84,9 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
         if types == {bool}:
             loaded.about["written"] = _TRUTH.replace("{}", written_in(name))
         loaded.column = column
+        first = next(filter(None, column.values), None)
+        if clock_of([first]) and column_schema(column).role == "time":
+            loaded.about["clock"] = clock_of(column.values)
         return [loaded]
     if all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in column.values]
@@ -132,7 +136,8 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
     loaded = _from_numbers(name, numbers, set(map(type, numbers)))
     texts = schema.texts
     loaded.schema = schema
-    loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors)}
+    clock = clock_of(numbers) if schema.role == "time" else 0
+    loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
     words = sorted(filter(str.strip, texts.missing))
     missing = f"{', '.join(map(repr, words[:3]))} are NULL" if words else ""
     if schema.unread:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Literal
 
 from adk_context_pack.sql.sql_names import quote
@@ -41,6 +42,7 @@ class TypedColumn:
         factors: how many of its unit each unit is.
         day_first: whether the day is before the month in `03/04/2026`.
         has_time: whether its dates have a time.
+        clock: of moments that are numbers, how many make a second, or -1 for days such as 20260131.
         currency: the column that tells apart its amounts in several currencies or units.
         codes: some of these currencies or units.
         table: the table.
@@ -56,6 +58,7 @@ class TypedColumn:
     factors: Mapping[str, int] = field(default_factory=dict)
     day_first: bool | None = None
     has_time: bool = False
+    clock: int = 0
     currency: str = ""
     codes: Sequence[str] = ()
     table: str = ""
@@ -74,6 +77,10 @@ class TypedColumn:
             return literal(iso) if moment or is_beginning else None
         if self.kind == "flag" and (truth := truth_of(text)) is not None:
             return str(int(truth))
+        if self.clock and not text.isdecimal() and (moment := moment_of(text.strip(), day_first=None)):
+            seconds = moment[0] - date(1970, 1, 1).toordinal() * 86_400
+            day = iso_of(moment, has_time=False)[:10].replace("-", "")
+            return day if self.clock < 0 else str(seconds * self.clock)
         reading = TextNumbers(style=self.style, scaled=self.scaled, factors=self.factors)
         written = read_number(text)
         if written is None or (written.unit and self.is_apart):

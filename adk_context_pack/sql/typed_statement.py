@@ -409,9 +409,13 @@ class TypedStatement:
                 node.stripped = stripped
             self._read_written(args[0], None)
         elif function in _DATES and (args := args[function == "STRFTIME" :]):
-            self._date(args[0])
+            self._date(args[0], args[1:])
             if function in {"DATE", "DATETIME"}:
-                node.columns = [replace(column, has_time=function == "DATETIME") for column in args[0].columns]
+                has_time = function == "DATETIME"
+                node.columns = [
+                    replace(each, kind="date" if each.clock else each.kind, has_time=has_time, clock=0)
+                    for each in args[0].columns
+                ]
         elif function in {"PRINTF", "FORMAT"} and args:
             wanted = [sign for sign in _CONVERSION.findall(args[0].text or "") if sign != "%"]
             for arg, sign in zip(args[1:], wanted, strict=False):
@@ -514,7 +518,15 @@ class TypedStatement:
             what = column.written.replace("{q}", "").replace("`", '"')
             self._refuse(f"{name} is a {column.kind} here. Select {what} for what was written, and use that.")
 
-    def _date(self, node: _Node) -> None:
+    def _date(self, node: _Node, modifiers: Sequence[_Node]) -> None:
+        is_bare = not any(token.text in {*"+-*/%"} for token in self._tokens[node.first : node.last + 1])
+        if is_bare and (clock := next((column.clock for column in node.columns if column.clock), 0)):
+            text, are_seconds = self._text(node), any((each.text or "").lower() == "unixepoch" for each in modifiers)
+            moment = f"datetime({text}/{clock}, 'unixepoch')"
+            if clock < 0:
+                moment = f"printf('%d-%02d-%02d', {text}/10000, {text}/100%100, {text}%100)"
+            self._put(node, f"{text}/{clock}" if are_seconds and clock > 0 else moment)
+            return
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):
             means = {column.meaning(node.text) for column in dates} - {None}

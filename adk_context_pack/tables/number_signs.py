@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date
 from itertools import pairwise
 from typing import Literal
@@ -49,6 +49,14 @@ def sign_of(numbers: Sequence[Number], *, is_dated: bool, is_amount: bool) -> Si
     if low > 0 and _have_check_digits(set(whole)):
         return "identifier"
     return "identifier" if not is_amount and low >= 0 and (_count_on(whole) or _are_codes(whole)) else ""
+
+
+def clock_of(numbers: Iterable[Number | None]) -> int:
+    """Returns how many of these make a second since 1970, -1 for days such as 20260131, or 0 for neither."""
+    known = [number for number in numbers if number is not None]
+    low, high = min(known, default=0), max(known, default=0)
+    within = [10 ** (3 * place) for place, (start, end) in enumerate(_EPOCHS) if start <= low and high <= end]
+    return within[0] if within else -1 if _DAYS[0] <= low and high <= _DAYS[1] else 0
 
 
 def may_be_amounts(numbers: Sequence[Number]) -> bool:

@@ -24,16 +24,9 @@ REPO = Path(__file__).parents[2]
 SAMPLES = REPO / "samples"
 PAGE = (SAMPLES / "integration-page.md").read_text(encoding="utf-8")
 SHORT = (
-    "whole_app",
-    "one_agent",
-    "mcp_rows",
-    "workflow_summary",
-    "own_pass",
-    "read_report",
-    "many_tools",
-    "pass_on",
+    "whole_app", "one_agent", "mcp_rows", "workflow_summary", "own_pass", "read_report", "many_tools", "pass_on",
     "handoffs",
-)
+)  # fmt: skip
 
 
 def agent_module(name: str):
@@ -158,13 +151,8 @@ def test_the_integration_page_has_the_catalogues_form_and_true_names():
     keys = [line.partition(":")[0] for line in front[1].splitlines()]
     assert keys == ["catalog_title", "catalog_description", "catalog_icon", "catalog_tags"]
     assert re.findall(r"^## (.*)", PAGE, re.MULTILINE) == [
-        "Use cases",
-        "Prerequisites",
-        "Installation",
-        "Use with agent",
-        "Available callbacks and tools",
-        "Resources",
-    ]
+        "Use cases", "Prerequisites", "Installation", "Use with agent", "Available callbacks and tools", "Resources",
+    ]  # fmt: skip
     project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
     assert f"pip install {project['name']}" in PAGE
     assert project["requires-python"] == ">=3.11"

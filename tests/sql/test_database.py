@@ -125,13 +125,9 @@ def test_every_kind_of_value_has_a_cell():
 
 
 QUOTED = [
-    "metrics.clicks",
-    '"metrics.clicks"',
-    "`metrics.clicks`",
-    "[metrics.clicks]",
-    "Metrics.Clicks",
+    "metrics.clicks", '"metrics.clicks"', "`metrics.clicks`", "[metrics.clicks]", "Metrics.Clicks",
     "r.metrics.clicks",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("written", QUOTED)
@@ -154,19 +150,8 @@ def test_odd_column_names_are_columns():
     answer = held.query("SELECT * FROM rows", max_rows=1)
     assert answer.rows == [list(range(len(names)))]
     assert answer.columns == [
-        "order",
-        'a"b',
-        "a`b",
-        "a]b",
-        "a b",
-        "column",
-        "sel\ufffdect",
-        "?",
-        "ID",
-        "id_2",
-        "x.y",
-        "日本",
-    ]
+        "order", 'a"b', "a`b", "a]b", "a b", "column", "sel\ufffdect", "?", "ID", "id_2", "x.y", "日本",
+    ]  # fmt: skip
     assert held.query('SELECT "order", [a"b], "a`b", 日本 FROM rows', max_rows=1).rows == [[0, 1, 2, 11]]
 
 

@@ -195,17 +195,8 @@ def test_what_was_written_and_an_inner_query_leaves_out():
 def test_an_unfinished_statement_is_left_to_sqlite():
     """Text that is not a statement is written back without an error."""
     parts = (
-        "SELECT (n * ",
-        "SELECT n) * 2",
-        "END * END",
-        "* - + %",
-        "CASE n",
-        "x OVER",
-        "a ->> ",
-        "- -",
-        "f( AS",
-        "x.",
-    )
+        "SELECT (n * ", "SELECT n) * 2", "END * END", "* - + %", "CASE n", "x OVER", "a ->> ", "- -", "f( AS", "x.",
+    )  # fmt: skip
     for sql in (*parts, "", "WITH t(", "WITH t AS", "a IN (", "a BETWEEN", "NOT", "CAST(x", "a COLLATE", "a NOT IN"):
         assert sql[:1] in TypedStatement(sql, [], lambda *_: None).written(lambda _: False)
 

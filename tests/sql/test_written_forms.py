@@ -108,3 +108,26 @@ def wrong(form, number):
 def test_a_statement_means_the_same_in_every_form(form):
     """Amounts, waits, dates and truth values are calculated, compared and sorted by what they mean, however written."""
     assert [problem for number in range(len(STATEMENTS)) for problem in wrong(form, number)] == []
+
+
+CLOCKS = {
+    "days": lambda day: int(day.strftime("%Y%m%d")),
+    "texts of days": lambda day: day.strftime("%Y%m%d"),
+    "seconds": lambda day: (day - date(1970, 1, 1)).days * 86_400,
+    "milliseconds": lambda day: (day - date(1970, 1, 1)).days * 86_400_000,
+}
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_numbers_that_are_moments_are_dates(clock):
+    """Functions of dates and comparisons with dates know days such as 20250131 and times since 1970."""
+    rows = [{"k": row["k"], "day": CLOCKS[clock](row["day"])} for row in ROWS]
+    loaded = RowDatabase({"2abcdefghjk": image_of({"rows": iter_columns(rows)})})
+    years = [sum(row["day"].year == year for row in ROWS) for year in (2024, 2025)]
+    for sql, expected in {
+        "SELECT strftime('%Y', day), count(*) FROM rows GROUP BY 1": [["2024", years[0]], ["2025", years[1]]],
+        "SELECT count(*) FROM rows WHERE day BETWEEN '2025-01-01' AND '2025-12-31'": [[years[1]]],
+        "SELECT date(max(r.day), '+1 day') FROM rows r": [[str(max(r["day"] for r in ROWS) + timedelta(days=1))]],
+        "WITH c AS (SELECT day AS d FROM rows) SELECT sum(date(d) < '2025-01-01') FROM c": [[years[0]]],
+    }.items():
+        assert loaded.query(sql, max_rows=9, max_seconds=9).rows == expected

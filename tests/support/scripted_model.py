@@ -23,16 +23,9 @@ from adk_context_pack.testing import RecordedRequest, call, response_of
 from adk_context_pack.testing.scripted_model import instruction_text, text_of
 
 __all__ = [
-    "RecordedRequest",
-    "ScriptedModel",
-    "answers",
-    "call",
-    "instruction_text",
-    "recording",
-    "response_of",
-    "results_in",
-    "text_of",
-]
+    "RecordedRequest", "ScriptedModel", "answers", "call", "instruction_text", "recording", "response_of",
+    "results_in", "text_of",
+]  # fmt: skip
 
 _listeners: ContextVar[tuple[list[RecordedRequest], ...]] = ContextVar("listeners", default=())
 
