@@ -125,9 +125,13 @@ class PackSettings:
         """The tokens that a request to `model` may have, and to each model that may be asked in its place."""
         return self.max_tokens or int(min(map(window_of, (model, *backups))) * _SHARE_OF_WINDOW)
 
-    def passes_within(self, budget: int, counter: Counter | None = None) -> tuple[ContextPass, ...]:
-        """Returns the passes for a request of at most `budget` tokens."""
-        return default_passes(max_tokens=budget, counter=counter) if self.passes is None else tuple(self.passes)
+    def passes_within(
+        self, budget: int, counter: Counter | None = None, cached_price: float = 0.1
+    ) -> tuple[ContextPass, ...]:
+        """Returns the passes for a request of at most `budget` tokens. See `default_passes`."""
+        if self.passes is not None:
+            return tuple(self.passes)
+        return default_passes(max_tokens=budget, counter=counter, cached_price=cached_price)
 
 
 def _stored_in(store: Place | PayloadStore, entry: Any) -> Any:

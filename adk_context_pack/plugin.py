@@ -322,7 +322,7 @@ class ContextPackPlugin(BasePlugin):
         # Settings live as long as the plugin, so their ids are unique. There is one budget for each model.
         key = id(settings), budget
         if key not in self._built:
-            self._built[key] = settings.passes_within(budget, self.counter)
+            self._built[key] = settings.passes_within(budget, self.counter, (self._prices or Prices()).cached_share)
         return self._built[key]
 
     def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:

@@ -164,6 +164,16 @@ def declaration_of(tool: BaseTool) -> types.FunctionDeclaration | None:
     return tool._get_declaration()  # noqa: SLF001 - ADK has no public way to ask a tool
 
 
+def without_titles(declared: types.FunctionDeclaration | None) -> types.FunctionDeclaration | None:
+    """Returns the declaration of a tool of the pack without what no model reads: titles and empty defaults."""
+    schema: Any = getattr(declared, "parameters_json_schema", None)
+    if declared is None or schema is None:
+        return declared
+    properties = {name: {"type": each["type"]} for name, each in schema["properties"].items()}
+    short = {name: value for name, value in schema.items() if name != "title"} | {"properties": properties}
+    return declared.model_copy(update={"parameters_json_schema": short})
+
+
 def is_node(tool: Any) -> bool:
     """Tells whether `tool` is a node of a `Workflow`, which `LlmAgent` takes as a tool from 2.x on."""
     return isinstance(tool, getattr(_llm_agent(), "BaseNode", ())) and hasattr(_llm_agent(), "_wrap_base_node_as_tool")

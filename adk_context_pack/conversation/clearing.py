@@ -33,15 +33,14 @@ def is_note(payload: Any) -> bool:
     )
 
 
-def result_note(name: str | None, response: Any, tokens: int, *, findable: bool) -> dict[str, str]:
-    """Returns the note for one tool result: tool, size, outcome, and the handle if it has one."""
+def result_note(response: Any, tokens: int, *, findable: bool) -> dict[str, str]:
+    """Returns the note for one tool result: size, outcome, and the handle if it has one."""
     note = {
-        KEY: f"an older result of {name}, about {tokens} tokens; it was seen in full before"
-        + (", search_history finds it" if findable else ""),
-        "was": outcome_of(response, max_chars=_MAX_CHARS, max_error_chars=_MAX_CHARS),
+        KEY: f"{tokens} tokens" + (", see search_history" if findable else ""),
+        "was": outcome_of(response, max_chars=min(_MAX_CHARS, max(tokens // 4, 40)), max_error_chars=_MAX_CHARS),
     }
     if head := _head(response):
-        note["began"] = head
+        note["began"] = head[: max(tokens // 10, 20)]
     if handle := _handle(response):
         note["handle"] = handle
     return note
@@ -70,9 +69,6 @@ def _handle(response: Any) -> str:
     return ""
 
 
-_LARGEST_NOTE = 800
-_LARGEST_NAME = 6
-"""So many tokens of a dense body may have fewer characters than one token of a note's names."""
 _NAMES_BYTES = 250
 _CHARACTERS_A_TOKEN = 0.7
 """The densest text for the estimate has four bytes a character and three bytes a token."""
@@ -132,21 +128,20 @@ class ClearingEditor:
         """Returns the result at a place."""
         return part_at(self._contents, place).function_response or types.FunctionResponse()
 
-    def is_worth_it(self, place: Place, size: int) -> bool:
-        """Tells whether a result may be cleared: it carries no signature, and its note is smaller than its body."""
+    def gain(self, place: Place, size: int) -> int:
+        """Returns the tokens that a note saves, or 0 if the result carries a signature or its note is not smaller."""
         part = part_at(self._contents, place)
         result = part.function_response
         if part.thought_signature or result is None:
-            return False
-        # No note is longer than this, so most of them need not be written to be measured.
-        if size > _LARGEST_NOTE + _LARGEST_NAME * self.max_ledger_tokens:
-            return True
+            return 0
         note = self._note(place, size)
-        return note.tokens < size and _is_shorter_than(note.words, result.response, size)
+        is_smaller = note.tokens < size and _is_shorter_than(note.words, result.response, size)
+        return size - note.tokens if is_smaller else 0
 
-    def clear_result(self, place: Place, size: int) -> bool:
-        """Puts a note in place of a result's body, if it is smaller. Returns whether it did."""
-        return self._put(place, size, self._note(place, size))
+    def clear_result(self, place: Place, gain: int) -> None:
+        """Puts a note in place of the body of a result for which `gain` gave so many tokens."""
+        size = gain + self._written[place].tokens
+        self._put(place, size, self._note(place, size))
 
     def put_result(self, place: Place, size: int, note: dict[str, str]) -> bool:
         """Puts `note` in place of a result's body, if it is smaller. Returns whether it did."""
@@ -187,10 +182,12 @@ class ClearingEditor:
 
     def _note(self, place: Place, size: int) -> _Note:
         if (note := self._notes.get(place)) is not None:
+            # Overlapping runs of a session have notes of their own, and may share what is remembered of them.
+            self._written.setdefault(place, _Written(note.words.get(NAMED, ""), note.tokens))
             return note
         result = self.result(place)
         response = result.response
-        words = result_note(result.name, response, size, findable=self.findable)
+        words = result_note(response, size, findable=self.findable)
         if (written := self._written.get(place)) is None:
             # Never so many names that the result would have to stay because of them.
             room, tokens = min(self.max_ledger_tokens, size // 3), None

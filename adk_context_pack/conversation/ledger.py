@@ -16,6 +16,7 @@ from adk_context_pack.conversation.token_estimate import estimate_tokens
 _MAX_OF_CONTENT = 200
 # A session may have hundreds of cleared results, all of which are searched at its first call.
 _MAX_OF_RESULT = 32
+_MAX_OF_TEXT = 4
 _MAX_CHARACTERS = 20_000
 _MAX_LENGTH = 60
 # In this order: e-mail addresses, paths and files, dates and times, words that hold a digit, codes, amounts. Each
@@ -123,11 +124,14 @@ def _ranked(response: Any, said: str) -> Iterator[str]:
     plain: dict[str, None] = {}
     seen: set[str] = set()
     characters = 0
-    for leaf in _leaves(islice(scalars(response), _MAX_OF_CONTENT)):
+    values = [each for each in islice(scalars(response), _MAX_OF_CONTENT) if not isinstance(each, float)]
+    # Texts name more than numbers do. Many numbers are measures, and so is each with a fraction.
+    numbers = islice((each for each in values if is_number(each)), _MAX_OF_TEXT)
+    for leaf in _leaves([*(each for each in values if not is_number(each)), *numbers]):
         if leaf in seen:
             continue
         seen.add(leaf)
-        for name in _in_leaf(leaf):
+        for name in islice(_in_leaf(leaf), _MAX_OF_TEXT):
             if name in telling or name in said:
                 continue
             if _TELLING.search(name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
@@ -15,20 +15,25 @@ from adk_context_pack.conversation.clearing import ClearingEditor, is_note
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, outline_of
-from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
+from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
-from adk_context_pack.errors import at_least, names
+from adk_context_pack.errors import SettingError, at_least, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
+
+_SEARCH = "search_history"
+_DECLARED = 190
+"""About the tokens of the declaration of `search_history`."""
+_DECLARING = "read again where search_history is declared"
+_SOON = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClearToolResults(ContextPass):
     """Replaces the bodies of older tool results by notes that say what was there.
 
-    A note names the tool, the size, the outcome (status or error, counts, short values), identifiers that were in the
-    result, and the handle if the result has one. The call and its result stay where they are, paired, and the session
-    keeps the body. What the model has not answered yet, results of waiting calls, results with media and orphans stay
-    as they are.
+    A note gives the size, the outcome (status or error, counts, short values), identifiers that were in the result, and
+    the handle if it has one. The call and its result stay where they are, paired, and the session keeps the body. What
+    the model has not answered yet, results of waiting calls, results with media and orphans stay as they are.
 
     Args:
         keep_results: how many of the newest results always stay.
@@ -38,15 +43,19 @@ class ClearToolResults(ContextPass):
         exclude_tools: tools whose results stay.
         clear_args: whether the arguments of a cleared result's call are cleared as well, if they have `min_tokens`.
             Calls that carry a thought signature keep them.
-        max_ledger_tokens: the most tokens for the identifiers in one note (ids, codes, e-mail addresses, paths, dates,
-            amounts), and no more than a third of the result. 0 lists none. They depend on the result alone.
+        max_ledger_tokens: the most tokens for the identifiers in one note (ids, codes, e-mail addresses, paths, dates),
+            and no more than a third of the result. 0 lists none. They depend on the result alone.
         counter: a tokenizer, from text to tokens. Without one, tokens are estimated.
+        cached_price: the price of a token that the provider finds in its cache, as a share of that of another one.
+        max_tokens: contents of more than half of these tokens are cleared whatever that costs, since a budget would
+            leave out more. None for no such limit.
 
-    Cost to the prompt cache: a batch is cleared at the model call at which it saves at least as many tokens as follow
-    it and must be read once more. Until the next batch each request begins with the one before it. The history alone
-    decides when, so that another process decides alike. With `keep_results=0` little follows the results of a finished
-    turn, so they are cleared as soon as the next turn begins, at almost no cost. Each result that is kept beyond its
-    turn is sent in full once more.
+    Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
+    as many further calls as there were would cost at least as much as to read what follows them once more. Where the
+    plugin declares `search_history` for the first batch, this one also pays for the declaration and for the whole
+    prefix, and within five calls, since many sessions end soon. Until the next batch each request begins with the one
+    before it. The history alone decides when, so that another process decides alike. With `keep_results=0` little
+    follows the results of a finished turn, so they are cleared as soon as the next turn begins, at almost no cost.
     """
 
     keep_results: int = 3
@@ -56,6 +65,8 @@ class ClearToolResults(ContextPass):
     clear_args: bool = False
     max_ledger_tokens: int = 12
     counter: Counter | None = None
+    cached_price: float = 0.1
+    max_tokens: int | None = None
 
     def __post_init__(self) -> None:
         """Checks the settings."""
@@ -67,73 +78,70 @@ class ClearToolResults(ContextPass):
         at_least(self, "max_ledger_tokens", self.max_ledger_tokens, 0)
         object.__setattr__(self, "exclude_tools", names(self, "exclude_tools", self.exclude_tools))
         valid_counter(self, self.counter)
+        if self.max_tokens is not None:
+            positive(self, "max_tokens", self.max_tokens)
+        if not isinstance(self.cached_price, int | float) or not 0 <= self.cached_price <= 1:
+            raise SettingError.of(self, "cached_price", self.cached_price, "a number from 0 to 1")
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with older results as notes, or the same object where nothing is worth clearing."""
-        contents = request.contents or []
-        meter = meter_of(call, self.counter)
-        if max(meter.sizes(contents), default=0) < self.min_tokens:
+        findable = offers(request.tools_dict, _SEARCH)
+        if (cut := self._cut(request, call, findable=findable)) is None:
             return request
-        outline = outline_of(call, contents)
-        pairing, results = outline.pairing, list(outline.pairing.results)
-        if len(results) <= self.keep_results:
-            return request
-        known = known_contents(call, contents)
-        findable = offers(request.tools_dict, "search_history")
-        editor = ClearingEditor(known, meter, findable=findable, max_ledger_tokens=self.max_ledger_tokens)
-        excluded = self._excluded(request, call, pairing)
-        with known.growing(("clearable", self, findable, excluded), list[int], items=results) as (sizes, new):
-            whole = meter.sizes(contents)
-            for place in new:
-                # Most results need not be weighed by themselves, since their contents are too small already.
-                size = self._size(place, pairing, editor, excluded) if whole[place.content] >= self.min_tokens else 0
-                sizes.append(size if size and editor.is_worth_it(place, size) else 0)
-        clearable = sizes
-        if waiting := waiting_calls(pairing, call):
-            sizes = [
-                0 if pairing.call_of.get(place) in waiting else size for place, size in zip(results, sizes, strict=True)
-            ]
-        turn_start = outline.turns[-1] if outline.turns else 0
-        if pinned := pinned_results(request, call, pairing, turn_start=turn_start):
-            sizes = [0 if place in pinned else size for place, size in zip(results, sizes, strict=True)]
-        if not any(sizes):
-            return request
-        sums = _Sums([0, *accumulate(sizes)], [0, *accumulate(meter.sizes(contents))], results)
-        # What a waiting call or an active skill holds back now was not held back at earlier calls.
-        name = ("batches", self, findable, excluded) if sizes is clearable else None
-        cleared = self._cleared(outline, sums, known, name)
-        for place, size in zip(results[:cleared], sizes, strict=False):
-            if size and editor.clear_result(place, size) and self.clear_args:
-                editor.clear_args(pairing.call_of[place], self.min_tokens)
-        if not editor.count:
-            return request
+        editor, pairing, gains = cut
+        for place, gain in gains:
+            if gain:
+                editor.clear_result(place, gain)
+                if self.clear_args:
+                    editor.clear_args(pairing.call_of[place], self.min_tokens)
         call.note(f"cleared {editor.count} tool results, {editor.saved} tokens")
         return request.model_copy(update={"contents": editor.contents()})
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
-        """Returns whether there are results old and large enough to be cleared at this call or a later one."""
+        """Returns whether results are cleared at this call. `apply` then clears the same ones."""
+        if not offers(request.tools_dict, _SEARCH):
+            # In steps, so that an instruction of changing length moves no cut.
+            call.memo[_DECLARING] = 1 << (meter_of(call, self.counter).fixed(request) + _DECLARED).bit_length()
+        cut = self._cut(request, call, findable=True)
+        call.memo[self._asked] = cut and (len(cut.pairing.results), len(cut.gains))
+        return cut is not None
+
+    def _cut(self, request: LlmRequest, call: ModelCall, *, findable: bool) -> _Cut | None:
+        """Returns what is cleared at this call, or None for nothing."""
         contents = request.contents or []
         meter = meter_of(call, self.counter)
-        sizes = meter.sizes(contents)
-        if max(sizes, default=0) < self.min_tokens:
-            return False
+        asked: tuple[int, int] | None = call.memo.get(self._asked, (0, 0))
+        if asked is None or max(meter.sizes(contents), default=0) < self.min_tokens:
+            return None
         outline = outline_of(call, contents)
-        _, there, before_turn = outline.next_step
-        old = max(0, min(there - self.keep_results, max(before_turn, there - self._kept_in_turn)))
-        pairing, turn_start = outline.pairing, outline.turns[-1] if outline.turns else 0
+        pairing, results = outline.pairing, list(outline.pairing.results)
+        if len(results) <= self.keep_results:
+            return None
+        known = known_contents(call, contents)
+        editor = ClearingEditor(known, meter, findable=findable, max_ledger_tokens=self.max_ledger_tokens)
         excluded = self._excluded(request, call, pairing)
-        pinned = pinned_results(request, call, pairing, turn_start=turn_start)
-        # Most results need not be weighed again, since their contents are too small already.
-        results = (
-            part_at(contents, place).function_response
-            for place in islice(pairing.results, old)
-            if sizes[place.content] >= self.min_tokens and place not in pinned
-        )
-        return any(
-            result.name not in excluded and meter.payload(result.response) >= self.min_tokens
-            for result in results
-            if result is not None
-        )
+        with known.growing(("clearable", self, findable, excluded), list[int], items=results) as (gains, new):
+            whole = meter.sizes(contents)
+            for place in new:
+                # Most results need not be weighed by themselves, since their contents are too small already.
+                size = self._size(place, pairing, editor, excluded) if whole[place.content] >= self.min_tokens else 0
+                gains.append(editor.gain(place, size) if size else 0)
+        clearable = gains
+        if waiting := waiting_calls(pairing, call):
+            gains = [
+                0 if pairing.call_of.get(place) in waiting else gain for place, gain in zip(results, gains, strict=True)
+            ]
+        turn_start = outline.turns[-1] if outline.turns else 0
+        if pinned := pinned_results(request, call, pairing, turn_start=turn_start):
+            gains = [0 if place in pinned else gain for place, gain in zip(results, gains, strict=True)]
+        if not any(gains):
+            return None
+        first = call.memo.get(_DECLARING, 0)
+        sums = _Sums([0, *accumulate(gains)], [0, *accumulate(meter.sizes(contents))], results, first)
+        # What a waiting call or an active skill holds back now was not held back at earlier calls.
+        name = ("batches", self, findable, excluded, first) if gains is clearable else None
+        cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
+        return _Cut(editor, pairing, list(zip(results[:cleared], gains, strict=False))) if cleared else None
 
     def _excluded(self, request: LlmRequest, call: ModelCall, pairing: Pairing) -> frozenset[str]:
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
@@ -162,41 +170,66 @@ class ClearToolResults(ContextPass):
     def _followed(self, batches: _Batches, steps: Sequence[tuple[int, int, int]], sums: _Sums) -> _Batches:
         """Returns what model calls clear, which depends on all calls before them.
 
-        At each call the results that may go are cleared if they weigh at least as much as what follows the first of
-        them and was sent before. That is what the provider has to read once more.
+        At each call the results that may go are cleared if that pays, and if they have been sent so often that to
+        wait for more of them costs no less.
         """
-        gains, contents, results = sums
+        gains, contents, results, first_cut = sums
         keep, keep_in_turn = self.keep_results, self._kept_in_turn
-        done, cleared, before, sent = batches
-        for now, there, before_turn in islice(steps, done, None):
+        done, cleared, before, sent, held = batches
+        cached, dear = self.cached_price, 1 - self.cached_price
+        for calls, (now, there, before_turn) in enumerate(islice(steps, done, None), done + 1):
             limit = min(there - keep, before)
             if limit > cleared and gains[limit] > gains[cleared]:
                 limit = min(limit, max(there - keep_in_turn, before_turn))
-                gain = gains[limit] - gains[cleared] if limit > cleared else 0
-                # Results that stay in any case come before the first that goes.
-                first = bisect_right(gains, gains[cleared], cleared) - 1
-                if gain and gain >= contents[sent] - contents[results[first].content] - gain:
-                    cleared = limit
+                if limit > cleared and (gain := gains[limit] - gains[cleared]):
+                    # Results that stay in any case come before the first that goes, and after the last one.
+                    first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
+                    last = results[bisect_left(gains, gains[limit], cleared) - 1].content
+                    read_again = contents[sent] - contents[first] - gain
+                    saved: float = cached * gain * calls
+                    if first_cut and not cleared:
+                        # Many sessions end sooner than expected, so that this one has to pay early.
+                        read_again += contents[first] + first_cut
+                        saved = cached * (gain - _DECLARED) * min(calls / 2, _SOON)
+                    held += cached * gain
+                    waited = held >= dear * (contents[sent] - contents[last + 1])
+                    crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
+                    if crowded or (waited and saved >= dear * read_again):
+                        cleared, held = limit, 0.0
             sent, before = now, there
-        return _Batches(len(steps), cleared, before, sent)
+        return _Batches(len(steps), cleared, before, sent, held)
+
+    @property
+    def _asked(self) -> str:
+        return f"cleared by {id(self)}"
 
     @property
     def _kept_in_turn(self) -> int:
         return max(self.keep_results, self.keep_in_turn or 0)
 
 
+class _Cut(NamedTuple):
+    """Holds what is cleared: the oldest results, each with the tokens that it saves or with 0 if it stays."""
+
+    editor: ClearingEditor
+    pairing: Pairing
+    gains: Sequence[tuple[Place, int]]
+
+
 class _Sums(NamedTuple):
     """Running totals of tokens.
 
     Attributes:
-        results: those of the results that may be cleared, before each result and of all.
+        results: what notes would save of the results that may be cleared, before each result and of all.
         contents: those of the contents, before each content and of all.
         places: the places of all results.
+        first_cut: what the first batch makes the provider read again before all contents.
     """
 
     results: Sequence[int]
     contents: Sequence[int]
     places: Sequence[Place]
+    first_cut: int
 
 
 class _Batches(NamedTuple):
@@ -207,9 +240,11 @@ class _Batches(NamedTuple):
         cleared: how many of the oldest results they cleared.
         results: how many results there were at the last of them.
         sent: the number of contents that it sent.
+        held: what it has cost since the last batch to send results that could have been cleared.
     """
 
     calls: int = 0
     cleared: int = 0
     results: int = 0
     sent: int = 0
+    held: float = 0

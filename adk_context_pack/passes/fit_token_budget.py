@@ -7,6 +7,7 @@ from bisect import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -24,9 +25,6 @@ from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters
 from adk_context_pack.errors import SettingError, at_least, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, logger
 
-# The provider's figures correct estimates later than `leaves_history` is asked, and rarely by more than this. Being
-# early costs one declaration. Being late would cost the cached prefix a second time.
-_EARLY = 0.5
 _CROWDED = 0.5
 """The share of the budget above which the report mentions what active instructions take."""
 _LITTLE = 2 * MAX_TOKENS
@@ -86,18 +84,11 @@ class FitTokenBudget(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` within the budget, or the same object where it fits."""
-        contents = request.contents or []
-        meter = meter_of(call, self.counter)
-        sizes = meter.sizes(contents)
-        prior = meter.fixed(request) + sum(sizes)
-        # The provider's figures can raise an estimate only so far, and a request far below the budget needs none.
-        if prior * HIGHEST_FACTOR <= self.max_tokens or (prior <= self.max_tokens and not self._is_calibrated(call)):
+        found = self._walk(request, call)
+        if found is None:
             return request
-        outline = outline_of(call, contents)
-        known = known_contents(call, contents)
-        cut = self._cut(request, call, meter, outline, known.peek(("cut", self)))
-        walk = cut.find()
-        known.keep(("cut", self), cut.walk)
+        outline, known, walk, sizes, meter = found
+        contents = request.contents
         result = contents
         if dropped := walk.dropped:
             result = without(contents, outline.groups, dropped, self._marker(request, outline, walk, known))
@@ -116,9 +107,27 @@ class FitTokenBudget(ContextPass):
         return request.model_copy(update={"contents": result}) if gone > 0 else request
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
-        """Returns whether the request has more than half of the tokens that the budget allows."""
+        """Returns whether the request is over the budget, so that history leaves it."""
+        found = self._walk(request, call)
+        return found is not None and bool(found.walk.dropped)
+
+    def _walk(self, request: LlmRequest, call: ModelCall) -> _Found | None:
+        """Returns what leaves the request and what the answer was made of, or None for a request that surely fits."""
+        contents = request.contents or []
         meter = meter_of(call, self.counter)
-        return meter.fixed(request) + sum(meter.sizes(request.contents or ())) > self.max_tokens * _EARLY
+        sizes = meter.sizes(contents)
+        prior = meter.fixed(request) + sum(sizes)
+        # The provider's figures can raise an estimate only so far, and a request far below the budget needs none.
+        if prior * HIGHEST_FACTOR <= self.max_tokens or (prior <= self.max_tokens and not self._is_calibrated(call)):
+            return None
+        outline = outline_of(call, contents)
+        known = known_contents(call, contents)
+        # The declaration that the plugin adds for a cut counts as well, and not before it.
+        name = "cut", self, offers(request.tools_dict, "search_history")
+        cut = self._cut(request, call, meter, outline, known.peek(name))
+        walk = cut.find()
+        known.keep(name, cut.walk)
+        return _Found(outline, known, walk, sizes, meter)
 
     def _cut(
         self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, walk: CutWalk | None
@@ -207,6 +216,16 @@ class FitTokenBudget(ContextPass):
             kept = Ledger(left, text)
             known.keep(("ledger", self), kept)
         return kept.text
+
+
+class _Found(NamedTuple):
+    """Holds what leaves a request, and what the answer was made of."""
+
+    outline: Outline
+    known: KnownContents
+    walk: CutWalk
+    sizes: Sequence[int]
+    meter: TokenMeter
 
 
 def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:

@@ -13,7 +13,12 @@ Relays = Literal["cast", "strip"]
 
 
 def default_passes(
-    *, max_tokens: int, relays: Relays = "cast", keep_tools: Collection[str] = (), counter: Counter | None = None
+    *,
+    max_tokens: int,
+    relays: Relays = "cast",
+    keep_tools: Collection[str] = (),
+    counter: Counter | None = None,
+    cached_price: float = 0.1,
 ) -> tuple[ContextPass, ...]:
     """Returns passes that are safe for any agent, in the order in which they work best.
 
@@ -25,6 +30,7 @@ def default_passes(
         relays: "cast" retells what other agents did. "strip" keeps only what they said.
         keep_tools: tools whose results stay whole, such as one that loads a plan. ADK's active skills stay anyway.
         counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated and calibrated.
+        cached_price: the price of a cached token as a share of another one, which decides when results are cleared.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -39,10 +45,18 @@ def default_passes(
     return (
         # First, since it needs ADK's blocks as they came to tie them to the session's events.
         CastNarrative() if relays == "cast" else StripForContext(),
-        # Second, since a cleared result need not be dropped. Results of finished turns are cleared at once, while
-        # little follows them and the cache loses next to nothing. The running turn keeps what its answer needs. A small
-        # or capped result stays, since a note would save less than the cache loses.
-        ClearToolResults(keep_results=0, keep_in_turn=8, min_tokens=1000, exclude_tools=keep_tools, counter=counter),
+        # Second, since a cleared result need not be dropped. Results of finished turns are cleared while little follows
+        # them, once that costs less than to send them again. The running turn keeps what its answer needs.
+        ClearToolResults(
+            keep_results=0,
+            keep_in_turn=8,
+            min_tokens=100,
+            max_ledger_tokens=100,
+            exclude_tools=keep_tools,
+            counter=counter,
+            max_tokens=max_tokens,
+            cached_price=cached_price,
+        ),
         # Last, since it counts what is really sent.
         FitTokenBudget(max_tokens=max_tokens, keep_tools=keep_tools, counter=counter),
     )

@@ -31,6 +31,11 @@ class Prices:
             if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
                 raise SettingError.of("Prices", name, value, "a number from 0 up")
 
+    @property
+    def cached_share(self) -> float:
+        """The price of a cached token as a share of that of another one, at most 1."""
+        return min(self.cached / self.input, 1.0) if self.input else 1.0
+
     def micros(self, tokens: float, cached: float) -> float:
         """Returns the price of a request in millionths of the currency.
 

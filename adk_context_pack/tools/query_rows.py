@@ -8,7 +8,9 @@ from typing import Any
 
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
+from adk_context_pack._adk.known_tools import without_titles
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import ContextPackError, HandleError, QueryError, StoreError, logger, positive
@@ -90,6 +92,9 @@ class QueryRows(FunctionTool):
         self._max_seconds = positive("QueryRows", "max_seconds", max_seconds)
         self._max_megabytes = positive("QueryRows", "max_megabytes", max_megabytes)
         super().__init__(self.query_rows)
+
+    def _get_declaration(self) -> types.FunctionDeclaration | None:
+        return without_titles(super()._get_declaration())
 
     # The model reads this docstring, on every call: only what it needs to write a query.
     async def query_rows(self, handle: str, sql: str, tool_context: ToolContext) -> dict[str, Any]:  # noqa: D417

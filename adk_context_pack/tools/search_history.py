@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 from google.adk.events.event import Event
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
+from adk_context_pack._adk.known_tools import without_titles
 from adk_context_pack._adk.live_events import SessionEvents, live_events, rewound_to, session_events
 from adk_context_pack._adk.releases import isolation_scope_of, scope_of_event
 from adk_context_pack.conversation.account import EntryKind, entries, event_text
@@ -143,6 +145,9 @@ class SearchHistory(FunctionTool):
         self._max_tokens = positive("SearchHistory", "max_tokens", max_tokens)
         super().__init__(self.search_history)
 
+    def _get_declaration(self) -> types.FunctionDeclaration | None:
+        return without_titles(super()._get_declaration())
+
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Runs the search that a model asked for."""
         # The argument's former name, which recorded sessions still show to a model.
@@ -151,7 +156,7 @@ class SearchHistory(FunctionTool):
         return await super().run_async(args=args, tool_context=tool_context)
 
     # The model reads this docstring, on every call.
-    async def search_history(  # noqa: D417, PLR0913, PLR0917 - ADK fills in tool_context
+    async def search_history(  # noqa: PLR0913, PLR0917 - ADK fills in tool_context
         self,
         tool_context: ToolContext,
         query: str = "",
@@ -164,18 +169,11 @@ class SearchHistory(FunctionTool):
         since: str = "",
         until: str = "",
     ) -> dict[str, Any]:
-        """Finds what was said, called and returned earlier in this conversation, and when, or reads one event.
+        """Finds what was said, called and returned earlier in this conversation, and when.
 
-        Args:
-            query: A question or words. "words in quotes" must occur exactly. Empty lists everything, newest first.
-            agent: Only what this agent, or "user", said, called or got.
-            tool: Only calls and results of this tool.
-            before_event: Only what is older than this event id.
-            read_event: An event id: gives this event's whole text, in pages, in place of a search.
-            offset: Go on with the next_offset of a reply.
-            turn: Only this turn of the user: 1 for the first, -1 for the newest.
-            since: Only from this day on, such as 2026-11-23.
-            until: Only up to this day.
+        query: words, "in quotes" for exact ones, or none to list all, newest first. Only of an agent (or "user"), tool
+        or turn (1 is the first, -1 the newest), since and until a day (2026-11-23), or older than the id before_event.
+        read_event: the id of an event to read whole. offset: the next_offset of a reply.
         """
         try:
             wanted = Wanted(agent, tool, int(turn or 0), before_event, *_span(since, until))

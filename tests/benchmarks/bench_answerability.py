@@ -73,8 +73,6 @@ def _plugin() -> Strategy:
     return packed(settings.passes_within(settings.budget_for(None)), ToolCaps(passes=settings.reducing_passes))
 
 
-_SMALLEST = (ClearToolResults(keep_results=0, keep_in_turn=2), FitTokenBudget(max_tokens=2000))
-
 STRATEGIES: Mapping[str, Strategy] = {
     "everything": [],
     **adk_strategies(),
@@ -87,8 +85,6 @@ STRATEGIES: Mapping[str, Strategy] = {
     "FitTokenBudget(4000)": [FitTokenBudget(max_tokens=4000)],
     "FitTokenBudget(2000)": [FitTokenBudget(max_tokens=2000)],
     "caps of 1000, default_passes(2000)": packed(default_passes(max_tokens=2000), _caps(1000)),
-    "caps of 1000, results cleared": packed(_SMALLEST, _caps(1000)),
-    "caps of 2600, newest 2 results, 2000": packed(_newest(2000), _caps(2600)),
     "caps of 2600, newest 2 results, 900": packed(_newest(900), _caps(2600)),
 }
 

@@ -1,13 +1,12 @@
 """What the limits on tool results cost and show, on one session of 37 model calls run live.
 
-    python -m tests.benchmarks.bench_tool_limits [--recorded] [--baseline none]
+    python -m tests.benchmarks.bench_tool_limits [--sizes] [--baseline none]
 
 The first table is that of the default plugin. In the second one each line is one setting of `ContextPackPlugin`. The
 cost is a share of that of the app without the pack, by o200k, with instruction and declarations, where a cached token
 costs as much as another or a tenth of it. A bust is a request that does not begin with the one before. Totals and facts
 are those that the model reads where they are returned, and the last cost is that of looking up the others once.
-`--recorded` adds what the same limits cost and show over tau-bench and BFCL: values of the next calls that are visible,
-and characters sent.
+`--sizes` prints the plugin's cost for results of other sizes, sessions of other lengths and other prices instead.
 """
 
 from __future__ import annotations
@@ -15,16 +14,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import warnings
+from itertools import product
 from typing import Any, NamedTuple
 
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload
-from adk_context_pack.replay.answering import packed
-from adk_context_pack.replay.tool_caps import ToolCaps
-from adk_context_pack.testing.answers import answerability
-from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.baseline import Row, parser_of, print_rows
-from tests.benchmarks.bench_answerability import bfcl, tau_bench
-from tests.benchmarks.limits_workload import Found, by_default, run
+from tests.benchmarks.limits_workload import Found, by_default, run, share
 from tests.benchmarks.replay import Score, score
 
 GOALS = {
@@ -33,6 +28,8 @@ GOALS = {
     "totals that the model reads, of 6": 6,
     "other facts that it reads, of 18": 12,
 }
+
+SIZES = (300, 900, 2_000, 5_300, 20_000)
 
 
 class Limits(NamedTuple):
@@ -59,13 +56,8 @@ SETTINGS: dict[str, dict[str, Any] | None] = {
             "result_passes": limits.passes()
         }
         for limits in (
-            Limits(4000, 100, 4000, 400),
-            Limits(2000, 100, 2000, 400),
             Limits(1000, 100, 1000, 400),
             Limits(1000, 5, 600, 400),
-            Limits(1000, 5, 600, 200),
-            Limits(1000, 3, 600, 200),
-            Limits(1000, 3, 400, 100),
             Limits(600, 3, 400, 100),
         )
     },
@@ -104,8 +96,14 @@ async def main() -> None:
     logging.disable(logging.ERROR)
     warnings.simplefilter("ignore")
     parser = parser_of(__doc__)
-    parser.add_argument("--recorded", action="store_true", help="add recorded conversations")
+    parser.add_argument("--sizes", action="store_true", help="other sizes, lengths and prices")
     wanted = parser.parse_args()
+    if wanted.sizes:
+        print(f"{'% of the cost without the pack':32}" + "".join(f"{size:>8,}" for size in SIZES))
+        for price, turns in product((0.1, 0.25, 1.0), (3, 12, 20)):
+            shares = [await share(size, turns, price) for size in SIZES]
+            print(f"{f'{3 * turns + 1} calls, cached at {price}':32}" + "".join(f"{each:8.1f}" for each in shares))
+        return
     print_rows([Row("37 calls by default", by_default, goals=GOALS)], wanted.baseline)
     print()
     print(f"{'limit: stub; preview':28}{'busts':>7}{'1.0':>8}{'0.10':>8}{'totals':>9}{'facts':>9}{'looked up':>11}")
@@ -114,25 +112,6 @@ async def main() -> None:
         text, found = await line(name, whole)
         whole = whole or found
         print(text, flush=True)
-    if wanted.recorded:
-        _recorded()
-
-
-def _recorded() -> None:
-    named = {name: settings or {} for name, settings in SETTINGS.items()}
-    limits = {name: settings["result_passes"] for name, settings in named.items() if "result_passes" in settings}
-    stored = {name: tuple(_replayed(one) for one in passes) for name, passes in limits.items()}
-    strategies = {name: packed([], ToolCaps(passes=passes)) for name, passes in stored.items()}
-    for title, sessions in {"tau-bench": tau_bench, "BFCL": bfcl}.items():
-        print(f"\n{title:28}{'visible':>9}{'reachable':>11}{'sent':>8}")
-        for one in answerability(list(sessions()), strategies):
-            shares = f"{one.visible_share:>9.1%}{one.reachable_share:>11.1%}{one.characters_share:>8.1%}"
-            print(f"{one.strategy:28}{shares}", flush=True)
-
-
-def _replayed(entry: CapRows | OffloadPayload) -> CapRows | OffloadPayload:
-    settings = {name: value for name, value in vars(entry).items() if not name.startswith("_")}
-    return type(entry)(**{**settings, "store": UnkeptStore()})
 
 
 if __name__ == "__main__":

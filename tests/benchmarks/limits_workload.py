@@ -18,7 +18,7 @@ from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 
-from adk_context_pack import ContextPackPlugin
+from adk_context_pack import ContextPackPlugin, Prices
 from tests.benchmarks.replay import score
 from tests.benchmarks.workload import WORDS
 from tests.support.run import run_agent
@@ -45,45 +45,48 @@ class Found:
     answered: int
 
 
-def planted(seed: int = 7) -> list[tuple[dict[str, Any], str]]:
-    """The 24 results of about 5,300 tokens, each with what its question asks for."""
+def planted(seed: int = 7, tokens: int = 5_300, turns: int = TURNS) -> list[tuple[dict[str, Any], str]]:
+    """The results of about so many tokens, two a turn, each with what its question asks for."""
     rnd = random.Random(seed)
-    return [_MAKERS[KINDS[n % 4]](rnd, f"FACT-{n}-{rnd.randrange(10**6)}") for n in range(TURNS * CALLS)]
+    size, count = tokens / 5_300, turns * CALLS
+    return [_MAKERS[KINDS[n % 4]](rnd, f"FACT-{n}-{rnd.randrange(10**6)}", size) for n in range(count)]
 
 
-def _table(rnd: random.Random, _: str) -> tuple[dict[str, Any], str]:
+def _table(rnd: random.Random, _: str, size: float) -> tuple[dict[str, Any], str]:
     rows = [
         {"id": n, "city": rnd.choice(_CITIES), "name": f"item {rnd.randrange(100)}", "amount": rnd.randrange(10**5) / 4}
-        for n in range(1, 235)
+        for n in range(1, round(234 * size) + 1)
     ]
     return {"status": "success", "rows": rows}, str(sum(row["amount"] for row in rows))
 
 
-def _log(rnd: random.Random, fact: str) -> tuple[dict[str, Any], str]:
+def _log(rnd: random.Random, fact: str, size: float) -> tuple[dict[str, Any], str]:
     lines = [
         f"2025-03-{n % 28 + 1:02d}T{n % 24:02d}:{n % 60:02d}:07Z INFO worker-{n % 9} done {n}"
-        for n in (rnd.randrange(10**6) for _ in range(240))
+        for n in (rnd.randrange(10**6) for _ in range(round(240 * size)))
     ]
-    lines.insert(120, f"2025-03-14T09:26:53Z ERROR worker-5 failed: {fact}")
+    lines.insert(len(lines) // 2, f"2025-03-14T09:26:53Z ERROR worker-5 failed: {fact}")
     return {"log": "\n".join(lines)}, fact
 
 
-def _nested(rnd: random.Random, fact: str) -> tuple[dict[str, Any], str]:
+def _nested(rnd: random.Random, fact: str, size: float) -> tuple[dict[str, Any], str]:
     items: list[dict[str, Any]] = [
         {"row": {"id": rnd.randrange(10**6), "amount": rnd.randrange(10**5) / 100}, "tags": ["a", "b"], "state": "done"}
-        for _ in range(214)
+        for _ in range(round(214 * size))
     ]
-    items[107] |= {"state": "failed", "note": fact}
+    items[len(items) // 2] |= {"state": "failed", "note": fact}
     return {"items": items}, fact
 
 
-def _prose(rnd: random.Random, fact: str) -> tuple[dict[str, Any], str]:
-    sentences = [" ".join(rnd.choice(WORDS[:-1]) for _ in range(14)).capitalize() + "." for _ in range(350)]
-    sentences.insert(175, f"The code of the case is {fact}.")
+def _prose(rnd: random.Random, fact: str, size: float) -> tuple[dict[str, Any], str]:
+    sentences = [
+        " ".join(rnd.choice(WORDS[:-1]) for _ in range(14)).capitalize() + "." for _ in range(round(350 * size))
+    ]
+    sentences.insert(len(sentences) // 2, f"The code of the case is {fact}.")
     return {"text": " ".join(sentences)}, fact
 
 
-_MAKERS: dict[str, Callable[[random.Random, str], tuple[dict[str, Any], str]]] = {
+_MAKERS: dict[str, Callable[[random.Random, str, float], tuple[dict[str, Any], str]]] = {
     "table": _table,
     "log": _log,
     "nested": _nested,
@@ -91,14 +94,18 @@ _MAKERS: dict[str, Callable[[random.Random, str], tuple[dict[str, Any], str]]] =
 }
 
 
-async def run(plugins: Sequence[BasePlugin], *, read_backs: bool = False) -> Found:
+async def run(
+    plugins: Sequence[BasePlugin], *, read_backs: bool = False, tokens: int = 5_300, turns: int = TURNS
+) -> Found:
     """Runs the session with the given plugins.
 
     Args:
         plugins: those of the app.
         read_backs: whether the model looks up what it cannot read.
+        tokens: about how many tokens each result has.
+        turns: how many turns there are before the last question.
     """
-    results = planted()
+    results = planted(tokens=tokens, turns=turns)
     model = _Reader(results, read_backs=read_backs)
 
     def read_source(source: int) -> dict:
@@ -113,7 +120,7 @@ async def run(plugins: Sequence[BasePlugin], *, read_backs: bool = False) -> Fou
     agent = LlmAgent(
         name="analyst", model=ScriptedModel(answer=model.answer), instruction=instruction, tools=[read_source]
     )
-    questions = [f"Question {turn}: what do sources {2 * turn} and {2 * turn + 1} say?" for turn in range(TURNS)]
+    questions = [f"Question {turn}: what do sources {2 * turn} and {2 * turn + 1} say?" for turn in range(turns)]
     done = await run_agent(agent, *questions, "Sum up: what did you find?", plugins=plugins)
     return Found(
         requests=[_texts(request) for request in done.requests],
@@ -133,6 +140,15 @@ async def by_default() -> dict[str, float]:
         "totals that the model reads, of 6": totals,
         "other facts that it reads, of 18": len(ours.visible) - totals,
     }
+
+
+async def share(tokens: int, turns: int, price: float) -> float:
+    """Returns the cost of the default plugin, at a price of cached tokens, as a percentage of that without it."""
+    ours = ContextPackPlugin(prices=Prices(input=1, cached=price))
+    before, now = [
+        score("", (await run(plugins, tokens=tokens, turns=turns)).requests, ()).cost(price) for plugins in ([], [ours])
+    ]
+    return 100 * now / before
 
 
 def _texts(request: RecordedRequest) -> Sequence[str]:
@@ -163,7 +179,7 @@ class _Reader:
                     self.seen.add(number)
             elif self._read_backs and newest.name == "read_source" and (handle := _HANDLE.search(shown)):
                 return self._look_up(number, shown, handle[1])
-        elif self._asked == TURNS * CALLS:
+        elif self._asked == len(self.results):
             return "Found: " + ", ".join(fact for _, fact in self.results if fact in self._said(request))
         if newest and self._asked % CALLS == 0:
             known, self._known = self._known, []

@@ -8,6 +8,7 @@ from tests.benchmarks.bench_find_tables import score as forms_read
 from tests.benchmarks.bench_history import STRATEGIES, replay, together
 from tests.benchmarks.bench_stub_sizes import measure
 from tests.benchmarks.bench_tool_limits import live
+from tests.benchmarks.limits_workload import share
 from tests.benchmarks.replay import score
 from tests.benchmarks.workload import workload
 
@@ -84,3 +85,11 @@ async def test_the_default_plugin_costs_a_fifteenth_and_shows_what_is_asked(sett
     assert ours.visible.count("table") == 6
     assert len(ours.visible) >= 6 + 12
     assert ours.answered == 24
+
+
+@pytest.mark.newest
+@pytest.mark.slow
+async def test_what_results_of_usual_sizes_cost():
+    """Old results leave when that pays at the price that the plugin is told, and a short session costs no more."""
+    for most, *work in ((100, 300, 3, 0.1), (73, 300, 12, 0.1), (42, 300, 12, 1.0), (40, 900, 12, 0.1)):
+        assert await share(*work) <= most

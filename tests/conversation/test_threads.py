@@ -16,6 +16,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, ContextPipeline, ModelCall
+from adk_context_pack.passes.pipeline import leave_history
 from tests.support.scripted_model import ScriptedModel, call
 
 THREADS, MESSAGES = 8, 10
@@ -31,7 +32,8 @@ class Recorder(BasePlugin):
         self.requests: list[tuple[Any, ...]] = []
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-        request = llm_request.model_copy(update={"contents": list(llm_request.contents)})
+        tools = {"config": llm_request.config.model_copy(deep=True), "tools_dict": dict(llm_request.tools_dict)}
+        request = llm_request.model_copy(update={"contents": list(llm_request.contents), **tools})
         call = ModelCall.of(callback_context)
         events = list(call.events)
         self.requests.append((llm_request, request, call.agent_name, events, call.user_content))
@@ -62,8 +64,10 @@ def assert_as_alone(recorder: Recorder, caplog: pytest.LogCaptureFixture) -> Non
     for sent, built, name, events, message in recorder.requests:
         call = ModelCall(agent_name=name, events=events, user_content=message)
         settings = plugin.settings_for(name)
-        request = built.model_copy(update={"config": sent.config})
-        alone, _ = ContextPipeline(settings.passes_within(3_000, None)).run(request, call)
+        passes = settings.passes_within(3_000, None)
+        leave_history(passes, built, call)
+        request = built.model_copy(update={"config": sent.config, "tools_dict": sent.tools_dict})
+        alone, _ = ContextPipeline(passes).run(request, call)
         assert dumped(sent.contents) == dumped(alone.contents)
 
 

@@ -264,7 +264,7 @@ APPS: Mapping[str, LiveApp] = {
     "a full budget": LiveApp(
         make=lambda: agent("lone", *([rows(40), "Told at length. " * 60] * 12)),
         messages=[f"Question {n}?" for n in range(12)],
-        plugin={"max_tokens": 4_000},
+        plugin={"max_tokens": 4_400},
     ),
     "state in short": LiveApp(
         make=lambda: agent(

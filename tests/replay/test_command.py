@@ -230,7 +230,7 @@ async def test_writes_a_page(tmp_path, capsys):
 def test_runs_as_a_module():
     """`python -m adk_context_pack replay` replays the recorded sessions of ADK's samples."""
     files = sorted(map(str, shared_file("adk_sessions").glob("*.json")))
-    settings = ("--json", "--passes", "adk_context_pack:ClearToolResults")
+    settings = ("--json", "--window", "2000")
     command = [sys.executable, "-m", "adk_context_pack", "replay", *files, *settings]
     root = Path(__file__).parents[2]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root, timeout=300)  # noqa: S603

@@ -97,13 +97,13 @@ class Sent:
 async def test_the_next_call_begins_with_what_the_last_one_was_worth():
     """Before the provider has answered, later calls are within a tenth, and a new process knows it from the session."""
     sent = Sent()
-    plugin = ContextPackPlugin(telemetry=sent, read_back=False)
+    plugin = ContextPackPlugin(telemetry=sent, passes=[])
     run = await run_agent(reader(), "one", "two", plugins=[plugin])
     figures = [each.prompt_tokens for each in plugin.reports]
     assert [each.tokens_after for each in plugin.reports] == figures
     assert abs(sent.tokens[0] - figures[0]) > 0.1 * figures[0]
     later = Sent()
-    again = ContextPackPlugin(telemetry=later, read_back=False)
+    again = ContextPackPlugin(telemetry=later, passes=[])
     await run_agent(
         reader(), "three", plugins=[again], session_service=run.session_service, artifact_service=run.artifact_service
     )

@@ -40,7 +40,10 @@ def test_the_whole_request_shows_whatever_it_shows():
 
 @pytest.mark.parametrize(
     "entry",
-    [ClearToolResults(keep_results=0, min_tokens=1, max_ledger_tokens=0), FitTokenBudget(max_tokens=500, cut_to=0.01)],
+    [
+        ClearToolResults(keep_results=0, min_tokens=1, max_ledger_tokens=0, max_tokens=500),
+        FitTokenBudget(max_tokens=500, cut_to=0.01),
+    ],
 )
 def test_what_a_pass_leaves_out_is_reached_by_the_read_backs_that_it_names(entry):
     """The pass says that it leaves history, so the tool is offered, and searches find what is gone."""
