@@ -35,11 +35,13 @@ from adk_context_pack.reports.token_use import TokenUse
 from adk_context_pack.tools.offload_payload import default_result_passes
 
 
-def load_object(setting: str, name: str) -> Any:
+def load_object(setting: str, name: str, is_right: Callable[[Any], bool], expected: str) -> Any:
     """Loads the object that `module:name` names, from the working directory or any installed package.
 
+    It may be a function or class that makes what is right.
+
     Raises:
-        SettingError: the module or the object does not exist.
+        SettingError: the module or the object does not exist, or is not as `expected`.
     """
     module, _, attribute = name.partition(":")
     if not module or not attribute:
@@ -52,6 +54,10 @@ def load_object(setting: str, name: str) -> Any:
             found = getattr(found, step)
     except (ImportError, AttributeError) as error:
         raise SettingError.of("replay", setting, name, f"something that can be imported ({error})") from None
+    if not is_right(found) and callable(found):
+        found = found()
+    if not is_right(found):
+        raise SettingError.of("replay", setting, name, expected)
     return found
 
 
@@ -61,32 +67,18 @@ def load_passes(name: str) -> tuple[ContextPass, ...]:
     Raises:
         SettingError: the object does not give any passes.
     """
-    found = load_object("--passes", name)
-    is_made = isinstance(found, ContextPass | Iterable) or hasattr(found, "passes")
-    if isinstance(found, type) or (callable(found) and not is_made):
-        found = found()
+
+    def is_right(found: Any) -> bool:
+        is_made = isinstance(found, ContextPass | Iterable) or hasattr(found, "passes")
+        return is_made and not isinstance(found, type)
+
+    expected = "passes, such as mypackage.passes:PASSES"
+    found = load_object("--passes", name, is_right, expected)
     found = getattr(found, "passes", found)
     passes = (found,) if isinstance(found, ContextPass) else tuple(found) if isinstance(found, Iterable) else (found,)
-    for entry in passes:
-        if not isinstance(entry, ContextPass):
-            raise SettingError.of("replay", "--passes", name, "passes, such as mypackage.passes:PASSES")
+    if not all(isinstance(entry, ContextPass) for entry in passes):
+        raise SettingError.of("replay", "--passes", name, expected)
     return passes
-
-
-def load_app(name: str | None) -> AppRequests | None:
-    """Loads the app that `--app` names: an app, its root agent, or a function that returns one of them.
-
-    Raises:
-        SettingError: it is none of them.
-    """
-    if name is None:
-        return None
-    found = load_object("--app", name)
-    if not is_app(found) and callable(found):
-        found = found()
-    if not is_app(found):
-        raise SettingError.of("replay", "--app", name, "an app or an agent, such as mypackage.agent:root_agent")
-    return AppRequests(found)
 
 
 def load_artifacts(uri: str | None) -> Any:
@@ -111,28 +103,13 @@ def load_plugin(name: str | None, app: AppRequests | None) -> Any:
     Raises:
         SettingError: the object is not a `ContextPackPlugin`, nor a function or class that makes one.
     """
+
+    def is_right(found: Any) -> bool:
+        return hasattr(found, "settings_for") and not isinstance(found, type)
+
     if name is None:
-        return next((each for each in (app.plugins if app else ()) if hasattr(each, "settings_for")), None)
-    found = load_object("--plugin", name)
-    if isinstance(found, type) or not hasattr(found, "settings_for"):
-        found = found() if callable(found) else None
-    if not hasattr(found, "settings_for"):
-        raise SettingError.of("replay", "--plugin", name, "a ContextPackPlugin, such as mypackage.agent:PLUGIN")
-    return found
-
-
-def load_counter(name: str | None) -> Callable[[str], int] | None:
-    """Loads the tokenizer that `--counter` names: a function from text to its number of tokens.
-
-    Raises:
-        SettingError: it is not a function.
-    """
-    if name is None:
-        return None
-    found = load_object("--counter", name)
-    if not callable(found):
-        raise SettingError.of("replay", "--counter", name, "a function from text to its number of tokens")
-    return found  # type: ignore[no-any-return]
+        return next(filter(is_right, app.plugins if app else ()), None)
+    return load_object("--plugin", name, is_right, "a ContextPackPlugin, such as mypackage.agent:PLUGIN")
 
 
 _OPTIONS = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
@@ -257,16 +234,15 @@ class _Run:
     def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
         self._err = err
         self._progress = Progress(err)
-        app = load_app(options.app)
+        an_app = "an app or an agent, such as mypackage.agent:root_agent"
+        app = AppRequests(load_object("--app", options.app, is_app, an_app)) if options.app is not None else None
         pack = load_pack(options, app)
         self._full = FullResults(artifact_service=load_artifacts(options.artifacts))
         self._answers = AnswerabilitySums(pack.settings_for) if options.answerability else None
-        self._replayer = Replayer(
-            pack.settings_for,
-            counter=load_counter(options.counter) or pack.counter,
-            app=app,
-            keep_requests=bool(options.html),
-        )
+        counter, a_counter = pack.counter, "a function from text to its number of tokens"
+        if options.counter is not None:
+            counter = load_object("--counter", options.counter, callable, a_counter)
+        self._replayer = Replayer(pack.settings_for, counter=counter, app=app, keep_requests=bool(options.html))
         self._log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
         for name in ("price_input", "price_cached"):
             if not getattr(options, name) >= 0:
