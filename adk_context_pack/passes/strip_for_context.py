@@ -75,8 +75,6 @@ class StripForContext(ContextPass):
     def _kept(self, block: RelayedBlock) -> list[RelayedPart]:
         if block.event.author in self.keep_agents:
             return list(block.parts)
-        if self.keep_said and not self.keep_tools:
-            return [part for part in block.parts if part.kind not in _LOGS]
         return [part for part in block.parts if self._stays(part)]
 
     def _stays(self, part: RelayedPart) -> bool:

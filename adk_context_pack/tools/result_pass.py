@@ -18,7 +18,7 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import SettingError, StoreError, logger, one_of, refuse_class
 from adk_context_pack.reports.cap_report import CapReport, give_report
-from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
+from adk_context_pack.reports.result_sizes import ResultWeigher, as_response, remember_result
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.entries import is_entry
@@ -471,7 +471,7 @@ class KeptResult(Addition):
         response = part.function_response
         if response is None or not self._is_of(response):
             return part
-        whole = _undone(response.response or {}, _as_response(self.smaller), _as_response(self.unkept()))
+        whole = _undone(response.response or {}, as_response(self.smaller), as_response(self.unkept()))
         return part.model_copy(update={"function_response": response.model_copy(update={"response": whole})})
 
     def was_refused(self, error: Exception) -> None:
@@ -491,9 +491,3 @@ def _undone(response: Mapping[str, Any], smaller: Mapping[str, Any], result: Map
         return {**result, **{name: value for name, value in response.items() if name not in smaller}}
     # A callback has made something else of it, perhaps for a good reason; only the handle says what is not true.
     return {name: value for name, value in response.items() if name != HANDLE or value != smaller.get(HANDLE)}
-
-
-def _as_response(value: Any) -> Mapping[str, Any]:
-    # ADK makes a dict of a result, with parts (a picture, a file) beside it on most releases.
-    whole = value if isinstance(value, dict) else {"result": value}
-    return {name: item for name, item in whole.items() if not isinstance(item, types.Part)}
