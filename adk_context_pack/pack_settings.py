@@ -89,7 +89,7 @@ class PackSettings:
         """The passes over each tool result, in the order in which they run."""
         if self.result_passes is not None:
             return tuple(self.result_passes)
-        return tuple(entry for entry in (self.rows, self.payloads) if entry is not None)
+        return tuple(filter(None, (self.rows, self.payloads)))
 
     def offer_read_back(self, request: LlmRequest, call: ModelCall, *, history: bool) -> frozenset[str]:
         """Adds to a request the tools that read back what its agent is not shown, and returns their names.
