@@ -121,6 +121,7 @@ async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):
     await run_agent(team(), QUESTIONS[0], plugins=[ContextPackPlugin()], session_service=sessions, session_id="again")
     monkeypatch.setattr(result_sizes, "SIZES", ResultSizes())
     CACHE._items.clear()
+    CACHE._bytes = 0
     plugin = ContextPackPlugin()
     await run_agent(team(), "Thanks!", plugins=[plugin], session_service=sessions, session_id="again")
     first = plugin.reports[0]

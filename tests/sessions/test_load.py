@@ -78,6 +78,7 @@ def held_by_the_pack(load: Load) -> Counter:
     """How many objects of the pack's own classes are alive, and how many objects of any class the pack holds on to."""
     # What is known of single sessions is bounded by its bytes, which has a test of its own.
     CACHE._items.clear()
+    CACHE._bytes = 0
     gc.collect()
     every = (each for each in gc.get_objects() if str(type(each).__module__).startswith("adk_context_pack."))
     # The reports on events are what the session service stores.
