@@ -20,7 +20,7 @@ def default_passes(
     counter: Counter | None = None,
     cached_price: float = 0.1,
 ) -> tuple[ContextPass, ...]:
-    """Returns passes that are safe for any agent, in the order in which they work best.
+    """Returns passes that are safe for any agent with `search_history`, in the order in which they work best.
 
     `CompactState` belongs first, since later passes must count what it fills in. `DropOldMedia`,
     `DropOldThoughts` and `KeepNewestResult` belong before `ClearToolResults`, which then has less to weigh.
