@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from google.genai import types
@@ -124,10 +124,10 @@ def _ranked(response: Any, said: str) -> Iterator[str]:
     plain: dict[str, None] = {}
     seen: set[str] = set()
     characters = 0
-    values = [each for each in islice(scalars(response), _MAX_OF_CONTENT) if not isinstance(each, float)]
+    texts = (each for each in islice(scalars(response), _MAX_OF_CONTENT) if not is_number(each))
     # Texts name more than numbers do. Many numbers are measures, and so is each with a fraction.
-    numbers = islice((each for each in values if is_number(each)), _MAX_OF_TEXT)
-    for leaf in _leaves([*(each for each in values if not is_number(each)), *numbers]):
+    numbers = (each for each in islice(scalars(response), _MAX_OF_CONTENT) if isinstance(each, int) and is_number(each))
+    for leaf in _leaves(chain(texts, islice(numbers, _MAX_OF_TEXT))):
         if leaf in seen:
             continue
         seen.add(leaf)

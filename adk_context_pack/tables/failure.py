@@ -45,7 +45,7 @@ _GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "com
 # Values of an error field that say that there is none.
 _NONE = frozenset({"", "0", "none", "null", "nil", "nan", "n/a", "na", "ok", "false", "no error", "no errors", "-"})
 _CODES = frozenset({"code", "status", "errno", "error_code", "errorCode"})
-_HTTP_ERRORS = range(400, 600)
+_HTTP_ERRORS = frozenset((*range(400, 600), *map(str, range(400, 600))))
 _EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus"})
 # A run or a job that a tool looks up has ended itself, not the call.
 _LOOKED_UP = frozenset({"id", "name", "job", "run", "job_id", "jobId", "run_id", "runId", "task_id", "taskId"})
@@ -203,4 +203,4 @@ def _is_good(result: Mapping[Any, Any]) -> bool:
 
 
 def _is_http_error(value: Any) -> bool:
-    return (is_number(value) and value in _HTTP_ERRORS) or (isinstance(value, str) and value in map(str, _HTTP_ERRORS))
+    return isinstance(value, int | float | str) and value in _HTTP_ERRORS
