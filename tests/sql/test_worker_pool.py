@@ -53,8 +53,7 @@ def test_waiting_jobs_take_no_thread(pool):
     pool.submit("a", slow, patience=LONG)
     assert slow.running.wait(LONG)
     futures = [pool.submit("a", lambda _: None, patience=LONG) for _ in range(50)]
-    started = set(threading.enumerate()) - before
-    assert [thread.name for thread in started].count("context-pack-query") == 1
+    assert [thread.name for thread in set(threading.enumerate()) - before].count("context-pack-query") == 1
     slow.let_go.set()
     for future in futures:
         future.result(LONG)
