@@ -188,7 +188,7 @@ async def test_others_do_not_wait_for_six_attacks():
         runs = [own_run([ContextPackPlugin()], tools, ("work", {}), query, user_id="mallory") for _ in range(6)]
         attacks = [asyncio.create_task(run) for run in runs]
         done, waiting = await asyncio.wait(attacks, return_when=asyncio.FIRST_COMPLETED, timeout=120)
-        # Five queries wait at this moment, and none of them in a thread. A thread that starts the next one may not have ended.
+        # Five queries wait now, and none of them in a thread. A thread that starts the next one may not have ended.
         assert [thread.name for thread in threading.enumerate()].count("context-pack-query") <= 4
         beside.end()
         for task in waiting:

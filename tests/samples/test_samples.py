@@ -15,7 +15,6 @@ from google.adk.apps.app import App
 from google.adk.cli.utils.agent_loader import AgentLoader
 
 import adk_context_pack
-from adk_context_pack import ContextPackPlugin
 from adk_context_pack.testing import check_pass
 from tests.support.run import run_agent
 
@@ -131,17 +130,6 @@ def test_the_report_is_printed_and_the_page_written(tmp_path):
     assert "cast_narrative" in done.stdout
     assert "watchman: 4 calls" in done.stdout
     assert "<html" in page.read_text()
-
-
-def test_the_code_of_the_integration_page_runs():
-    """Every Python block of the page, from first to last, in one namespace."""
-    blocks = re.findall(r"^( *)```python\n(.*?)^\1```", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
-    names: dict = {}
-    for _, block in blocks:
-        exec(compile(textwrap.dedent(block), "integration-page.md", "exec"), names)  # noqa: S102 - our own page
-    assert isinstance(names["app"].plugins[0], ContextPackPlugin)
-    assert names["plugin"].settings_for("auditor") is None
 
 
 def test_the_integration_page_has_the_catalogues_form_and_true_names():
