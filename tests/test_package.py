@@ -1,6 +1,7 @@
 """The package as a whole: what it exports, and that its files agree with each other."""
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -8,14 +9,16 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from google.adk.agents import BaseAgent
+from google.adk.models import BaseLlm
 
 import adk_context_pack
-from adk_context_pack import SettingError
+from adk_context_pack import SettingError, testing
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "adk_context_pack").rglob("*.py"))
+ADK_FIELDS = {*BaseAgent.model_fields, *BaseLlm.model_fields}
 RUN_TIME = {"google", "pydantic", "pydantic_core", "regex", "opentelemetry", "adk_context_pack"}
-OPTIONAL = {"sqlalchemy", "aiosqlite"}
 
 
 def test_exports_are_loaded_and_typed():
@@ -49,12 +52,18 @@ print([name for name in sys.modules if name.startswith(("google.adk", "google.ge
     assert done.stdout.split() == [b"[]", b"[]"]
 
 
-def test_every_public_name_has_a_docstring():
-    """Whoever asks `help()` for a public class or function is told something."""
-    for name in adk_context_pack.__all__:
-        value = getattr(adk_context_pack, name)
-        if callable(value):
-            assert (value.__doc__ or getattr(type(value), "__doc__", "")).strip(), name
+@pytest.mark.parametrize("package", [adk_context_pack, testing])
+def test_every_public_object_has_a_description(package):
+    """The reference describes each public name, the methods and properties of its class, and its settings by name."""
+    for value in filter(callable, [getattr(package, name) for name in package.__all__]):
+        classes = [c for c in getattr(value, "__mro__", [value]) if c.__module__.startswith("adk_context_pack")]
+        described = "".join(inspect.getdoc(c) or "" for c in (*classes, type(value)))
+        taken = {} if Exception in getattr(value, "__mro__", ()) else inspect.signature(value).parameters
+        settings = {name for name, setting in taken.items() if setting.kind is setting.KEYWORD_ONLY}
+        for name in {name for c in classes for name in vars(c) if name[0] != "_"} - settings - {"model_post_init"}:
+            member = getattr(value, name)
+            assert inspect.getdoc(member) or not (inspect.isroutine(member) or isinstance(member, property)), name
+        assert not [name for name in settings - ADK_FIELDS if not re.search(rf"\b{name}\b", described)], value
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -101,17 +101,10 @@ async def test_the_pass_keeps_the_laws_where_it_has_something_to_do():
 
     module = agent_module("own_pass")
     run = await run_agent(module.root_agent, "Go.", "Again.")
-    own = [
-        Conversation(agent=name, events=run.session.events, keep_ids=ids)
-        for name in ("operator", "b")
-        for ids in (True, False)
-    ]
-    check_pass(
-        importlib.import_module("samples.own_pass.shorten_tracebacks").ShortenTracebacks(),
-        conversations=own,
-        except_for={"reachable"},
-        examples=0,
-    )
+    events = run.session.events
+    own = [Conversation(agent=a, events=events, keep_ids=ids) for a in ("operator", "b") for ids in (True, False)]
+    shorten = importlib.import_module("samples.own_pass.shorten_tracebacks").ShortenTracebacks()
+    check_pass(shorten, conversations=own, except_for={"reachable"}, examples=0)
 
 
 @pytest.mark.parametrize("name", SHORT)
