@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES = {
     name: module
