@@ -158,7 +158,7 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
     behaviour and tracing are those of the tool. In its own history the model reads what it wrote.
 
     At the agent's first request the toolset adds its two callbacks to the agent's. Plugins' `after_model_callback` runs
-    before them and sees `use_tool`.
+    before them and sees `use_tool`. One that returns a response stops them: no tool is called, and the log says so.
 
     Args:
         tools: functions, tools and toolsets. Tools that declare nothing stay as they are.
@@ -232,7 +232,10 @@ class ToolView:
     def error_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Returns the answer to a `use_tool` call that could not become a call of the tool itself."""
         wanted = asked(arguments, self.index)
-        return wanted.error or {"error": f"{wanted.name} could not be called. Call it again."}
+        if wanted.error is not None:
+            return wanted.error
+        logger.error("defer_tools cannot call %s: a plugin's after_model_callback answers first", wanted.name)
+        return {"error": f"{wanted.name} cannot be called in this app. Do not try again."}
 
 
 _FIND = "Finds tools by what is to be done, and gives their parameters for use_tool."

@@ -114,17 +114,26 @@ async def test_callbacks_and_plugins_see_the_real_tool():
     assert seen == [("model", "book"), ("plugin", "book", {"city": "Oslo"}), ("agent", "book", {"city": "Oslo"})]
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (use("bok", city="Oslo"), "book is the nearest name"),
-        (use("nonsense_zzz"), "Use find_tools"),
-        (use("book", town="Oslo"), "city is missing"),
-        (use("book", city="Oslo", nights="2"), "nights must be integer"),
-        (call("use_tool", name="book", args="{city"), "not a JSON object"),
-        (call("use_tool", name="book", args="[1]"), "must be a JSON object"),
-    ],
-)
+async def test_a_plugin_that_answers_first_is_named(caplog):
+    """A plugin whose `after_model_callback` returns a response keeps tools from being called; model and log hear it."""
+
+    class Answers(BasePlugin):
+        async def after_model_callback(self, *, callback_context, llm_response):
+            return llm_response
+
+    run = await run_agent(
+        agent_with(scripted(use("book", city="Oslo"))[0], book), "Go.", plugins=[Answers(name="answers")]
+    )
+    assert "Do not try again" in results_of(run)[0].response["error"]
+    assert "defer_tools cannot call book: a plugin's after_model_callback" in caplog.text
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    (use("bok", city="Oslo"), "book is the nearest name"), (use("nonsense_zzz"), "Use find_tools"),
+    (use("book", town="Oslo"), "city is missing"), (use("book", city="Oslo", nights="2"), "nights must be integer"),
+    (call("use_tool", name="book", args="{city"), "not a JSON object"),
+    (call("use_tool", name="book", args="[1]"), "must be a JSON object"),
+])  # fmt: skip
 async def test_a_mistake_is_answered_with_the_schema(asked, said):
     """The tool does not run; the answer says what is wrong and gives schema or nearest name, and the next try works."""
     model, _ = scripted(asked, use("book", city="Rome"))
@@ -264,10 +273,9 @@ async def test_found_tools_keep_to_the_budget():
     assert len(response["tools"]) == len(response["more"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("tools", "settings"),
-    [((), {}), ((3,), {}), ((book,), {"listing": "all"}), ((book,), {"max_found": 0}), ((book,), {"always": "book"})],
-)
+@pytest.mark.parametrize(("tools", "settings"), [
+    ((), {}), ((3,), {}), ((book,), {"listing": "all"}), ((book,), {"max_found": 0}), ((book,), {"always": "book"})
+])  # fmt: skip
 def test_settings_that_cannot_work_are_refused(tools, settings):
     """No tools, what is no tool, and limits that cannot be are said when the toolset is built."""
     with pytest.raises(SettingError):
@@ -278,13 +286,11 @@ def tool(name, description, **properties):
     return DeclaredTool(name, description, {"type": "object", "properties": properties})
 
 
-INDEX = ToolIndex(
-    [
-        tool("create_issue", "Creates an issue in a repository. Long story.", title={"type": "string"}),
-        tool("list_flights", "Lists flights.", cabin={"enum": ["economy", "business"]}),
-        tool("get_weather", "Tells the forecast.", place={"description": "A town such as Oslo"}),
-    ]
-)
+INDEX = ToolIndex([
+    tool("create_issue", "Creates an issue in a repository. Long story.", title={"type": "string"}),
+    tool("list_flights", "Lists flights.", cabin={"enum": ["economy", "business"]}),
+    tool("get_weather", "Tells the forecast.", place={"description": "A town such as Oslo"}),
+])  # fmt: skip
 
 
 def found(query):
