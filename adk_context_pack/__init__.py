@@ -38,6 +38,7 @@ _HOMES = {
         "reports.call_report": "CallReport PassReport PrefixReport",
         "reports.prices": "Prices",
         "reports.report_log": "ReportLog ReportTotals",
+        "stores.artifact_store": "ArtifactStore",
         "stores.opening": "load_payload",
         "stores.payload_store": "PayloadStore",
         "stores.result_store": "ResultStore StoreScope",

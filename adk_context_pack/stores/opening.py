@@ -20,7 +20,7 @@ from adk_context_pack.stores.entries import expired_entry, fingerprint, is_entry
 from adk_context_pack.stores.handles import find_result, is_result_key, unknown_handle
 from adk_context_pack.stores.packed_rows import packed_bytes, unpack_rows
 from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
-from adk_context_pack.stores.result_store import ResultStore, StoreAccess, StoreScope, all_registered
+from adk_context_pack.stores.result_store import KNOWN_STORES, ResultStore, StoreAccess, StoreScope
 from adk_context_pack.stores.worker import off_loop
 
 _IN_STORES = ("artifact", "store")
@@ -146,7 +146,7 @@ async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]
 
     entries = [entry for entry in session.state.values() if is_entry(entry, *_IN_STORES)]
     removals = [(str(entry.get("store", ArtifactStore.name)), partial(remove, entry)) for entry in entries]
-    able = [store for store in all_registered() if hasattr(store, "forget")]
+    able = [store for store in KNOWN_STORES.values() if hasattr(store, "forget")]
     removals += [(store.name, partial(store.forget, StoreScope.of(context))) for store in able]
     left: dict[str, None] = {}
     for name, action in removals:

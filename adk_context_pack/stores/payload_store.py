@@ -272,9 +272,11 @@ def _expired_entries(
     return {key: expired_entry(state[key]) for key in gone}
 
 
-def _bytes_under(state: Mapping[str, Any], key: str) -> int:
-    """Returns about how many bytes of JSON a stored result takes in state, with its key and its time limit."""
-    return _bytes_with_key(state, key, state[key])
+def _bytes_under(state: Mapping[str, Any], key: str, mark: Mapping[str, Any] | None = None) -> int:
+    """Returns about how many bytes of JSON a stored result, or its mark, takes in state, with its key and its limit."""
+    limit = expiry_key(key[-HANDLE_LENGTH:])
+    expiry = len(limit) + _LIMIT_BYTES if limit in state else 0
+    return len(key) + _KEY_MARKS + state_bytes(mark or state[key]) + expiry
 
 
 def _bytes_of_marks(state: Mapping[str, Any]) -> int:
@@ -283,9 +285,4 @@ def _bytes_of_marks(state: Mapping[str, Any]) -> int:
 
 
 def _bytes_of_mark(state: Mapping[str, Any], key: str) -> int:
-    return _bytes_with_key(state, key, expired_entry(state[key]))
-
-
-def _bytes_with_key(state: Mapping[str, Any], key: str, entry: Any) -> int:
-    limit = expiry_key(key[-HANDLE_LENGTH:])
-    return len(key) + _KEY_MARKS + state_bytes(entry) + (len(limit) + _LIMIT_BYTES if limit in state else 0)
+    return _bytes_under(state, key, expired_entry(state[key]))

@@ -61,17 +61,13 @@ class ResultStore(Protocol):
         """Removes the bytes under `name`. An unknown name is not an error."""
 
 
-_KNOWN: dict[str, ResultStore] = {}
+KNOWN_STORES: dict[str, ResultStore] = {}
+"""The stores of this process by name."""
 
 
 def register(store: ResultStore) -> None:
     """Makes a store known in this process, so that tools open by name what it keeps. The newest of a name counts."""
-    _KNOWN[store.name] = store
-
-
-def all_registered() -> list[ResultStore]:
-    """Returns the stores that this process knows."""
-    return list(_KNOWN.values())
+    KNOWN_STORES[store.name] = store
 
 
 def registered(name: object) -> ResultStore:
@@ -80,9 +76,9 @@ def registered(name: object) -> ResultStore:
     Raises:
         StoreError: no `PayloadStore` of this process has such a store.
     """
-    if not isinstance(name, str) or name not in _KNOWN:
+    if not isinstance(name, str) or name not in KNOWN_STORES:
         raise StoreError("this process has no store of that name")
-    return _KNOWN[name]
+    return KNOWN_STORES[name]
 
 
 class StoreAccess:
@@ -144,7 +140,8 @@ class StoreAccess:
         finally:
             task.cancel()
         if not done:
-            task.add_done_callback(_ignored)
+            # Nobody waits for it any longer, and asyncio would complain about an exception that nobody asked for.
+            task.add_done_callback(lambda late: late.cancelled() or late.exception())
             raise StoreError.of("away", self._store.name, f"{self._timeout_s:g}")
         try:
             return task.result()
@@ -154,9 +151,3 @@ class StoreAccess:
         except (Exception, asyncio.CancelledError) as error:
             # Only the type: a service's message may quote what it was given.
             raise StoreError.of("failed", self._store.name, type(error).__name__) from error
-
-
-def _ignored(task: asyncio.Future[Any]) -> None:
-    # Nobody waits for the task any longer, and asyncio would complain about an exception that nobody asked for.
-    if not task.cancelled():
-        task.exception()

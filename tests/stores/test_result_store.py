@@ -91,7 +91,7 @@ async def test_another_process_opens_it_by_a_store_of_the_same_name(monkeypatch)
         return await load_payload(context, handle)
 
     handle = await in_tool(keep, session_service=sessions)
-    monkeypatch.setattr(result_store, "_KNOWN", {})
+    monkeypatch.setattr(result_store, "KNOWN_STORES", {})
     with pytest.raises(StoreError, match="no store of that name"):
         await in_tool(load, session_service=sessions)
     PayloadStore(place=Bucket(bucket.objects))

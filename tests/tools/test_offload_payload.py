@@ -171,17 +171,10 @@ async def test_single_tools_have_settings_of_their_own():
         assert (seen == {"result": LOG}) is whole
 
 
-@pytest.mark.parametrize(
-    ("settings", "value"),
-    [
-        ({"max_tokens": 0}, "0"),
-        ({"preview_tokens": True}, "True"),
-        ({"max_tokens": 100, "preview_tokens": 101}, "101"),
-        ({"store": "disk"}, "disk"),
-        ({"tools": {"a": 3}}, "3"),
-        ({"tools": ["a"]}, "'a'"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "value"), [
+    ({"max_tokens": 0}, "0"), ({"preview_tokens": True}, "True"), ({"tools": {"a": 3}}, "3"), ({"tools": ["a"]}, "'a'"),
+    ({"max_tokens": 100, "preview_tokens": 101}, "101"), ({"store": "disk"}, "disk"),
+])  # fmt: skip
 def test_settings_that_cannot_work_name_their_value(settings, value):
     """A wrong setting fails when built, with the value in the message."""
     with pytest.raises(SettingError, match=value):
