@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -88,6 +88,9 @@ class AnswerabilitySums:
 
     def lines(self) -> Iterator[str]:
         """Yields the table and, below it, what was lost."""
+        if not self.results[0].values:
+            yield "No recorded tool call uses a value that its request shows: there is no answerability to measure."
+            return
         yield "What the next tool calls needed, and where it is:"
         yield from table([_HEAD, *map(_row, self.results)])
         gone = self.results[1].values - self.results[1].reachable
@@ -108,10 +111,6 @@ _HEAD = ("", "calls", "values", "visible", "reachable", "in the last fifth", "ch
 
 
 def _row(result: Answerability) -> Sequence[str]:
-    shares: Iterable[float] = (
-        result.visible_share,
-        result.reachable_share,
-        result.last_fifth_share,
-        result.characters_share,
-    )
-    return (result.strategy, f"{result.calls:,}", f"{result.values:,}", *(f"{share:.1%}" for share in shares))
+    names = ("visible_share", "reachable_share", "last_fifth_share", "characters_share")
+    shares = (f"{getattr(result, name):.1%}" for name in names)
+    return (result.strategy, f"{result.calls:,}", f"{result.values:,}", *shares)

@@ -7,6 +7,7 @@ import pytest
 
 from adk_context_pack import ContextPass
 from adk_context_pack.__main__ import main
+from adk_context_pack.replay.answering import AnswerabilitySums
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.run import session_service
 
@@ -98,3 +99,10 @@ async def test_without_the_option_nothing_is_measured(database, capsys):
     """The other tables stay as they are."""
     main(["replay", str(database), "--json"])
     assert "answerability" not in json.loads(capsys.readouterr().out)
+
+
+def test_where_nothing_was_needed_there_is_no_share():
+    """Sessions in which no call uses what it was shown get a sentence, and no 100 %."""
+    assert [line.partition(":")[0] for line in AnswerabilitySums(None).lines()] == [
+        "No recorded tool call uses a value that its request shows"
+    ]

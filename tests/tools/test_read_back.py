@@ -72,15 +72,10 @@ def test_whoever_is_shown_a_handle_gets_its_tool(place, state, expected):
         assert list(request.tools_dict) == [tool.name for tool in tools] + expected
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        {"response_schema": {"type": "OBJECT"}},
-        {"response_mime_type": "application/json"},
-        {"tools": [types.Tool(google_search=types.GoogleSearch())]},
-        {"cached_content": "cachedContents/1"},
-    ],
-)
+@pytest.mark.parametrize("config", [
+    {"response_schema": {"type": "OBJECT"}}, {"response_mime_type": "application/json"},
+    {"tools": [types.Tool(google_search=types.GoogleSearch())]}, {"cached_content": "cachedContents/1"},
+])  # fmt: skip
 def test_a_request_that_takes_no_function_tools_stays_as_it_is(config):
     """Providers refuse function tools beside these, and a run must not fail for a tool of ours."""
     request = LlmRequest(config=types.GenerateContentConfig(**config))
