@@ -11,13 +11,13 @@ from adk_context_pack._adk.releases import invocation_of
 
 
 def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
-    """Returns the name in the request, and those of the backups that may be asked in its place.
+    """Returns the name in the request or else the agent's, and those of the backups that may be asked in its place.
 
     ADK's `FallbackModel` (2.12 and later) holds them in `models`, and puts the name of the first one into the request.
     `LiteLlm` passes `fallbacks` on to LiteLLM, as names or as dicts with a model's name or with lists of names.
     """
-    found: dict[str | None, None] = {model: None}
-    waiting = [_model_of(getattr(invocation_of(context), "agent", None))]
+    waiting = [own := _model_of(getattr(invocation_of(context), "agent", None))]
+    found: dict[str | None, None] = {model or (own if isinstance(own, str) else getattr(own, "model", None)): None}
     # A model of the app's own may name itself.
     for asked in waiting:
         for entry in _backups(asked):

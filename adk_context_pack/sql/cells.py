@@ -145,7 +145,7 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
         are = "is not a number" if schema.unread == 1 else "are not numbers"
         example = short_text(schema.example)
         loaded.notes.append(f"{schema.unread} of {rows} cells {are} ({example!r}), NULL here and left out of figures")
-    formatted = not _is_as_written(texts.numbers, loaded.declared)
+    formatted = any(_written(number, loaded.declared) != text for text, number in texts.numbers.items())
     units = " and ".join(texts.units) or schema.unit
     unit = f"numbers in {units}" * (units not in texts.note.split()) if units else "numbers here" * formatted
     loaded.notes += filter(None, [unit, texts.note, missing])
@@ -197,11 +197,6 @@ def name_currencies(columns: Sequence[Loaded]) -> None:
     for each, schema in zip(loaded, known, strict=True):
         if schema.currency_column and not schema.texts.units:
             each.about["currency"], each.about["codes"] = codes[schema.currency_column]
-
-
-def _is_as_written(numbers: Mapping[str, Number], declared: str) -> bool:
-    """Tells whether writing each number in the type of its column gives the text that was there."""
-    return all(_written(number, declared) == text for text, number in numbers.items())
 
 
 def _written(number: Number, declared: str) -> str:

@@ -59,7 +59,8 @@ class RowDatabase:
 
     def __init__(self, images: Mapping[str, TableImage]) -> None:
         self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        self._connection.text_factory = _text
+        # A blob cast to text need not be UTF-8, which is not a reason to lose the answer.
+        self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
         # Sorting may not write to the disk; in memory it is counted. A later change would drop the views below.
         self._connection.execute("PRAGMA temp_store = MEMORY")
         self._handles = [handle.lower() for handle in images]
@@ -216,8 +217,3 @@ def _shown(cell: Any) -> Any:
     if isinstance(cell, bytes):
         return cell.hex()
     return plain(cell) if isinstance(cell, float) else cell
-
-
-def _text(data: bytes) -> str:
-    # A blob cast to text need not be UTF-8, which is not a reason to lose the answer.
-    return data.decode("utf-8", "replace")

@@ -94,7 +94,7 @@ class WorkerPool:
     def _start_ready(self) -> None:
         while self._free and (ready := self._next()):
             self._running[ready.owner] += 1
-            process = self._best_process(ready.key)
+            process = next((each for each in self._free if ready.key in each.holds), self._free[-1])
             if (idle := self._idle.pop(process, None)) is not None:
                 idle.cancel()
             self._owners[process].add(ready.owner)
@@ -115,10 +115,6 @@ class WorkerPool:
                 if waiting.future.set_running_or_notify_cancel():
                     return waiting
         return None
-
-    def _best_process(self, key: object) -> WorkerProcess:
-        # One that has the tables, else one that runs, which the last ones in the list are more likely to be.
-        return next((process for process in self._free if key in process.holds), self._free[-1])
 
     def _run(self, waiting: _Waiting, process: WorkerProcess) -> None:
         try:

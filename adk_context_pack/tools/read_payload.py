@@ -23,9 +23,10 @@ from adk_context_pack.sql.text_search import Places
 from adk_context_pack.sql.worker_pool import Job, shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, owner_of
-from adk_context_pack.stores.handles import find_result
+from adk_context_pack.stores.handles import find_result, pages_read
 from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import load_payload
+from adk_context_pack.tools.result_limits import room_to_read
 
 # One for the process, so that page after page is not loaded anew; every key names its session.
 
@@ -40,7 +41,8 @@ class ReadPayload(FunctionTool):
     Pages add to the prompt and never change what is in it, so the provider's cached prefix stays.
 
     Args:
-        max_tokens: tokens of a page, as estimated.
+        max_tokens: tokens of a page, as estimated. A page that goes on where an earlier one ended may have four times
+            as many, and three times that if it is the last one.
         max_matches: places that a search shows at once.
         max_seconds: time for one search.
 
@@ -85,7 +87,11 @@ class ReadPayload(FunctionTool):
         start, count = _integer("offset", offset), max(0, _integer("length", length))
         text = await self._text(context, handle)
         if not search:
-            reply = page_of(text, offset=start, length=count, max_tokens=self._max_tokens)
+            pages = pages_read(context.session.events)
+            # Who reads on reads all, and each call more sends all pages again.
+            reads_on = (str(handle).strip().lower(), start) in [(read, page.get("next_offset")) for read, page in pages]
+            most = max(self._max_tokens, min(4 * self._max_tokens, room_to_read(context)) * reads_on)
+            reply = page_of(text, offset=start, length=count, max_tokens=most)
             return _storable(reply, context)
         found = await self._found(context, text, str(search), place_of(text, start))
         reply = matches_reply(text, found, max_matches=self._max_matches, max_tokens=self._max_tokens)
@@ -132,9 +138,11 @@ def _storable(reply: dict[str, Any], context: ToolContext) -> dict[str, Any]:
 
 def _can_be_stored(text: str, context: ToolContext) -> bool:
     service = getattr(outermost_invocation(context), "session_service", None)
-    engine = getattr(service, "db_engine", None)
     # PostgreSQL's JSONB refuses NUL; an event with one would end the run.
-    if "\0" in text and getattr(getattr(engine, "dialect", None), "name", "") == "postgresql":
+    if (
+        "\0" in text
+        and getattr(getattr(getattr(service, "db_engine", None), "dialect", None), "name", "") == "postgresql"
+    ):
         return False
     try:
         text.encode()

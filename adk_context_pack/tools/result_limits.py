@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adk_context_pack._adk.model_names import model_names
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.tokens import Counter, window_of
 from adk_context_pack.stores.handles import Kind
 
 Encoding = Literal["json", "csv"]
@@ -26,7 +27,7 @@ class Limits:
         max_rows: a list with more rows is capped. None caps no list at all.
         titles: whether each row is shown by what tells it apart, rather than the first rows whole.
         text_tokens: `max_tokens` of `OffloadPayload`. None leaves long texts and branches alone.
-        is_read: whether the session has read back what was kept of this tool.
+        read_tokens: a result of up to so many stays whole, as the session has read others of its tool to their end.
         refer_in: where the agent may write a reference to what is kept, "" for nowhere.
     """
 
@@ -39,7 +40,7 @@ class Limits:
     titles: bool = False
     text_tokens: int | None = None
     preview_tokens: int = 200
-    is_read: bool = False
+    read_tokens: int = 0
     can_query: bool = False
     can_read: bool = False
     refer_in: str = ""
@@ -65,6 +66,11 @@ class Limits:
     def text(self, text: str) -> int:
         """Returns the tokens of a text."""
         return (self.counter or estimate_tokens)(text)
+
+
+def room_to_read(context: Any) -> int:
+    """Returns the tokens that a page for an agent may have: an eighth of its model's window."""
+    return min(map(window_of, model_names(context, None))) // 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

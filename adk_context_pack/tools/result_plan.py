@@ -46,9 +46,8 @@ _HEAVY = 4
 _FEWEST_ROWS, _NAMED = 2, 400
 # Measured by `tests.benchmarks.bench_tool_limits`: with more rows each later call costs more and answers no more.
 _STUB_ROWS = 3
-_WHOLE, _WHOLE_IF_READ = 4, 12
-"""Texts of up to so many times the limit stay whole that will be read to their end: prose, and texts of a tool of which
-the session has read others back."""
+_WHOLE = 4
+"""Prose of up to so many times the limit stays whole, as it will be read to its end."""
 _MAX_DEPTH, _MAX_OPENED, _MAX_INNER = 5, 100, 3
 _MAX_FIELDS, _SHORT, _SHORT_MESSAGE = 12, 200, 2_000
 _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "isError", *MESSAGE_KEYS})
@@ -158,6 +157,8 @@ class _Draft:
         """Returns the plan, or None if the result stays as it is."""
         limits, budget = self.limits, self.limits.budget
         total = limits.tokens(self.whole)
+        if total <= limits.read_tokens:
+            return None
         # A row has more than half a token, so that a shorter result has no long table.
         if limits.max_rows is not None and 2 * total > limits.max_rows:
             self.tables = self._find()
@@ -179,13 +180,9 @@ class _Draft:
 
     def _is_document(self, size: int) -> bool:
         """Returns whether the result is one text that will be read to its end, and not too long for that."""
-        limits = self.limits
-        most = _WHOLE_IF_READ if limits.is_read else _WHOLE
-        if limits.text_tokens is None or size > most * limits.text_tokens:
-            return False
-        text = _longest_text(self.whole, 0)
+        text = _longest_text(self.whole, 0) if size <= _WHOLE * (self.limits.text_tokens or 0) else ""
         # The rest of the result is short beside it.
-        return 4 * limits.text(text) > 3 * size and (limits.is_read or is_prose(text))
+        return 4 * self.limits.text(text) > 3 * size and is_prose(text)
 
     def _choose(self, size: int, budget: int) -> None:
         """Chooses the tables and branches that have to go for the result to fit: the largest, as few as possible."""

@@ -69,8 +69,9 @@ async def test_all_pages_together_are_the_original(text):
     """One line of 100,000 characters, any unicode, a lone surrogate: read page by page to the end, nothing changed."""
     pages = await read_all(text)
     assert "".join(page["text"] for page in pages) == text
-    assert all(estimate_tokens(page["text"]) <= 4000 for page in pages[:-1])
-    assert estimate_tokens(pages[-1]["text"]) <= 12_000
+    sizes = [estimate_tokens(page["text"]) for page in pages]
+    assert sizes[0] <= 12_000
+    assert max(sizes[:-1], default=0) <= 16_000
     assert {page["total_characters"] for page in pages} == {len(text)}
 
 
