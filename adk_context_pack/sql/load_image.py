@@ -111,7 +111,8 @@ def _clean(name: str) -> str:
 
 def _without_surrogates(values: Sequence[object]) -> Sequence[object]:
     """Cells with lone surrogates replaced by U+FFFD; SQLite keeps UTF-8, which has no form for them."""
-    return [
-        value.encode("utf-8", "replace").decode() if type(value) is str and not value.isascii() else value
-        for value in values
-    ]
+    return [_utf8(value) if type(value) is str else value for value in values]
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text

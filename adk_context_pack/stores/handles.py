@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
-
-from google.adk.events.event import Event
 
 from adk_context_pack.errors import HandleError
 from adk_context_pack.stores.entries import is_entry
@@ -91,17 +89,6 @@ def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) ->
     found = (each for key in state if (each := stored_result(key)) and tool_name in {None, each.tool_name})
     # Within one second the order of the state counts, which is the order of writing.
     return sorted((one for one in found if not why_gone(state, one.key)), key=lambda each: each.handle[:_TIME_LENGTH])
-
-
-def pages_read(events: Iterable[Event]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields each page that `read_payload` has given in a session, with its handle, oldest first."""
-    asked = dict[str | None, str]()
-    for event in events:
-        asked |= {call.id: str((call.args or {}).get("handle")) for call in event.get_function_calls()}
-        for response in event.get_function_responses():
-            page, name = response.response or {}, response.name
-            if name == "read_payload" and {"offset", "total_characters"} <= page.keys():
-                yield asked.get(response.id, "").strip().lower(), page
 
 
 def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:

@@ -167,7 +167,7 @@ def _aligned(text: str, start: int) -> DrawnTable | None:
         return None
     block = list(_block(text, start, None))
     body = block[2 if underlined else 1 :]
-    if not all(not line[edge - 1 : edge].strip() for line in body for edge in edges[1:]):
+    if not all(_fits(line, edges) for line in body):
         return None
     labels = unique_names(names)
     rows = [dict(zip(labels, _slices(line, edges), strict=True)) for line in body]
@@ -206,3 +206,7 @@ def _edges(lines: Sequence[str]) -> list[int]:
 
 def _slices(line: str, edges: Sequence[int]) -> list[str]:
     return [line[one:other].strip() for one, other in pairwise((*edges, len(line) + edges[-1]))]
+
+
+def _fits(line: str, edges: Sequence[int]) -> bool:
+    return all(not line[edge - 1 : edge].strip() for edge in edges[1:])

@@ -130,11 +130,11 @@ def _are_by_id(value: Mapping[Any, Any]) -> bool:
 
 
 def _is_single(value: Any) -> bool:
-    return (
-        isinstance(value, Mapping)
-        or is_record(type(value))
-        or (isinstance(value, str) and value.lstrip()[:1] in {"{", "["})
-    )
+    return isinstance(value, Mapping) or is_record(type(value)) or _is_document(value)
+
+
+def _is_document(value: Any) -> bool:
+    return isinstance(value, str) and value.lstrip()[:1] in {"{", "["}
 
 
 def _are_results(value: Sequence[Any]) -> bool:

@@ -72,9 +72,7 @@ def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[An
 
 
 def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> RowForm | None:
-    if all(
-        end and all(isinstance(each, Mapping) and each.keys() == {"field", "value"} for each in end) for end in ends
-    ):
+    if all(end and all(_is_field(cell) for cell in end) for end in ends):
         return RowForm([{cell["field"]: cell.get("value") for cell in row} for row in rows])
     head = rows[0]
     body = rows[1 : _PROBED + 1]
@@ -149,6 +147,10 @@ def _athena(rows: Sequence[Any]) -> RowForm:
     head, *body = [[cell.get("VarCharValue") for cell in row["Data"]] for row in rows]
     names = unique_names(head)
     return RowForm([_zipped(names, cells) for cells in body], None, (rows[0],))
+
+
+def _is_field(cell: Any) -> bool:
+    return isinstance(cell, Mapping) and cell.keys() == {"field", "value"}
 
 
 def _unwrapped(row: Any, key: str) -> Any:

@@ -23,10 +23,10 @@ from adk_context_pack.sql.text_search import Places
 from adk_context_pack.sql.worker_pool import Job, shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, owner_of
-from adk_context_pack.stores.handles import find_result, pages_read
+from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import load_payload
-from adk_context_pack.tools.result_limits import room_to_read
+from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
 
 # One for the process, so that page after page is not loaded anew; every key names its session.
 
@@ -87,10 +87,7 @@ class ReadPayload(FunctionTool):
         start, count = _integer("offset", offset), max(0, _integer("length", length))
         text = await self._text(context, handle)
         if not search:
-            pages = pages_read(context.session.events)
-            # Who reads on reads all, and each call more sends all pages again.
-            reads_on = (str(handle).strip().lower(), start) in [(read, page.get("next_offset")) for read, page in pages]
-            most = max(self._max_tokens, min(4 * self._max_tokens, room_to_read(context)) * reads_on)
+            most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
             reply = page_of(text, offset=start, length=count, max_tokens=most)
             return _storable(reply, context)
         found = await self._found(context, text, str(search), place_of(text, start))
@@ -138,11 +135,9 @@ def _storable(reply: dict[str, Any], context: ToolContext) -> dict[str, Any]:
 
 def _can_be_stored(text: str, context: ToolContext) -> bool:
     service = getattr(outermost_invocation(context), "session_service", None)
+    engine = getattr(service, "db_engine", None)
     # PostgreSQL's JSONB refuses NUL; an event with one would end the run.
-    if (
-        "\0" in text
-        and getattr(getattr(getattr(service, "db_engine", None), "dialect", None), "name", "") == "postgresql"
-    ):
+    if "\0" in text and getattr(getattr(engine, "dialect", None), "name", "") == "postgresql":
         return False
     try:
         text.encode()
@@ -165,7 +160,6 @@ read_payload.__doc__ = ReadPayload.read_payload.__doc__
 
 _BEFORE, _AFTER = 80, 160
 _MAX_SHOWN_MATCH = 300
-_LAST_PAGE = 3
 
 
 def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str, Any]:
@@ -182,8 +176,8 @@ def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str
     """
     start = place_of(text, offset)
     left = len(text) - start
-    if left <= 16 * _LAST_PAGE * max_tokens and estimate_tokens(text[start:]) <= _LAST_PAGE * max_tokens:
-        max_tokens *= _LAST_PAGE
+    if left <= 16 * LAST_PAGE * max_tokens and estimate_tokens(text[start:]) <= LAST_PAGE * max_tokens:
+        max_tokens *= LAST_PAGE
     # A token has at least one character here, and no estimate needs to look at more.
     page = text[start : start + min(length or len(text), 16 * max_tokens)]
     while (tokens := estimate_tokens(page)) > max_tokens and len(page) > 1:

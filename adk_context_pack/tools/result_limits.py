@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from adk_context_pack._adk.model_names import model_names
+from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
 from adk_context_pack.conversation.tokens import Counter, window_of
-from adk_context_pack.stores.handles import Kind
+from adk_context_pack.reports.outlets import totals_on
+from adk_context_pack.stores.handles import Kind, stored_results
 
 Encoding = Literal["json", "csv"]
 """The form of the shown rows in a stub: as a list of objects, or as one text with a header."""
+LAST_PAGE = 3
+"""A last page may have so many times the tokens of another one: asking once more costs more than a longer page."""
 _FEW, _SMALLEST = 8, 100
 _PLAIN = frozenset({int, float, bool, type(None)})
 
@@ -68,9 +73,43 @@ class Limits:
         return (self.counter or estimate_tokens)(text)
 
 
-def room_to_read(context: Any) -> int:
-    """Returns the tokens that a page for an agent may have: an eighth of its model's window."""
-    return min(map(window_of, model_names(context, None))) // 8
+def page_room(context: Any, handle: str, offset: int) -> int:
+    """Returns the tokens that a page from `offset` on may have if it goes on where an earlier one ended, else 0."""
+    # Who reads on reads all, and each call more sends all pages again.
+    wanted = (handle.strip().lower(), offset)
+    return _room(context) if wanted in [(read, page.get("next_offset")) for read, page in _pages(context)] else 0
+
+
+def readable_whole(context: Any, tool_name: str) -> int:
+    """Returns the tokens that a tool's result may have if the session has read most of most others, else 0."""
+    session = getattr(context, "session", None)
+    kept = stored_results(session.state, tool_name=tool_name) if session else ()
+    left = {each.handle: 0.5 for each in kept}
+    for handle, page in _pages(context) if left else ():
+        total = page["total_characters"]
+        left[handle] = left.get(handle, 1) - ((page.get("next_offset") or total) - page["offset"]) / max(1, total)
+    is_read = left and 2 * sum(left[each.handle] <= 0 for each in kept) >= len(kept)
+    return LAST_PAGE * _room(context) if is_read else 0
+
+
+def _room(context: Any) -> int:
+    """Returns an eighth of the model's window, or a quarter of what the agent's last request left of most of it."""
+    window = min(map(window_of, model_names(context, None)))
+    agent = getattr(invocation_of(context), "agent", None)
+    sent = (totals_on(event) for event in reversed(context.session.events) if event.author == getattr(agent, "name", ""))
+    used = next((totals["tokens_after"] for totals in sent if "tokens_after" in totals), 0)
+    return max(0, min(window // 8, (window * 3 // 4 - used) // 4))
+
+
+def _pages(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields each page that `read_payload` has given in the session, with its handle, oldest first."""
+    asked = dict[str | None, str]()
+    for event in context.session.events:
+        asked |= {call.id: str((call.args or {}).get("handle")) for call in event.get_function_calls()}
+        for response in event.get_function_responses():
+            page = response.response or {}
+            if response.name == "read_payload" and {"offset", "total_characters"} <= page.keys():
+                yield asked.get(response.id, "").strip().lower(), page
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,11 +22,11 @@ from adk_context_pack.reports.result_sizes import ResultWeigher, as_response, re
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.entries import is_entry
-from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, is_result_key, pages_read, state_key, stored_results
+from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, is_result_key, state_key
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.exempt import is_stub, stays_whole
-from adk_context_pack.tools.result_limits import Limits, Part, room_to_read
+from adk_context_pack.tools.result_limits import Limits, Part, readable_whole
 from adk_context_pack.tools.tool_call import Kept, ToolCall
 
 if TYPE_CHECKING:
@@ -196,8 +196,7 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
         limits = replace(limits, max_rows=None, max_tokens=None)
     if rough_size(rest) > (limits.text_tokens or inf):
         # Only then may a text be too long, and the session's events are worth a look.
-        most = min(48 * (limits.text_tokens or 0), 3 * room_to_read(call.context))
-        limits = replace(limits, read_tokens=most * read_before(call))
+        limits = replace(limits, read_tokens=readable_whole(call.context, call.tool_name))
     plan = await call.off_loop(rest, _plan, rest, limits)
     if plan is None:
         return whole
@@ -366,17 +365,6 @@ async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: Res
     note = f"Shown in part, {lost} tokens less: {how}"
     named = {**body, **held, NOTE: " ".join(filter(None, [body.get(NOTE), note]))}
     return outcome._replace(shown=named, error=error)
-
-
-def read_before(call: ToolCall) -> bool:
-    """Returns whether the session has read most of what was kept of the tool's results, and most of each."""
-    session: Any = getattr(call.context, "session", None)
-    kept = stored_results(session.state, tool_name=call.tool_name) if session else ()
-    left = {each.handle: 0.5 for each in kept}
-    for handle, page in pages_read(session.events) if left else ():
-        total = page["total_characters"]
-        left[handle] = left.get(handle, 1) - ((page.get("next_offset") or total) - page["offset"]) / max(1, total)
-    return bool(left) and 2 * sum(left[each.handle] <= 0 for each in kept) >= len(kept)
 
 
 class _Done(NamedTuple):
