@@ -29,7 +29,7 @@ class Environment:
     | --- | --- | --- | --- |
     | `ADK_CONTEXT_PACK_SHADOW` | `shadow` | `1`, `true`, `yes`, `on`, or `0`, `false`, `no`, `off` | off |
     | `ADK_CONTEXT_PACK_MAX_TOKENS` | `max_tokens` | tokens, at least 1 | four fifths of the model's window |
-    | `ADK_CONTEXT_PACK_MAX_MEMORY` | `max_memory_bytes` | bytes, at least 1 | 192 MiB |
+    | `ADK_CONTEXT_PACK_MAX_MEMORY` | `max_memory_bytes` | bytes, at least 1 | 256 MiB |
     | `ADK_CONTEXT_PACK_REPORT` | `report_file` | an `.html` file in a folder that exists | no file |
     | `ADK_CONTEXT_PACK_PRICES` | `prices` | prices of a million input and cached tokens: `1.25,0.31` | none |
     """

@@ -94,9 +94,9 @@ class ContextPackPlugin(BasePlugin):
             `ADK_CONTEXT_PACK_REPORT`, else no file.
         prices: the prices of input tokens, for the costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else no
             costs.
-        max_memory_bytes: what all caches of the pack in this process may take, of all plugins together, so that the
-            last plugin with a limit sets it. Tables that a query process has open come on top, up to 64 MiB in each of
-            two. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 192 MiB.
+        max_memory_bytes: what the pack may keep in this process and in those of its queries, each of which may have a
+            quarter of it after a query. It holds for all plugins together, so that the last one with a limit sets it. A
+            query that runs may take 256 MiB more. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
 
     Attributes:
         counter: the tokenizer for budgets and reports, or None.
@@ -165,6 +165,11 @@ class ContextPackPlugin(BasePlugin):
     def reports(self) -> ReportLog:
         """Returns one report for each model call, newest last."""
         return self._pipeline.reports
+
+    @property
+    def kept_bytes(self) -> int:
+        """Returns the bytes of memory that the pack keeps in this process and in those of its queries."""
+        return CACHE.kept_bytes
 
     @property
     def result_reports(self) -> Sequence[CapReport]:

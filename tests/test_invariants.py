@@ -359,13 +359,14 @@ def test_remembered_proofs_are_bounded(monkeypatch):
 def test_the_tables_of_a_process_are_bounded(monkeypatch):
     """Images are kept up to so many bytes, and those used last stay."""
     images = [image_of({"rows": iter_columns([{"x": number}])}) for number in range(6)]
-    monkeypatch.setattr(worker, "KEPT_BYTES", 3 * len(images[0].data))
+    monkeypatch.setattr(worker, "_pages", lambda _: None)
     jobs, limits = Jobs(), {"kill_seconds": 30, "max_bytes": 2**28, "max_rows": 1, "max_seconds": 30}
+    limits["at_rest"] = 3 * len(images[0].data)
 
     def ask(image, do):
         described = {"handle": "h", "number": image.number, "names": image.names.as_json()}
-        return jobs.answer({"do": do, "images": [described], "sql": "SELECT x FROM rows", "limits": limits},
-                           [image.data])  # fmt: skip
+        header = {"do": do, "images": [described], "sql": "SELECT x FROM rows"}
+        return jobs.answer(header | ({"limits": limits} if do == "query" else {}), [image.data])
 
     for image in images:
         assert ask(image, "open") == {}

@@ -51,7 +51,7 @@ async def test_by_default_relays_are_cast_tables_capped_and_the_rest_is_a_click_
 
 @pytest.mark.parametrize(("logs", "cost", "most_calls"), [((LOG[:33_000],) * 4, 1.1, 7), ((LOG,) * 3, 2.5, 10)])
 async def test_who_reads_on_gets_more_and_later_all(logs, cost, most_calls):
-    """Reading four logs whole takes two calls and a tenth more. Where the window is too small for all, it still ends."""
+    """Reading four logs whole takes two calls more and costs a tenth more. In a window too small for all it ends."""
 
     def read_logs(number: int) -> str:
         """Reads a log."""
@@ -62,13 +62,16 @@ async def test_who_reads_on_gets_more_and_later_all(logs, cost, most_calls):
         handle = str(seen and seen[-1].response).partition("handle='")[2][:11]
         begun = results_in(request)[-1].name == "read_payload" if seen else False
         if handle and (not begun or pages[-1].response["next_offset"]):
-            return call("read_payload", handle=handle, **({"offset": pages[-1].response["next_offset"]} if begun else {}))
+            return call(
+                "read_payload", handle=handle, **({"offset": pages[-1].response["next_offset"]} if begun else {})
+            )
         return call("read_logs", number=len(seen)) if len(seen) < len(logs) else "Done."
 
     agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[read_logs])
     ours, none = [await run_agent(agent, "go", plugins=each) for each in ([ContextPackPlugin()], [])]
     sent, whole = (sum(len(text_of(request)) for request in run.requests) for run in (ours, none))
-    assert len(ours.requests) <= most_calls and sent <= cost * whole, (len(ours.requests), sent / whole)
+    assert len(ours.requests) <= most_calls
+    assert sent <= cost * whole
 
 
 @pytest.mark.parametrize("settings", [{}, {"read_back": "early"}])

@@ -10,6 +10,7 @@ from adk_context_pack.sql.database import QueryAnswer
 from adk_context_pack.sql.guard import SEARCH_TOO_LARGE, SEARCH_TOO_LONG, TOO_MUCH_MEMORY, too_long
 from adk_context_pack.sql.table_image import TableImage
 from adk_context_pack.sql.worker_process import JobEndedError, WorkerProcess
+from adk_context_pack.stores.byte_cache import CACHE
 
 _SECONDS_FOR_OPENING = 60
 _MAX_HELD = 10_000
@@ -88,7 +89,8 @@ def search_text(  # noqa: PLR0913 - a limit each
 
 def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
     # SQLite and `regex` end most jobs by themselves, with their process alive for the next one.
-    return {"max_seconds": max_seconds, "kill_seconds": 1.5 * max_seconds + 0.1, "max_bytes": max_bytes}
+    limits = {"max_seconds": max_seconds, "kill_seconds": 1.5 * max_seconds + 0.1, "max_bytes": max_bytes}
+    return limits | {"at_rest": CACHE.max_bytes // 4}
 
 
 def _ask(process: WorkerProcess, do: str, header: dict[str, Any]) -> dict[str, Any]:

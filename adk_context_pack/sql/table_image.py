@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from adk_context_pack._text import shorten
-
 SQLITE_COLUMNS = 2_000
 """The most columns that a table of SQLite can have."""
 
@@ -65,4 +63,4 @@ def names_in(names: TableNames) -> Iterator[str]:
 def one_line(text: str, length: int = 60) -> str:
     """Returns a name as it can be set within a sentence: on one line, and not too long."""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    return shorten(line, length)
+    return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -9,6 +9,8 @@ runs where it can be ended, under bounds that reach into C:
 * Memory: `RLIMIT_AS` is the process's size before the job plus the job's limit. This answers doubling CTEs, which need
   gigabytes before the first row, `||` and `group_concat` over one long cell, sorts that pile up, and patterns that
   compile to gigabytes. Linux holds it. macOS and Windows do not, and there only time and SQLite's own limits apply.
+* Memory at rest: after each job a process closes tables until it is within the job's `at_rest`, those used longest ago
+  first. One that is not within it even then is ended by its parent.
 * A look at the statement (`statement.py`) and SQLite's limits (`guard.py`) come before both, for a better message.
 
 The parent and the child talk in frames over the child's standard input and output: the length of a header, the header
@@ -37,9 +39,6 @@ try:
     import resource
 except ImportError:  # pragma: no cover - Windows
     resource = None  # type: ignore[assignment]
-
-KEPT_BYTES = 64 * 2**20
-"""The images that a process keeps for the next queries, beside those of the query that runs."""
 
 _LENGTH = struct.Struct(">I")
 _STATM = Path("/proc/self/statm")
@@ -87,11 +86,20 @@ class Jobs:
     def answer(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         """Returns what a job gives, or `error` in words for a model."""
         try:
-            return self._do[header["do"]](header, blobs)
+            answer = self._do[header["do"]](header, blobs)
         except QueryError as error:
-            return {"error": str(error)}
+            answer = {"error": str(error)}
         except MemoryError:
-            return {"error": TOO_MUCH_MEMORY}
+            answer = {"error": TOO_MUCH_MEMORY}
+        if limits := header.get("limits"):
+            while (held := self._held()) > limits["at_rest"] and self._databases:
+                self._databases.popitem(last=False)[1][0].close()
+            answer["held"] = held
+        return answer
+
+    def _held(self) -> int:
+        """Returns the bytes of memory of this process, or of its tables alone where the system does not say."""
+        return _pages(1) or sum(size for _, size in self._databases.values())
 
     def _open(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         images = header["images"]
@@ -99,9 +107,7 @@ class Jobs:
             image["handle"]: TableImage(image["number"], blob, TableNames(**image["names"]))
             for image, blob in zip(images, blobs, strict=True)
         }
-        size = sum(map(len, blobs))
-        self._make_room(size)
-        self._databases[_key(header)] = (RowDatabase(opened), size)
+        self._databases[_key(header)] = (RowDatabase(opened), sum(map(len, blobs)))
         return {}
 
     def _query(self, header: dict[str, Any], _blobs: list[bytes]) -> dict[str, Any]:
@@ -132,13 +138,6 @@ class Jobs:
             )
         return asdict(places)
 
-    def _make_room(self, size: int) -> None:
-        kept = sum(size for _, size in self._databases.values())
-        while self._databases and kept + size > KEPT_BYTES:
-            database, freed = self._databases.popitem(last=False)[1]
-            database.close()
-            kept -= freed
-
 
 def _key(header: dict[str, Any]) -> tuple[int, ...]:
     return tuple(image["number"] for image in header["images"])
@@ -160,7 +159,7 @@ def _ended_after(seconds: float) -> Iterator[None]:
 @contextlib.contextmanager
 def _at_most(max_bytes: int) -> Iterator[None]:
     """Refuses this process more memory than it has now and `max_bytes` on top."""
-    size = _address_space()
+    size = _pages(0)
     if resource is None or size is None:
         yield
         return
@@ -172,9 +171,10 @@ def _at_most(max_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, former)
 
 
-def _address_space() -> int | None:
+def _pages(field: int) -> int | None:
+    """Returns the bytes of this process's address space (0), or of what of it is in memory (1)."""
     try:
-        return int(_STATM.read_bytes().split()[0]) * os.sysconf("SC_PAGESIZE")
+        return int(_STATM.read_bytes().split()[field]) * os.sysconf("SC_PAGESIZE")
     except (OSError, ValueError, IndexError):
         return None
 

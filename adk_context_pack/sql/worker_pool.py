@@ -14,6 +14,7 @@ from typing import Any
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.worker_process import WorkerProcess
+from adk_context_pack.stores.byte_cache import CACHE, KEEPERS
 
 Job = Callable[[WorkerProcess], Any]
 _MAX_OWNERS = 1_000
@@ -85,6 +86,7 @@ class WorkerPool:
             self._stale.discard(process)
             self._owners[process].clear()
             process.kill()
+        CACHE.leave_room(sum(process.held for process in self._all))
 
     def close(self) -> None:
         """Ends all processes at once; a job that runs ends with an error."""
@@ -147,6 +149,7 @@ def shared_pool() -> WorkerPool:
     with _lock:
         if not _pools:
             _pools.append(WorkerPool(size=min(4, max(2, os.cpu_count() or 2))))
+            KEEPERS.add(_pools[0])
         return _pools[0]
 
 

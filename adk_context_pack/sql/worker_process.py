@@ -44,10 +44,12 @@ class WorkerProcess:
 
     Attributes:
         holds: keys of what the running process has in memory; the caller keeps this up to date.
+        held: the bytes of memory that it had after its last job.
     """
 
     def __init__(self) -> None:
         self.holds: set[object] = set()
+        self.held = 0
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -109,11 +111,15 @@ class WorkerProcess:
             timer.join()
             if late.is_set() or process.poll() is not None:
                 self.kill()
+        self.held = answer.pop("held", self.held)
+        if "limits" in header and self.held > header["limits"]["at_rest"]:
+            self.kill()
         return answer
 
     def kill(self) -> None:
         """Ends the process at once; what it was doing ends with it."""
         self.holds.clear()
+        self.held = 0
         process, self._process = self._process, None
         if process is None:
             return

@@ -56,16 +56,17 @@ class ByteCache(Generic[T]):
     """Keeps the values used last, up to a number of bytes. Several threads may use it.
 
     Args:
-        max_bytes: bytes that all values together may take. A single larger value is handed out and not kept.
+        max_bytes: bytes that all values together may take, and what is kept beside them. A single larger value is
+            handed out and not kept.
 
     Raises:
         SettingError: `max_bytes` is not a positive integer.
     """
 
     def __init__(self, *, max_bytes: int) -> None:
-        self._max_bytes = positive(self, "max_bytes", max_bytes)
+        self.max_bytes = positive(self, "max_bytes", max_bytes)
         self._items: OrderedDict[Key, tuple[T, int]] = OrderedDict()
-        self._bytes = 0
+        self._bytes = self._beside = 0
         self._lock = threading.Lock()
         self._making: dict[Key, threading.Lock] = {}
         KEEPERS.add(self)
@@ -73,17 +74,23 @@ class ByteCache(Generic[T]):
     def limit(self, max_bytes: int) -> None:
         """Sets what all values together may take, and lets go of those that exceed it."""
         with self._lock:
-            self._max_bytes = max_bytes
+            self.max_bytes = max_bytes
+            self._make_room()
+
+    def leave_room(self, beside: int) -> None:
+        """Says how many bytes are kept beside the values, by child processes, and lets go of what exceeds the rest."""
+        with self._lock:
+            self._beside = beside
             self._make_room()
 
     def _make_room(self) -> None:
-        while self._bytes > self._max_bytes:
+        while self._items and self._bytes + self._beside > self.max_bytes:
             self._bytes -= self._items.popitem(last=False)[1][1]
 
     @property
     def kept_bytes(self) -> int:
-        """Returns the bytes of all values that it keeps."""
-        return self._bytes
+        """Returns the bytes of all values that it keeps, and of what is kept beside them."""
+        return self._bytes + self._beside
 
     def get(self, key: Key) -> T | None:
         """Returns the value kept under `key`, which counts as used now, or None if there is none."""
@@ -119,7 +126,7 @@ class ByteCache(Generic[T]):
 
     def put(self, key: Key, value: T, size: int) -> None:
         """Keeps a value of at most `max_bytes`, in the place of one under the same key."""
-        if size > self._max_bytes:
+        if size > self.max_bytes:
             return
         with self._lock:
             if (former := self._items.pop(key, None)) is not None:
@@ -143,9 +150,10 @@ class ByteCache(Generic[T]):
         """Makes new locks in a forked process, since the parent's may be held for ever there."""
         self._lock = threading.Lock()
         self._making.clear()
+        self._beside = 0
 
 
-CACHE: ByteCache[Any] = ByteCache(max_bytes=192 * 2**20)
+CACHE: ByteCache[Any] = ByteCache(max_bytes=256 * 2**20)
 """What this process keeps of all sessions: memos, indexes, texts, tables and recalled passages."""
 
 if hasattr(os, "register_at_fork"):

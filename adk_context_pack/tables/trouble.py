@@ -98,15 +98,6 @@ _VERDICT = re.compile(
 _MAX_OUTRIGHT = 200
 
 
-def severity_of(text: str) -> Severity:
-    """Returns how bad the trouble is that a line, or a level, reports.
-
-    Args:
-        text: one line. Of a longer text each line is looked at.
-    """
-    return _severity(text, text.lower())
-
-
 def _severity(text: str, lower: str) -> Severity:
     for severity, signs in _SIGNS.items():
         for sign in signs:

@@ -22,7 +22,7 @@ from adk_context_pack.sql.statement import check_statement, mentioned_handles
 from adk_context_pack.sql.table_image import TableImage, TableNames
 from adk_context_pack.sql.worker_pool import shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
-from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, owner_of
+from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.handles import StoredResult, find_result, stored_results
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.columns import is_record, iter_columns
@@ -69,10 +69,10 @@ class QueryRows(FunctionTool):
     """`query_rows` with chosen limits. The ready-made `query_rows` has the defaults.
 
     The rows are loaded once into SQLite and kept for the next queries, in the cache that all sessions share.
-    Queries run in at most four child processes, which are started when they are first needed and keep up to 64 MB of
-    tables each. A query that exceeds its limits ends with its process. One user has one running query at a time, the
-    others wait in a queue. Answers add to the prompt and never change what is in it, so the provider's cached prefix
-    stays.
+    Queries run in at most four child processes, which are started when they are first needed and keep tables within the
+    plugin's `max_memory_bytes`. A query that exceeds its limits ends with its process. One user has one running query
+    at a time, the others wait in a queue. Answers add to the prompt and never change what is in it, so the provider's
+    cached prefix stays.
 
     Args:
         max_rows: rows of an answer.
@@ -143,8 +143,7 @@ class QueryRows(FunctionTool):
         session = context.session
         owner = (session.app_name, session.user_id)
         try:
-            KEEPERS.add(pool := shared_pool())
-            future = pool.submit(owner, job, key=result.handle, patience=10 * self._max_seconds)
+            future = shared_pool().submit(owner, job, key=result.handle, patience=10 * self._max_seconds)
             answer = await asyncio.wrap_future(future)
         except QueryError as error:
             return error_reply(str(error), _names(images), max_tokens=self._max_tokens)

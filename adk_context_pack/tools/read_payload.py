@@ -22,7 +22,7 @@ from adk_context_pack.sql.ask_worker import search_text
 from adk_context_pack.sql.text_search import Places
 from adk_context_pack.sql.worker_pool import Job, shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
-from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, owner_of
+from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import load_payload
@@ -116,8 +116,7 @@ class ReadPayload(FunctionTool):
 
     async def _in_pool(self, context: ToolContext, job: Job) -> Any:
         owner = (context.session.app_name, context.session.user_id)
-        KEEPERS.add(pool := shared_pool())
-        return await asyncio.wrap_future(pool.submit(owner, job, patience=10 * self._max_seconds))
+        return await asyncio.wrap_future(shared_pool().submit(owner, job, patience=10 * self._max_seconds))
 
 
 def _integer(name: str, value: object) -> int:

@@ -9,6 +9,7 @@ import asyncio
 import os
 import re
 import threading
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -212,8 +213,9 @@ async def test_others_do_not_wait_for_six_attacks():
     ],
     ids=lambda sql: sql[:30],
 )
-def test_memory_stays_within_its_bound(sql):
+def test_memory_stays_within_its_bound(sql, monkeypatch):
     """With 64 MB and one long cell in each row, the peak of the process is less than 128 MB above where it was."""
+    monkeypatch.setattr(ask_worker.CACHE, "max_bytes", 2**40)
     process, image = WorkerProcess(), load_tables({"rows": LONG})
     limits = {"max_rows": 9, "max_seconds": 9, "max_bytes": 64 * 2**20}
     try:
@@ -223,6 +225,22 @@ def test_memory_stays_within_its_bound(sql):
         # Counted while the process still has what it took: the peak is the kernel's own figure.
         peak = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         assert peak * 1024 - before < 128 * 2**20
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("megabytes", [10, 40, 100])
+def test_a_process_keeps_no_more_than_its_share(megabytes, monkeypatch):
+    """After each statement a process has at most a quarter of the ceiling, or is ended. The next one is answered."""
+    monkeypatch.setattr(ask_worker.CACHE, "max_bytes", 4 * megabytes * 2**20)
+    process, images = WorkerProcess(), [load_tables({"rows": [{"text": "x" * 2**14}] * 400 * n}) for n in (1, 4)]
+    limits = {"max_rows": 9, "max_seconds": 9, "max_bytes": 256 * 2**20}
+    try:
+        for sql, image in product(["SELECT hex(group_concat(text)) FROM rows", "SELECT 1 FROM rows"], images):
+            assert ended_in_words(process, image, sql, limits)
+            held = resident_bytes(process._process.pid) if process._process else 0
+            assert held <= megabytes * 2**20
+            assert abs(held - process.held) < 2**20
     finally:
         process.kill()
 
