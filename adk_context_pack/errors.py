@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from difflib import get_close_matches
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec
 
 logger = logging.getLogger("adk_context_pack")
+P = ParamSpec("P")
 
 
 # Controls, ends of lines, signs that turn the direction of writing, and halves of characters.
@@ -113,6 +114,29 @@ class ContextPackWarning(UserWarning):
 
 class UnknownRelayFormatWarning(ContextPackWarning):
     """ADK relays other agents in a format that this release does not know, so recognising them takes longer."""
+
+
+def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P, Coroutine[Any, Any, Any]]]:
+    """Decorates what a model calls: an error becomes its answer, since a tool of the pack never ends a run.
+
+    Args:
+        failed: the answer where the error is not meant for a model. The log has it then.
+    """
+
+    def decorate(function: Callable[P, Awaitable[Any]]) -> Callable[P, Coroutine[Any, Any, Any]]:
+        @wraps(function)
+        async def answer(*args: P.args, **kwargs: P.kwargs) -> Any:
+            try:
+                return await function(*args, **kwargs)
+            except ContextPackError as error:
+                return {"error": str(error)}
+            except Exception:
+                logger.exception("%s failed", function.__qualname__)
+                return {"error": failed}
+
+        return answer
+
+    return decorate
 
 
 def positive(owner: object, name: str, value: object) -> int:

@@ -16,7 +16,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.errors import logger, names, one_of, positive
+from adk_context_pack.errors import answering, logger, names, one_of, positive
 from adk_context_pack.tools.deferred_calls import FIND_TOOLS, USE_TOOL, as_model_wrote, as_real_calls, asked
 from adk_context_pack.tools.many_tools import ManyTools, attach
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
@@ -255,13 +255,10 @@ class FindTools(BaseTool):
     def _get_declaration(self) -> types.FunctionDeclaration:
         return _declaration(self, query="What is to be done, in a few words.")
 
+    @answering("The tools could not be searched.")
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
         """Returns the schemas of the tools that fit."""
-        try:
-            return self._finder.found(str(args.get("query") or ""))
-        except Exception:
-            logger.exception("find_tools failed")
-            return {"error": "The tools could not be searched."}
+        return self._finder.found(str(args.get("query") or ""))
 
 
 class UseTool(BaseTool):
@@ -275,13 +272,10 @@ class UseTool(BaseTool):
         # Gemini refuses an object without properties, so the arguments are a text.
         return _declaration(self, name="The tool's name.", args='Its arguments as one JSON object, such as {"id": 1}.')
 
+    @answering("The tool could not be called.")
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
         """Returns what is wrong with the call, the schema, and the nearest valid arguments."""
-        try:
-            return self._finder.error_for(args)
-        except Exception:
-            logger.exception("use_tool failed")
-            return {"error": "The tool could not be called."}
+        return self._finder.error_for(args)
 
 
 def _declaration(tool: BaseTool, **parameters: str) -> types.FunctionDeclaration:

@@ -13,7 +13,7 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import without_titles
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import ContextPackError, HandleError, QueryError, StoreError, logger, positive
+from adk_context_pack.errors import HandleError, QueryError, StoreError, answering, positive
 from adk_context_pack.sql.ask_worker import query_images
 from adk_context_pack.sql.database import QueryAnswer
 from adk_context_pack.sql.hints import hint_for
@@ -97,6 +97,7 @@ class QueryRows(FunctionTool):
         return without_titles(super()._get_declaration())
 
     # The model reads this docstring, on every call: only what it needs to write a query.
+    @answering("The query could not be run.")
     async def query_rows(self, handle: str, sql: str, tool_context: ToolContext) -> dict[str, Any]:  # noqa: D417
         """Queries all rows behind a handle with read-only SQL (SQLite).
 
@@ -109,21 +110,14 @@ class QueryRows(FunctionTool):
         Returns:
             columns, rows, total_rows, and `cut` where not all rows are shown.
         """
-        try:
-            return await self._answer(handle, sql, tool_context)
-        except ContextPackError as error:
-            return {"error": str(error)}
-        except Exception:
-            # The traceback goes to the log; a tool of ours never ends a run.
-            logger.exception("query_rows failed")
-            return {"error": "The query could not be run."}
-
-    async def _answer(self, handle: str, sql: str, context: ToolContext) -> dict[str, Any]:
         if not isinstance(sql, str):
             raise QueryError("sql must be one SELECT as text.")
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
-        result = find_result(context.session.state, handle)
-        makers = {each.handle: await _maker(context, each) for each in [result, *_others(context, result, sql)]}
+        session = tool_context.session
+        result = find_result(session.state, handle)
+        makers = {
+            each.handle: await _maker(tool_context, each) for each in [result, *_others(tool_context, result, sql)]
+        }
         images: dict[str, TableImage] = {}
 
         def job(process: WorkerProcess) -> QueryAnswer:
@@ -140,11 +134,9 @@ class QueryRows(FunctionTool):
                 max_bytes=self._max_megabytes * 2**20,
             )
 
-        session = context.session
-        owner = (session.app_name, session.user_id)
+        owner, patience = owner_of(session)[:2], 10 * self._max_seconds
         try:
-            future = shared_pool().submit(owner, job, key=result.handle, patience=10 * self._max_seconds)
-            answer = await asyncio.wrap_future(future)
+            answer = await asyncio.wrap_future(shared_pool().submit(owner, job, key=result.handle, patience=patience))
         except QueryError as error:
             return error_reply(str(error), _names(images), max_tokens=self._max_tokens)
         return answer_reply(answer, max_tokens=self._max_tokens)
@@ -177,14 +169,7 @@ def _names(images: Mapping[str, TableImage]) -> dict[str, TableNames]:
     return {handle: image.names for handle, image in images.items()}
 
 
-_READY = QueryRows()
-
-
-async def query_rows(handle: str, sql: str, tool_context: ToolContext) -> dict[str, Any]:  # noqa: D103 - below
-    return await _READY.query_rows(handle, sql, tool_context)
-
-
-query_rows.__doc__ = QueryRows.query_rows.__doc__
+query_rows = QueryRows().query_rows
 
 
 _CHARACTERS_A_TOKEN = 2

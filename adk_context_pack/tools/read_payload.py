@@ -17,7 +17,7 @@ from adk_context_pack._adk.known_tools import without_titles
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import ContextPackError, QueryError, logger, positive
+from adk_context_pack.errors import QueryError, answering, positive
 from adk_context_pack.sql.ask_worker import search_text
 from adk_context_pack.sql.text_search import Places
 from adk_context_pack.sql.worker_pool import Job, shared_pool
@@ -60,6 +60,7 @@ class ReadPayload(FunctionTool):
         return without_titles(super()._get_declaration())
 
     # The model reads this docstring, on every call: only what it needs to read on.
+    @answering("The stored result could not be read.")
     async def read_payload(  # noqa: D417
         self, handle: str, tool_context: ToolContext, offset: int = 0, length: int = 0, search: str = ""
     ) -> dict[str, Any]:
@@ -72,19 +73,7 @@ class ReadPayload(FunctionTool):
             search: Words or regular expressions, one a line, or a heading or file of the text: counts and shows where
                 they occur, from offset on, in place of a page.
         """
-        try:
-            return await self._answer(handle, tool_context, offset, length, search)
-        except ContextPackError as error:
-            return {"error": str(error)}
-        except Exception:
-            # The traceback goes to the log; a tool of ours never ends a run.
-            logger.exception("read_payload failed")
-            return {"error": "The stored result could not be read."}
-
-    async def _answer(
-        self, handle: str, context: ToolContext, offset: object, length: object, search: object
-    ) -> dict[str, Any]:
-        start, count = _integer("offset", offset), max(0, _integer("length", length))
+        context, start, count = tool_context, _integer("offset", offset), max(0, _integer("length", length))
         text = await self._text(context, handle)
         if not search:
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
@@ -115,8 +104,8 @@ class ReadPayload(FunctionTool):
         return text
 
     async def _in_pool(self, context: ToolContext, job: Job) -> Any:
-        owner = (context.session.app_name, context.session.user_id)
-        return await asyncio.wrap_future(shared_pool().submit(owner, job, patience=10 * self._max_seconds))
+        owner, patience = owner_of(context.session)[:2], 10 * self._max_seconds
+        return await asyncio.wrap_future(shared_pool().submit(owner, job, patience=patience))
 
 
 def _integer(name: str, value: object) -> int:
@@ -145,16 +134,7 @@ def _can_be_stored(text: str, context: ToolContext) -> bool:
     return True
 
 
-_READY = ReadPayload()
-
-
-async def read_payload(  # noqa: D103 - below
-    handle: str, tool_context: ToolContext, offset: int = 0, length: int = 0, search: str = ""
-) -> dict[str, Any]:
-    return await _READY.read_payload(handle, tool_context, offset, length, search)
-
-
-read_payload.__doc__ = ReadPayload.read_payload.__doc__
+read_payload = ReadPayload().read_payload
 
 
 _BEFORE, _AFTER = 80, 160

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,13 +17,11 @@ from adk_context_pack._adk.live_events import SessionEvents, live_events, rewoun
 from adk_context_pack._adk.releases import isolation_scope_of, scope_of_event
 from adk_context_pack.conversation.account import EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import positive
+from adk_context_pack.errors import QueryError, answering, positive
 from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
-
-logger = logging.getLogger("adk_context_pack")
 
 NAME = "search_history"
 _MAX_LISTED, _LISTED = 8, 300
@@ -93,20 +90,20 @@ class SessionPast(NamedTuple):
         """Returns the number of an event that may be seen.
 
         Raises:
-            LookupError: there is no such event, in words for a model.
+            QueryError: there is no such event, in words for a model.
         """
         for number, event in enumerate(self.events):
             if event.id == event_id and number in self.live and event.actions.compaction is None:
                 if scope_of_event(event) in {None, self.scope}:
                     return number
                 break
-        raise LookupError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
+        raise QueryError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
     def keep(self, wanted: Wanted) -> Callable[[int], bool]:
         """Returns a function that tells whether the entry of a number passes the filters.
 
         Raises:
-            LookupError: there is no event `before_event`.
+            QueryError: there is no event `before_event`.
         """
         before = self.number_of(wanted.before_event) if wanted.before_event else len(self.events)
         turn = wanted.turn if wanted.turn >= 0 else self.history.turns + 1 + wanted.turn
@@ -156,6 +153,7 @@ class SearchHistory(FunctionTool):
         return await super().run_async(args=args, tool_context=tool_context)
 
     # The model reads this docstring, on every call.
+    @answering("The history could not be searched.")
     async def search_history(  # noqa: PLR0913, PLR0917 - ADK fills in tool_context
         self,
         tool_context: ToolContext,
@@ -175,21 +173,13 @@ class SearchHistory(FunctionTool):
         or turn (1 is the first, -1 the newest), since and until a day (2026-11-23), or older than the id before_event.
         read_event: the id of an event to read whole. offset: the next_offset of a reply.
         """
-        try:
-            wanted = Wanted(agent, tool, int(turn or 0), before_event, *_span(since, until))
-            loaded, asked = await session_events(tool_context), str(query or "").strip()
-            start = max(int(offset or 0), 0)
-            if read_event:
-                return await off_loop(
-                    OFF_LOOP_BYTES, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start)
-                )
-            return await off_loop(OFF_LOOP_BYTES, self.found, tool_context, loaded, wanted, query=asked, offset=start)
-        except LookupError as error:
-            return {"error": str(error.args[0])}
-        except Exception:
-            # The traceback goes to the log; a tool of ours never ends a run.
-            logger.exception("search_history failed")
-            return {"error": "The history could not be searched."}
+        wanted = Wanted(agent, tool, int(turn or 0), before_event, *_span(since, until))
+        loaded, asked, start = await session_events(tool_context), str(query or "").strip(), max(int(offset or 0), 0)
+        if read_event:
+            return await off_loop(
+                OFF_LOOP_BYTES, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start)
+            )
+        return await off_loop(OFF_LOOP_BYTES, self.found, tool_context, loaded, wanted, query=asked, offset=start)
 
     def found(
         self, context: ToolContext, known: SessionEvents, wanted: Wanted, *, query: str, offset: int = 0
@@ -260,14 +250,14 @@ def _span(since: str, until: str) -> tuple[float, float]:
     """Returns the seconds since 1970 from which and before which to search, of days in UTC.
 
     Raises:
-        LookupError: one of the two is not a day in ISO 8601, in words for a model.
+        QueryError: one of the two is not a day in ISO 8601, in words for a model.
     """
     try:
         first, last = (datetime.fromisoformat(f"{day[:10]}T00:00:00Z") if day else None for day in (since, until))
         end = math.inf if last is None else (last + timedelta(days=1)).timestamp()
         return -math.inf if first is None else first.timestamp(), end
     except (ValueError, OverflowError, TypeError):
-        raise LookupError(f"A day is written 2026-11-23, not {str(since or until)[:40]!r}.") from None
+        raise QueryError(f"A day is written 2026-11-23, not {str(since or until)[:40]!r}.") from None
 
 
 def _page(past: SessionPast, event_id: str, offset: int) -> dict[str, Any]:

@@ -174,14 +174,6 @@ def test_a_search_keeps_its_budget():
     assert reply["next_offset"] is not None
 
 
-async def test_a_failure_of_ours_ends_no_run(monkeypatch, caplog):
-    """A bug is logged with its traceback, and the model gets an error."""
-    monkeypatch.setattr(module, "page_of", lambda *_, **__: 1 / 0)
-    (reply,) = await ask("x", {})
-    assert reply == {"error": "The stored result could not be read."}
-    assert "ZeroDivisionError" in caplog.text
-
-
 @pytest.mark.parametrize("name", ["offset", "length"])
 async def test_an_argument_that_is_no_number_is_named(name):
     """The model is told which of its arguments was no integer."""
