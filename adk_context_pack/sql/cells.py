@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
@@ -114,6 +114,9 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     texts = set(filter(None, column.values))
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
+    if are_digits and schema.role == "identifier" and all(0 < int(text) < 10**18 and text[0] != "0" for text in texts):
+        whole = [int(value) if value else None for value in column.values]
+        return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
     # '10' comes before '9'.
     about = {"digits": are_digits and len(set(map(len, texts))) > 1}
     return [

@@ -9,7 +9,9 @@ from typing import Any, Literal
 
 from adk_context_pack.sql.sql_names import quote
 from adk_context_pack.tables.date_text import iso_of, moment_of
+from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.number_text import Style, read_number
+from adk_context_pack.tables.numbers import number_of
 from adk_context_pack.tables.schema import truth_of
 from adk_context_pack.tables.text_numbers import TextNumbers
 
@@ -71,12 +73,16 @@ class TypedColumn:
     def meaning(self, text: str) -> str | None:
         """Returns SQL for what a text means in this column, or None if it means nothing there."""
         if self.kind == "date":
+            text = f"{text[:4]}-{text[4:6]}-{text[6:]}" if clock_of([number_of(text)]) < 0 else text
             moment = moment_of(text.strip(), day_first=self.day_first)
             iso = text if moment is None else iso_of(moment, has_time=self.has_time or ":" in text)
-            is_beginning = len(text) <= _BEGINNING and text[:4].isdecimal() and not text[4:].strip("-0123456789")
+            is_year = text[:4].isdecimal() and text[4:5] in {"", "-"}
+            is_beginning = is_year and len(text) <= _BEGINNING and not text[4:].strip("-0123456789")
             return literal(iso) if moment or is_beginning else None
         if self.kind == "flag" and (truth := truth_of(text)) is not None:
             return str(int(truth))
+        if self.clock < 0 and (digits := text.replace("-", "")).isdecimal() and len(digits) in {4, 6}:  # noqa: PLR2004
+            return digits.ljust(8, "0")
         if self.clock and not text.isdecimal() and (moment := moment_of(text.strip(), day_first=None)):
             seconds = moment[0] - date(1970, 1, 1).toordinal() * 86_400
             day = iso_of(moment, has_time=False)[:10].replace("-", "")

@@ -59,6 +59,7 @@ _OF_TEXTS = _STRIPS | {"SUBSTR", "SUBSTRING", "INSTR", "LENGTH", "UNICODE", "HEX
 _DATES = frozenset({"DATE", "DATETIME", "TIME", "STRFTIME", "JULIANDAY", "UNIXEPOCH"})
 _NUMBER_TYPES = ("INT", "REAL", "NUM", "DEC", "FLOA", "DOUB", "BIGI")
 _CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
+_DAY_LENGTH = len("'2026-01-31")
 _MAX_PASSES = 4
 _MAX_SUMS = 20
 
@@ -77,6 +78,7 @@ class _Node:
         leaves: the names in it that what was written can take the place of, or None if that is not all of its values.
         stripped: the name of the column of numbers from which its functions strip signs.
         text: its text, if it is a text in quotes.
+        parts: the expressions in it, if it is a row of several.
     """
 
     first: int = 0
@@ -88,6 +90,7 @@ class _Node:
     leaves: Sequence[_Node] | None = None
     stripped: _Node | None = None
     text: str | None = None
+    parts: Sequence[_Node] = ()
 
 
 class TypedStatement:
@@ -323,7 +326,7 @@ class TypedStatement:
         if token.text == "(":
             nodes = self._inside()
             last = min(self._at, len(self._tokens)) - 1
-            return replace(nodes[0], first=first, last=last) if len(nodes) == 1 else _Node(first, last)
+            return replace(nodes[0], first=first, last=last) if len(nodes) == 1 else _Node(first, last, parts=nodes)
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
@@ -465,7 +468,12 @@ class TypedStatement:
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         check = LENIENT if _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN" else STRICT
+        for one, other in zip(left.parts, right.parts, strict=False):
+            self._compare(one, other, operator)
         for node, other in ((left, right), (right, left)):
+            if node.stored and other.stored and node.number and {column.kind for column in other.columns} == {"date"}:
+                names = " and ".join(shown(each.columns[0].name) for each in (node, other))
+                self._refuse(f"{names} are not both dates. Compare date(a) with date(b).")
             if other.text is not None:
                 self._compare_text(node, other, operator)
             elif other.number and not node.number and node.text is None and not node.stored and operator != "IS":
@@ -529,9 +537,11 @@ class TypedStatement:
             return
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):
-            means = {column.meaning(node.text) for column in dates} - {None}
-            if len(means) == 1:
-                self._put(node, means.pop() or "")
+            means = sorted(filter(None, {column.meaning(node.text) for column in dates}))
+            if means and all(mean.startswith(means[0][:_DAY_LENGTH]) for mean in means):
+                self._put(node, means[-1])
+            elif means:
+                self._refuse(f"{short_text(node.text)!r} may be two days. Write it as '2026-01-31'.")
 
     def _add(self, first: int, close: int, args: Sequence[_Node]) -> None:
         column = next((column for column in _together(args) if column.currency), None)

@@ -210,4 +210,5 @@ def _readings(body: str) -> tuple[str | None, str | None]:
 
 def _is_address(body: str) -> bool:
     parts = body.split(".")
-    return len(parts) == _IP_PARTS and all(part.isdecimal() and int(part) < 256 for part in parts)  # noqa: PLR2004
+    is_round = body.endswith(".000")
+    return len(parts) == _IP_PARTS and not is_round and all(part.isdecimal() and int(part) < 256 for part in parts)  # noqa: PLR2004

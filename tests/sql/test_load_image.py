@@ -32,11 +32,11 @@ def test_each_image_has_its_number():
 @pytest.mark.parametrize(
     ("values", "oddly"),
     [
-        (["9", "10"], True),
+        (["9", "010"], True),
         (["09", "10"], False),
         (["9", "10x"], False),
         (["a", "bb"], False),
-        (["9", None, "10"], True),
+        (["9", None, "010"], True),
     ],
 )
 def test_digits_of_several_lengths_are_marked(values, oddly):

@@ -211,7 +211,7 @@ def test_notes_name_the_columns_of_the_statement_alone():
         "day: ISO dates here; as written ('Jan 3, 2026') in \"day#text\"",
         "fee: numbers in €; a comma marks the decimals; as written ('300,25 €') in \"fee#text\"",
     ]
-    ids = image_of({"rows": iter_columns([{"user_id": "9"}, {"user_id": "10"}])})
+    ids = image_of({"rows": iter_columns([{"user_id": "9"}, {"user_id": "010"}])})
     assert 'CAST("user_id" AS INTEGER)' in answer("SELECT max(user_id) FROM rows", ids).notes[0]
     assert answer("SELECT user_id FROM rows", ids).notes == []
 
