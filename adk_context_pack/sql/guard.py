@@ -15,20 +15,12 @@ from collections.abc import Collection
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
+from adk_context_pack.sql.sql_names import WORDS
 from adk_context_pack.sql.table_image import one_line
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
 # fills memory (zeroblob, randomblob).
-_NAMES = """
-    -> ->> abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat concat_ws cos cosh count
-    cume_dist current_date current_time current_timestamp date datetime degrees dense_rank exp first_value floor format
-    glob group_concat hex ifnull iif instr json json_array json_array_length json_each json_extract json_group_array
-    json_group_object json_object json_quote json_tree json_type json_valid julianday lag last_value lead length like
-    likelihood likely ln log log10 log2 lower ltrim max min mod nth_value ntile nullif octet_length percent_rank pi pow
-    power printf quote radians random rank replace round row_number rtrim sign sin sinh sqrt strftime string_agg substr
-    substring subtype sum tan tanh time timediff total trim trunc typeof unicode unixepoch unlikely upper
-"""
-FUNCTIONS = frozenset(_NAMES.split())
+FUNCTIONS = WORDS["functions"]
 """The functions that a query may call, where SQLite's release has them."""
 
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+
+WORDS = {
+    kind: frozenset(words.split())
+    for line in (pkgutil.get_data(__package__, "words.txt") or b"").decode().splitlines()
+    for kind, _, words in (line.partition(": "),)
+}
+"""The words of SQL by what they do, with the operators by how tightly they bind."""
 
 _TOKEN = re.compile(
     r"""(?P<text>'(?:[^']|'')*')

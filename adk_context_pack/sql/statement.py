@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.sql_names import Token, tokens_of
+from adk_context_pack.sql.sql_names import WORDS, Token, tokens_of
 
 MAX_SQL_LENGTH = 10_000
 """Characters of a statement."""
@@ -21,14 +21,8 @@ MAX_SQL_LENGTH = 10_000
 _MAX_TABLES = 1_000
 _MAX_CALLS = 2_000
 _MAX_DEPTH = 60
-_WORDS = """
-    ALL AND AS BETWEEN BY CASE CROSS DISTINCT ELSE EXCEPT EXISTS FILTER FROM FULL GROUP HAVING IN INNER INTERSECT IS
-    JOIN LEFT LIMIT MATERIALIZED NATURAL NOT NULL OFFSET ON OR ORDER OUTER OVER PARTITION RECURSIVE RIGHT SELECT THEN
-    UNION USING VALUES WHEN WHERE WINDOW WITH
-"""
-_CLAUSE_WORDS = "SELECT FROM WHERE GROUP HAVING ORDER LIMIT WINDOW UNION EXCEPT INTERSECT ON USING"
-_KEYWORDS = frozenset(_WORDS.split())
-_CLAUSES = frozenset(_CLAUSE_WORDS.split())
+_KEYWORDS = WORDS["keywords"] | {"EXISTS", "FULL"}
+_CLAUSES = WORDS["clauses"] | {"ON", "USING"}
 _OPERATORS = frozenset({"LIKE", "GLOB"})
 
 

@@ -81,8 +81,8 @@ class TypedColumn:
             return literal(iso) if moment or is_beginning else None
         if self.kind == "flag" and (truth := truth_of(text)) is not None:
             return str(int(truth))
-        if self.clock < 0 and (digits := text.replace("-", "")).isdecimal() and len(digits) in {4, 6}:  # noqa: PLR2004
-            return digits.ljust(8, "0")
+        if self.clock and (digits := text.replace("-", "")).isdecimal() and len(digits) in {4, 6}:
+            text = f"{digits[:4]}-{digits[4:] or '01'}-01"
         if self.clock and not text.isdecimal() and (moment := moment_of(text.strip(), day_first=None)):
             seconds = moment[0] - date(1970, 1, 1).toordinal() * 86_400
             day = iso_of(moment, has_time=False)[:10].replace("-", "")

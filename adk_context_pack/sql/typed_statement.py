@@ -16,47 +16,14 @@ from dataclasses import dataclass, replace
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import LENIENT, STRICT
-from adk_context_pack.sql.sql_names import Token, quote, tokens_of
+from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
 from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
 from adk_context_pack.tables.numbers import number_of, short_text
 
-_OPERATORS = {
-    1: "OR",
-    2: "AND",
-    4: "= == <> != IS IN LIKE GLOB BETWEEN NOT MATCH REGEXP ISNULL NOTNULL",
-    5: "< <= > >=",
-    6: "ESCAPE",
-    7: "& | << >>",
-    8: "+ -",
-    9: "* / %",
-    10: "|| -> ->>",
-    11: "COLLATE",
-}
-_LEVELS = {operator: level for level, operators in _OPERATORS.items() for operator in operators.split(" ")}
+_LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
 _QUERY = frozenset({"SELECT", "WITH", "VALUES"})
-_CLAUSES = _QUERY | {"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "WINDOW", "UNION", "EXCEPT", "INTERSECT"}
-_WORDS = """
-    ALL AND AS ASC BETWEEN BY CASE COLLATE CROSS DESC DISTINCT ELSE END ESCAPE EXCEPT FILTER FROM GLOB GROUP HAVING IN
-    INNER INTERSECT IS ISNULL JOIN LEFT LIKE LIMIT MATERIALIZED NATURAL NOT NOTNULL NULL NULLS OFFSET ON OR ORDER OUTER
-    OVER PARTITION RECURSIVE RIGHT ROWS SELECT THEN UNION USING VALUES WHEN WHERE WINDOW WITH
-"""
-_KEYWORDS = frozenset(_WORDS.split())
-_ADDING = frozenset({"SUM", "AVG", "TOTAL"})
-_NUMERIC = _ADDING | {
-    *("ABS", "ACOS", "ASIN", "ATAN", "CEIL", "CEILING", "COS", "DEGREES", "EXP", "FLOOR", "LN", "LOG", "LOG10", "LOG2"),
-    *("MOD", "POW", "POWER", "RADIANS", "ROUND", "SIGN", "SIN", "SQRT", "TAN", "TRUNC"),
-}
-_COUNTING = frozenset(
-    {
-        *("COUNT", "LENGTH", "INSTR", "JULIANDAY", "UNIXEPOCH", "ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE", "PI"),
-        *("PERCENT_RANK", "CUME_DIST", "RANDOM", "UNICODE", "JSON_ARRAY_LENGTH", "ATAN2", "EXISTS"),
-    }
-)
-_CHOICES = frozenset({"COALESCE", "IFNULL", "IIF", "NULLIF", "CASE"})
-_SAME = _CHOICES | {"MAX", "MIN", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "LIKELY", "UNLIKELY"}
-_STRIPS = frozenset({"REPLACE", "TRIM", "LTRIM", "RTRIM", "LOWER", "UPPER"})
-_OF_TEXTS = _STRIPS | {"SUBSTR", "SUBSTRING", "INSTR", "LENGTH", "UNICODE", "HEX"}
-_DATES = frozenset({"DATE", "DATETIME", "TIME", "STRFTIME", "JULIANDAY", "UNIXEPOCH"})
+_CLAUSES = WORDS["clauses"] | _QUERY
+_KEYWORDS = WORDS["keywords"] | {"ROWS"}
 _NUMBER_TYPES = ("INT", "REAL", "NUM", "DEC", "FLOA", "DOUB", "BIGI")
 _CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _DAY_LENGTH = len("'2026-01-31")
@@ -390,30 +357,35 @@ class TypedStatement:
             self._at += 1
             last = min(self._at, len(self._tokens)) - 1
         node = _Node(first, last)
-        if function in _NUMERIC or (function in {"MAX", "MIN"} and len(args) > 1 and any(arg.number for arg in args)):
+        if function in WORDS["numeric"] or (
+            function in {"MAX", "MIN"} and len(args) > 1 and any(arg.number for arg in args)
+        ):
             for arg in args:
                 self._calculate(arg)
         elif function in {"MAX", "MIN"} and args and args[0].stripped:
             self._calculate(args[0])
-        if function in _ADDING:
+        if function in WORDS["adding"]:
             self._add(first, close, args)
-        if function in _SAME:
-            return self._chosen(node, args[function == "IIF" :][: 1 if function == "NULLIF" else None], function)
+        if function in WORDS["same"]:
+            return self._chosen(node, args[function == "IIF" :], function)
         return self._result(node, function, args)
 
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
-        node.number = function in _NUMERIC or function in _COUNTING or (function == "CAST" and bool(args))
-        if function in _NUMERIC or (function == "CAST" and args):
+        node.number = (
+            function in WORDS["numeric"] or function in WORDS["counting"] or (function == "CAST" and bool(args))
+        )
+        if function in WORDS["numeric"] or (function == "CAST" and args):
             node.columns, node.only = _together(args), bool(args) and args[0].only
-        elif function in _OF_TEXTS and args:
+        elif function in WORDS["of_texts"] and args:
             stripped = args[0].stripped or next(iter(args[0].leaves or ()), None)
-            strips = function in _STRIPS or (function.startswith("SUBSTR") and len(args) == 2)  # noqa: PLR2004
+            strips = function in WORDS["strips"] or (function.startswith("SUBSTR") and len(args) == 2)  # noqa: PLR2004
             if strips and stripped and stripped.number:
                 node.stripped = stripped
             self._read_written(args[0], None)
-        elif function in _DATES and (args := args[function == "STRFTIME" :]):
+        elif function in WORDS["dates"] and args[function == "STRFTIME" :]:
+            form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
-            if function in {"DATE", "DATETIME"}:
+            if function in {"DATE", "DATETIME"} or (form or "").startswith("%Y-%m-%d"):
                 has_time = function == "DATETIME"
                 node.columns = [
                     replace(each, kind="date" if each.clock else each.kind, has_time=has_time, clock=0)
@@ -443,11 +415,16 @@ class TypedStatement:
     def _chosen(self, node: _Node, values: Sequence[_Node], function: str) -> _Node:
         """Returns an expression whose values are those of some others."""
         values = [value for value in values if self._tokens[value.first].word != "NULL"]
-        node.number = bool(values) and all(value.number for value in values)
         node.columns = _together(values)
+        if function in WORDS["choices"]:
+            for value in values:
+                if value.text is not None and (meaning := self._meaning(node, value.text)):
+                    self._put(value, meaning)
+        values = values[: 1 if function == "NULLIF" else None]
+        node.number = bool(values) and all(value.number for value in values)
         node.only = bool(values) and all(value.only or value.text is not None or not value.columns for value in values)
         columns = [value for value in values if value.columns]
-        if function in _CHOICES and all(value.leaves for value in columns):
+        if function in WORDS["choices"] and all(value.leaves for value in columns):
             node.leaves = [leaf for value in columns for leaf in value.leaves or ()] or None
         return node
 
@@ -492,7 +469,9 @@ class TypedStatement:
         meaning = self._meaning(node, text)
         if meaning is None and node.number and node.text is None and number_of(text) is not None:
             meaning = text
-        if meaning:
+        if meaning and self._instead.get(other.first, (0, meaning))[1] != meaning:
+            self._refuse(f"{short_text(text)!r} is compared with two kinds of columns. Compare it with one at a time.")
+        elif meaning:
             self._put(other, meaning)
         elif meaning is None or operator in {"<>", "!="}:
             return

@@ -12,7 +12,9 @@ QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 """The meanings of words whose numbers are added up."""
 
 # `pH` and `kWh` are one word.
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(
+    r"(?<=[a-z0-9])(?=[A-Z])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])"
+)
 _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "º": "", "°": ""})
 _COUNTING = frozenset(("num", "#", "no", "number", "numero", "n"))
@@ -87,7 +89,9 @@ def meanings_of(word: str) -> frozenset[str]:
 def names_nothing(name: str) -> bool:
     """Returns whether a name leaves open what its numbers are: a word without a meaning here, and not a plural."""
     parts = words(name)
-    is_known = any(map(meanings_of, parts)) or not any((word[2:] or not word.isascii()) and word.isalpha() for word in parts)
+    is_known = any(map(meanings_of, parts)) or not any(
+        (word[2:] or not word.isascii()) and word.isalpha() for word in parts
+    )
     return not is_known and not any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts)
 
 

@@ -67,7 +67,7 @@ STATEMENTS = [
     ("SELECT sum(fee), count(fee), count(*) FROM rows", lambda r, **_: [(total(r), len(present(r)), len(r))]),
     ("SELECT avg(fee), total(fee) FROM rows WHERE k < {n}", lambda r, n, **_: [(mean(present(r[:n])), Decimal(total(r[:n]) or 0))]),
     ("SELECT min(fee), max(fee) FROM rows WHERE k > {n}", lambda r, n, **_: [(min(present(r[n + 1 :])), max(present(r[n + 1 :])))]),
-    ("SELECT max(fee) - min(fee) FROM rows", lambda r, **_: [max(present(r)) - min(present(r))]),
+    ("SELECT max(coalesce(fee, '{own_fee}')) FROM rows WHERE day >= date('{own_day}')", lambda r, own, **_: [max(w["fee"] or own["fee"] for w in r if w["day"] >= own["day"])]),
     ("SELECT k FROM rows WHERE fee > {low} ORDER BY k", lambda r, low, **_: keys(some(r, lambda f: f > low), bool_)),
     ("SELECT k FROM rows WHERE fee <= {high} AND fee >= {low} ORDER BY k", lambda r, low, high, **_: keys(some(r, lambda f: low <= f <= high), bool_)),
     ("SELECT count(*) FROM rows WHERE fee BETWEEN {low} AND {high}", lambda r, low, high, **_: [len(some(r, lambda f: low <= f <= high))]),
