@@ -149,23 +149,16 @@ POINTERS = [
     {"stored": "artifact", "artifact": ["rows"], "bytes": "x", "sha256": 7},
     {"stored": "store", "store": "ADK artifact", "name": "user:secret.json", "bytes": 4, "sha256": "x"},
     {"stored": "store", "store": "ADK artifact", "name": "rows-/../secret.json", "bytes": 4, "sha256": "x"},
-    {"stored": "key", "key": "rows:work:0123456789a"},
-    {"stored": "key", "key": ["user:secret"]},
-    {"stored": "key", "key": "missing"},
-    {"stored": "key", "key": "missing", "print": 7},
-    {"stored": "zlib1", "zlib": 7},
-    {"stored": "zlib1", "zlib": "5:!!!!"},
-    {"stored": "zlib1", "zlib": "999999999999:eJw="},
-    {"stored": "rows1", "packed": 7},
-    {"stored": "rows1", "packed": "5:!!!!"},
-    {"stored": "rows1", "packed": "999999999:eJw="},
+    {"stored": "key", "key": "rows:work:0123456789a"}, {"stored": "key", "key": ["user:secret"]},
+    {"stored": "key", "key": "missing"}, {"stored": "key", "key": "missing", "print": 7},
+    {"stored": "zlib1", "zlib": 7}, {"stored": "zlib1", "zlib": "5:!!!!"},
+    {"stored": "zlib1", "zlib": "999999999999:eJw="}, {"stored": "rows1", "packed": 7},
+    {"stored": "rows1", "packed": "5:!!!!"}, {"stored": "rows1", "packed": "999999999:eJw="},
     {"stored": "rows1", "packed": "5:AQAEW1tdLDdd"},
     {"stored": "store", "store": "unknown", "name": "rows-a.json", "kept": None, "bytes": 1, "sha256": ""},
     {"stored": "store", "store": ["x"], "name": ["x"], "kept": {}, "bytes": "", "sha256": 7},
-    {"stored": "text", "text": 7},
-    {"stored": "text", "text": "[" * 100_000},
-    {"stored": "expired"},
-]
+    {"stored": "text", "text": 7}, {"stored": "text", "text": "[" * 100_000}, {"stored": "expired"},
+]  # fmt: skip
 
 
 async def read_both(state, handle="0123456789a", **settings):

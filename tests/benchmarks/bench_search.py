@@ -17,6 +17,7 @@ import re
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from google.adk.events.event import Event
@@ -30,84 +31,19 @@ from tests.support.shared_data import shared_file
 from tests.support.tau_bench import conversations
 
 BUDGET, ENTRY = 1500, 60
-OTHER_WORDS: dict[int, tuple[tuple[str, str], ...]] = {
-    3: (
-        ("Which town does the customer live in?", "Houston"),
-        ("When was the traveller born?", "1950-06-24"),
-        ("What is the login name of this person?", "sofia_kim_7287"),
-        ("Why could the first leg not be rebooked in economy?", "not enough seats"),
-        ("What did the user finally pay with after vouchers were refused?", "9725"),
-        ("Which booking was the trip to Colorado and back?", "OBUT9V"),
-        ("Are vouchers allowed for paying a change of booking?", "certificate cannot be used"),
-    ),
-    10: (
-        ("Whom did the customer want to take off the booking?", "Ethan Lopez"),
-        ("Why was the trip called off, in the customer's words?", "Change of plan"),
-        ("How long until the money is back?", "5 to 7 business days"),
-        ("On what day was the booking made?", "2024-05-01"),
-    ),
-    34: (
-        ("Which card got the money back?", "2135"),
-        ("Where is the customer's home?", "Indianapolis"),
-        ("Which of the two tickets was the cheapest kind of fare?", "XEHM4B"),
-        ("What was done to the ticket before it was called off?", "upgraded"),
-    ),
-    47: (
-        ("In which month and day was the Charlotte ticket bought?", "2024-05-06"),
-        ("What is the account name?", "amelia_sanchez_4739"),
-        ("Who takes over the conversation in the end?", "Transfer successful"),
-    ),
-    60: (
-        ("How much did the two travellers pay altogether?", "608"),
-        ("Who is flying with Aarav?", "Daiki Li"),
-        ("Which loyalty tier does the traveller claim?", "silver"),
-        ("With which plastic was the new trip paid?", "7334"),
-        ("What is the code of the new booking?", "HATHAT"),
-        ("Did the customer want cover against losses?", "not wish to add travel insurance"),
-    ),
-}
-HELD_OUT: dict[int, tuple[tuple[str, str], ...]] = {
-    14: (
-        ("Which customer asked for the changes? Give the user ID.", "chen_lee_6825"),
-        ("Where does the flight from Boston go?", "MSP"),
-        ("Who got the better cabin in the end?", "Noah Hernandez"),
-        ("How many bags did the passenger want to check?", "2 checked bags"),
-        ("What was the most the user would spend on the upgrades?", "600"),
-        ("What would it have cost to upgrade both people?", "1200"),
-        ("What membership does this user have?", "gold"),
-    ),
-    21: (
-        ("Which reservation did the user want to modify?", "DF89BM"),
-        ("Why does the user have to fly home earlier?", "family emergency"),
-        ("How large a fee would the user have accepted?", "100"),
-        ("Which direct flight did we book?", "HAT088"),
-        ("How much money was on the gift card?", "262"),
-        ("What is the ID of the reservation that was made at the end?", "HATHAT"),
-        ("Which class of fare can not be modified?", "basic economy"),
-    ),
-    30: (
-        ("What did the user suspect about the bookings?", "mix-up"),
-        ("Which user ID was checked for duplicate flights?", "sophia_martin_4574"),
-        ("Which reservation should be canceled?", "FDZ0T5"),
-        ("From which city did the user want to keep the flight?", "Los Angeles"),
-        ("What reason was given for canceling?", "change of plans"),
-    ),
-    52: (
-        ("To which day should the Seattle flight be moved?", "May 24"),
-        ("Which Visa card does the user want to pay with?", "3422"),
-        ("What is the user's limit for the upgrade?", "1,000"),
-        ("How much was left to charge to the Visa after the gift card and certificate?", "461"),
-        ("Where is the layover on the way to Seattle?", "Las Vegas"),
-        ("What is the user ID of the Houston customer?", "liam_khan_2521"),
-    ),
-    66: (
-        ("Which flight did the user want to cancel first?", "ATL to JFK"),
-        ("What kind of member is the user?", "silver"),
-        ("What can the agent cancel, if not a single segment?", "entire reservation"),
-        ("What is the ID of the canceled reservation?", "D1EW9B"),
-        ("When will the refund arrive?", "5 to 7 business days"),
-    ),
-}
+
+
+def questions_of(which: str) -> dict[int, list[tuple[str, str]]]:
+    """The questions that are held out, or in other words, with their answers by the dialogue that has them."""
+    found = dict[int, list[tuple[str, str]]]()
+    for line in Path(__file__).with_name("questions.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith(which):
+            _, number, question, answer = line.split(" | ")
+            found.setdefault(int(number), []).append((question, answer))
+    return found
+
+
+HELD_OUT, OTHER_WORDS = questions_of("held out"), questions_of("in other words")
 
 
 class Context:
@@ -137,7 +73,7 @@ def memory_questions(part: str) -> tuple[list[Event], list[tuple[str, list[str]]
 
 
 def held_out(
-    questions: dict[int, tuple[tuple[str, str], ...]],
+    questions: dict[int, list[tuple[str, str]]],
 ) -> Iterator[tuple[list[Event], list[tuple[str, list[str]]]]]:
     """The tau-bench dialogues with questions."""
     dialogues = list(conversations())

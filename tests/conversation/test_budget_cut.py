@@ -128,20 +128,13 @@ def groups_of(roles):
 @pytest.mark.parametrize(
     ("roles", "dropped", "left"),
     [
-        ("um", {}, "u0 m1"),
-        ("umum", {0, 1}, "mark u2 m3"),
-        ("umum", {0}, "mark m1 u2 m3"),
-        ("umum", {1}, "u0 mark u2 m3"),
-        ("umum", {2}, "u0 m1 mark m3"),
-        ("umumum", {0, 2}, "mark m1 again m3 u4 m5"),
-        ("umumum", {0, 3}, "mark m1 u2 u4 m5"),
-        ("umumum", {1, 4}, "u0 mark u2 m3 again m5"),
-        ("umumum", {1, 3}, "u0 mark u2 u4 m5"),
-        ("umrmum", {0, 2, 4}, "mark m1 again m3 again m5"),
-        ("umuu", {0, 2}, "mark m1 u3"),
-        ("um", {1}, "u0"),
+        ("um", {}, "u0 m1"), ("umum", {0, 1}, "mark u2 m3"), ("umum", {0}, "mark m1 u2 m3"),
+        ("umum", {1}, "u0 mark u2 m3"), ("umum", {2}, "u0 m1 mark m3"), ("umumum", {0, 2}, "mark m1 again m3 u4 m5"),
+        ("umumum", {0, 3}, "mark m1 u2 u4 m5"), ("umumum", {1, 4}, "u0 mark u2 m3 again m5"),
+        ("umumum", {1, 3}, "u0 mark u2 u4 m5"), ("umrmum", {0, 2, 4}, "mark m1 again m3 again m5"),
+        ("umuu", {0, 2}, "mark m1 u3"), ("um", {1}, "u0"),
     ],
-)
+)  # fmt: skip
 def test_gaps(roles, dropped, left):
     """The first gap has the marker, and a later one a short text where two turns of the model would meet."""
     contents = [content("model" if role == "m" else "user", f"{role}{n}") for n, role in enumerate(roles)]

@@ -155,19 +155,12 @@ def test_a_handle_is_found_beside_or_within_a_result():
 @pytest.mark.parametrize(
     ("payload", "found"),
     [
-        ({KEY: "x"}, True),
-        ({KEY: "x" * 2_000}, True),
-        ({KEY: "x" * 2_001}, False),
-        ({KEY: "x" * 1_000, "was": "y" * 1_000}, True),
-        ({KEY: "x" * 1_000, "was": "y" * 1_001}, False),
-        ({KEY: "x", "n": 7, "list": ["y" * 96]}, True),
-        ({KEY: "x", "list": ["y" * 97]}, False),
-        ({"was": "y", KEY: "x"}, False),
-        ({}, False),
-        ([KEY], False),
-        (None, False),
+        ({KEY: "x"}, True), ({KEY: "x" * 2_000}, True), ({KEY: "x" * 2_001}, False),
+        ({KEY: "x" * 1_000, "was": "y" * 1_000}, True), ({KEY: "x" * 1_000, "was": "y" * 1_001}, False),
+        ({KEY: "x", "n": 7, "list": ["y" * 96]}, True), ({KEY: "x", "list": ["y" * 97]}, False),
+        ({"was": "y", KEY: "x"}, False), ({}, False), ([KEY], False), (None, False),
     ],
-)
+)  # fmt: skip
 def test_what_is_a_note(payload, found):
     """A note begins with its key, has at most 2,000 characters of texts, and nothing else that is long."""
     assert is_note(payload) is found

@@ -118,23 +118,17 @@ def pairs_of(cases: tuple[Case, ...]) -> tuple[Case, ...]:
 _COMPACT = CompactState(key="gaql_queries", select=("id", "status"))
 
 PASSES = (
-    case("strip", StripForContext()),
-    case("strip all", StripForContext(keep_said=False)),
+    case("strip", StripForContext()), case("strip all", StripForContext(keep_said=False)),
     case("strip some", StripForContext(keep_agents=["агент"], keep_tools=["get-issue", "run_query"])),
     case("cast", CastNarrative()),
     case("cast short", CastNarrative(max_said_chars=20, max_args_chars=20, max_result_chars=20, max_quoted_tokens=99)),
-    case("compact", _COMPACT),
-    case("media", DropOldMedia(min_bytes=0)),
-    case("thoughts", DropOldThoughts()),
-    case("newest", KeepNewestResult(min_tokens=1)),
-    case("recall", RecallMemory()),
-    case("clear", ClearToolResults()),
+    case("compact", _COMPACT), case("media", DropOldMedia(min_bytes=0)), case("thoughts", DropOldThoughts()),
+    case("newest", KeepNewestResult(min_tokens=1)), case("recall", RecallMemory()), case("clear", ClearToolResults()),
     case("clear all", ClearToolResults(keep_results=0, min_tokens=1, clear_args=True)),
-    case("fit", FitTokenBudget(max_tokens=1500)),
-    case("fit some", FitTokenBudget(max_tokens=500)),
+    case("fit", FitTokenBudget(max_tokens=1500)), case("fit some", FitTokenBudget(max_tokens=500)),
     case("fit small", FitTokenBudget(max_tokens=1, cut_to=0.01)),
     case("fit turns", FitTokenBudget(max_tokens=400, keep_turns=2, cut_to=0.9)),
-)
+)  # fmt: skip
 """The one list: every built-in pass, in settings that bite on small conversations."""
 
 PAIRS = pairs_of(PASSES)

@@ -20,26 +20,17 @@ from tests.support.laws_settings import LAWS_SEED
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]
 
 BREAKERS = [
-    (laws.pure, breakers.writes_into_an_event),
-    (laws.pure, breakers.swaps_the_requests_list),
-    (laws.pure, breakers.swaps_an_equal_copy_into_an_event),
-    (laws.idle_is_identity, breakers.copies_for_nothing),
-    (laws.settled, breakers.drops_one_each_time),
-    (laws.comes_to_rest, breakers.drops_one_each_time),
-    (laws.never_grows, breakers.adds_a_note),
-    (laws.paired, breakers.drops_results),
-    (laws.paired, breakers.cuts_a_window),
-    (laws.heard, breakers.forgets_the_user),
-    (laws.heard, breakers.trims_the_users_words),
-    (laws.heard, breakers.drops_all_blocks),
-    (laws.keeps_what_users_typed, breakers.drops_all_blocks),
-    (laws.steady, breakers.cuts_a_window),
-    (laws.steady, breakers.counts_what_it_dropped),
-    (laws.no_new_problem, breakers.drops_results),
-    (laws.no_new_problem, breakers.cuts_a_window),
-    (laws.no_new_problem, breakers.loses_signatures),
+    (laws.pure, breakers.writes_into_an_event), (laws.pure, breakers.swaps_the_requests_list),
+    (laws.pure, breakers.swaps_an_equal_copy_into_an_event), (laws.idle_is_identity, breakers.copies_for_nothing),
+    (laws.settled, breakers.drops_one_each_time), (laws.comes_to_rest, breakers.drops_one_each_time),
+    (laws.never_grows, breakers.adds_a_note), (laws.paired, breakers.drops_results),
+    (laws.paired, breakers.cuts_a_window), (laws.heard, breakers.forgets_the_user),
+    (laws.heard, breakers.trims_the_users_words), (laws.heard, breakers.drops_all_blocks),
+    (laws.keeps_what_users_typed, breakers.drops_all_blocks), (laws.steady, breakers.cuts_a_window),
+    (laws.steady, breakers.counts_what_it_dropped), (laws.no_new_problem, breakers.drops_results),
+    (laws.no_new_problem, breakers.cuts_a_window), (laws.no_new_problem, breakers.loses_signatures),
     (laws.settled, breakers.raises),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

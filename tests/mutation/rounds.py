@@ -9,19 +9,11 @@ from tests.mutation.mutants import Mutant
 from tests.mutation.reach import Reach
 
 HOMES = {
-    "relays": ("relays", "passes"),
-    "conversation": ("conversation", "passes"),
-    "passes": ("passes",),
-    "tables": ("tables",),
-    "tools": ("tools",),
-    "stores": ("stores", "tools"),
-    "sql": ("sql", "tools"),
-    "agents": ("agents", "passes"),
-    "views": ("views", "passes"),
-    "reports": ("reports",),
-    "replay": ("replay",),
+    "relays": ("relays", "passes"), "conversation": ("conversation", "passes"), "passes": ("passes",),
+    "tables": ("tables",), "tools": ("tools",), "stores": ("stores", "tools"), "sql": ("sql", "tools"),
+    "agents": ("agents", "passes"), "views": ("views", "passes"), "reports": ("reports",), "replay": ("replay",),
     "search": ("search", "tools"),
-}
+}  # fmt: skip
 """Folders of tests that run over a mutant of each folder of the package."""
 
 INVARIANTS = ("tests/test_invariants.py", "tests/test_settings.py")
@@ -29,19 +21,10 @@ LAWS = ("tests/laws/test_pass_laws.py", "tests/laws/test_reach_laws.py")
 PLUGIN = ("tests/test_plugin.py", "tests/test_plugin_apps.py", "tests/plugin")
 _REQUEST = (LAWS, PLUGIN)
 WIDER = {
-    "relays": _REQUEST,
-    "conversation": _REQUEST,
-    "passes": _REQUEST,
-    "tables": (("tests/tools",), ("tests/agents",)),
-    "tools": (PLUGIN,),
-    "stores": (PLUGIN,),
-    "sql": (("tests/agents",),),
-    "agents": (PLUGIN,),
-    "views": (PLUGIN,),
-    "reports": (PLUGIN,),
-    "replay": (),
-    "search": (("tests/agents",),),
-}
+    "relays": _REQUEST, "conversation": _REQUEST, "passes": _REQUEST, "tables": (("tests/tools",), ("tests/agents",)),
+    "tools": (PLUGIN,), "stores": (PLUGIN,), "sql": (("tests/agents",),), "agents": (PLUGIN,), "views": (PLUGIN,),
+    "reports": (PLUGIN,), "replay": (), "search": (("tests/agents",),),
+}  # fmt: skip
 """What else runs over a mutant that the quick tests of its folder let pass, besides the slow tests there."""
 
 # These take a minute each, and what they measure is memory and threads.

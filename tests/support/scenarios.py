@@ -337,15 +337,7 @@ def _write(request: LlmRequest) -> str:
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
     make.__name__: make
     for make in (
-        parallel_calls,
-        tool_loop,
-        long_running,
-        confirmation,
-        transfer,
-        sequence,
-        loop,
-        parallel_agents,
-        workflow,
+        parallel_calls, tool_loop, long_running, confirmation, transfer, sequence, loop, parallel_agents, workflow,
         agent_tool,
     )
-}
+}  # fmt: skip

@@ -62,23 +62,14 @@ def test_a_view_of_empty_items_is_a_mistake():
 @pytest.mark.parametrize(
     ("value", "select"),
     [
-        ([], ("id", "titel")),
-        ({}, ("id", "titel")),
-        (None, ("id", "titel")),
-        ("plain text", ("id", "titel")),
-        (["a", "b"], ("id", "titel")),
-        (ITEMS, ("id", "error_message")),
-        (ITEMS, ("id", "title", "titel")),
-        (ITEMS, ("id", "result.note")),
-        ([{"id": 1}], ("result.row_count", "result.rows")),
+        ([], ("id", "titel")), ({}, ("id", "titel")), (None, ("id", "titel")), ("plain text", ("id", "titel")),
+        (["a", "b"], ("id", "titel")), (ITEMS, ("id", "error_message")), (ITEMS, ("id", "title", "titel")),
+        (ITEMS, ("id", "result.note")), ([{"id": 1}], ("result.row_count", "result.rows")),
         (ITEMS, {"status": {"failed": ("id", "qurey"), None: ("id",)}}),
-        ([{"id": 1, "title": "t"}], {"status": {"failed": ("id",), None: ("id",)}}),
-        ([Open()], ("id", "nonsense")),
-        (ITEMS, lambda items: [item["id"] for item in items]),
-        (ITEMS, {"n": lambda item: item["id"]}),
-        (ITEMS, None),
+        ([{"id": 1, "title": "t"}], {"status": {"failed": ("id",), None: ("id",)}}), ([Open()], ("id", "nonsense")),
+        (ITEMS, lambda items: [item["id"] for item in items]), (ITEMS, {"n": lambda item: item["id"]}), (ITEMS, None),
     ],
-)
+)  # fmt: skip
 def test_a_field_that_may_still_come_is_not_named(value, select):
     """Empty values, fields that only some items get, and cases without items are no mistakes."""
     assert not said(value, value, select=select)
