@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from difflib import get_close_matches
 from functools import lru_cache, wraps
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, get_type_hints
 
 logger = logging.getLogger("adk_context_pack")
 P = ParamSpec("P")
@@ -134,6 +134,8 @@ def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P
                 logger.exception("%s failed", function.__qualname__)
                 return {"error": failed}
 
+        # Older releases of ADK look up the names of types among the globals of this module.
+        answer.__annotations__ = get_type_hints(function)
         return answer
 
     return decorate
