@@ -224,12 +224,7 @@ class _SessionReplay:
     ) -> tuple[LlmRequest, ModelCall]:
         call = self._model_call(event, self._capped.events[:index], self.state | self._capped.keys(index))
         call = replace(call, context=alone.context, run_memo=self._run_memo, session_memo=self._session_memo)
-        if not self._capped.reach(index):
-            return raw, call
-        if alone.context is not None or event.author in self._requests.blind:
-            return self._requests.build(event, call)
-        contents = self._capped.contents_for(index, event, raw.contents)
-        return raw.model_copy(update={"contents": contents}), call
+        return self._requests.build(event, call) if self._capped.reach(index) else (raw, call)
 
     def _packed(self, reporter: CallReporter, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns a request after the plugin's passes and tools, and the agent's own passes."""
