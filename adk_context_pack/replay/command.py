@@ -23,7 +23,6 @@ from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.replay.answering import AnswerabilitySums
 from adk_context_pack.replay.recordings import FullResults, Recording, files_in, open_recording, sessions_in
-from adk_context_pack.replay.replayed import CAPS
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.sums import ReplaySums, Screen, replay_text
@@ -250,12 +249,12 @@ class _Run:
                     "replay", f"--{name.replace('_', '-')}", getattr(options, name), "a number from 0 up"
                 )
         prices = Prices(input=options.price_input, cached=options.price_cached)
-        self._use = TokenUse(prices=prices)
-        self.sums = ReplaySums(prices=prices, budgets=dict(map(_budget, options.max_tokens)))
-        self.sums.is_whole = app is not None
-        if not options.no_caps:
-            # First in every table, since capping comes before all passes.
-            self.sums.passes[CAPS] = 0
+        self.sums = ReplaySums(
+            use=TokenUse(prices=prices),
+            budgets=dict(map(_budget, options.max_tokens)),
+            has_caps=not options.no_caps,
+            is_whole=app is not None,
+        )
 
     def replay(self, names: Iterable[str]) -> None:
         """Replays all sessions of the recordings that are named, one session at a time."""
@@ -275,7 +274,7 @@ class _Run:
     def text(self, screen: Screen) -> str:
         """Returns the result as tables. The answerability, if it was asked for, comes first."""
         text = replay_text(self.sums, screen)
-        return "\n".join((*self._answers.lines(), "", text)) if self._answers and self.sums.total.calls else text
+        return "\n".join((*self._answers.lines(), "", text)) if self._answers and self.sums.use.total.calls else text
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the result as plain JSON values."""
@@ -285,18 +284,19 @@ class _Run:
     def write_page(self, path: str) -> None:
         """Writes the newest calls as an HTML page."""
         try:
-            write_html(self._log, path, title="What the pack would change", use=self._use)
+            # The page may be too small for all calls, but its sums are those of all.
+            write_html(self._log, path, title="What the pack would change", use=self.sums.use)
         except OSError as error:
             self._problem(RecordingError(f"{path}: {error.strerror or type(error).__name__}"))
-        if self.sums.total.calls > len(self._log):
-            self._err.write(f"{path} shows the last {len(self._log):,} of {self.sums.total.calls:,} calls\n")
+        if self.sums.use.total.calls > len(self._log):
+            self._err.write(f"{path} shows the last {len(self._log):,} of {self.sums.use.total.calls:,} calls\n")
 
     def verdict(self) -> int:
         """Returns the exit code, and prints a line for each request over its budget."""
         sums = self.sums
         self._err.writelines(f"{printable(line)}\n" for line in sums.over_budget)
-        unknown = [agent for agent in sums.budgets if agent != "*" and agent not in sums.agents]
-        known = printable(", ".join(sums.agents)) or "none"
+        unknown = [agent for agent in sums.budgets if agent != "*" and agent not in sums.use.agents]
+        known = printable(", ".join(sums.use.agents)) or "none"
         self._err.writelines(
             f"--max-tokens {agent}: no call of this agent in these sessions (agents: {known})\n" for agent in unknown
         )
@@ -317,9 +317,7 @@ class _Run:
             self.sums.add(call, entry)
             if call.report.request_after is not None:
                 self._log.add(call.report)
-                # The page may be too small for all calls, but its sums are those of all.
-                self._use.add(call.report, call.prefix_without)
-            self._progress.step(len(self.sums.sessions), self.sums.total.calls)
+            self._progress.step(len(self.sums.sessions), self.sums.use.total.calls)
         if refused:
             text = f"{session.source}: session {session.id}: ADK cannot rebuild {refused} of its requests"
             self._problem(RecordingError(text))

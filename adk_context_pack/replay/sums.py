@@ -5,49 +5,32 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TextIO
 
 from adk_context_pack._text import shorten
 from adk_context_pack.errors import printable
-from adk_context_pack.replay.replayed import Replayed
+from adk_context_pack.replay.replayed import CAPS, Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import share, table
 from adk_context_pack.reports.prices import Prices
+from adk_context_pack.reports.token_use import Part, TokenUse
+
+_FIGURES = {
+    "calls": "calls",
+    "tokens_without": "without",
+    "tokens_with": "sent",
+    "cost_without": "cost_without",
+    "cost_with": "cost_sent",
+    "largest_without": "largest_without",
+    "largest_with": "largest_sent",
+    "prompt_tokens": "prompt_tokens",
+}
+"""The names of figures in JSON, and those of `Part`."""
 
 
-@dataclass(kw_only=True, slots=True)
-class Sum:
-    """Some calls added up: requests as ADK had built them, and with the pack.
-
-    Costs take cached prefixes into account. `prompt_tokens` is the provider's own count, as it was recorded.
-    """
-
-    calls: int = 0
-    tokens_without: int = 0
-    tokens_with: int = 0
-    cost_without: float = 0.0
-    cost_with: float = 0.0
-    largest_without: int = 0
-    largest_with: int = 0
-    prompt_tokens: int = 0
-
-    def add(self, call: Replayed, prices: Prices) -> None:
-        """Adds one call."""
-        report = call.report
-        before, after = report.tokens_before, report.tokens_after
-        self.calls += 1
-        self.tokens_without += before
-        self.tokens_with += after
-        self.cost_without += prices.of(before, min(call.prefix_without.tokens, before))
-        self.cost_with += prices.of(after, min(report.prefix.tokens, after))
-        self.largest_without = max(self.largest_without, before)
-        self.largest_with = max(self.largest_with, after)
-        self.prompt_tokens += report.prompt_tokens or 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the sum as plain JSON values."""
-        return {name: getattr(self, name) for name in type(self).__slots__}
+def _figures(part: Part) -> dict[str, Any]:
+    return {name: getattr(part, figure) for name, figure in _FIGURES.items()}
 
 
 @dataclass(kw_only=True, slots=True)
@@ -55,12 +38,10 @@ class ReplaySums:
     """The results of a replay.
 
     Attributes:
-        prices: the prices of tokens.
+        use: what is added up.
         budgets: for each agent, the most tokens that one of its requests may have. "*" means all other agents.
-        total: all calls.
-        agents: the calls of each agent.
         sessions: for each session, where it is from and its sum.
-        passes: the tokens that each pass saved, by its name.
+        has_caps: whether tool results are capped, so that this is the first of the passes even if it saves nothing.
         over_budget: one line for each request that exceeded its agent's budget.
         problems: one line for each file, session or call that could not be read.
         is_whole: whether requests were rebuilt with the app that was recorded, instructions and declarations included.
@@ -70,12 +51,10 @@ class ReplaySums:
         uncounted: calls without the provider's figure.
     """
 
-    prices: Prices = field(default_factory=Prices)
+    use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
     budgets: dict[str, int] = field(default_factory=dict)
-    total: Sum = field(default_factory=Sum)
-    agents: dict[str, Sum] = field(default_factory=dict)
-    sessions: list[tuple[RecordedSession, Sum]] = field(default_factory=list)
-    passes: dict[str, int] = field(default_factory=dict)
+    sessions: list[tuple[RecordedSession, Part]] = field(default_factory=list)
+    has_caps: bool = False
     over_budget: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     is_whole: bool = False
@@ -84,23 +63,26 @@ class ReplaySums:
     capped_before: int = 0
     uncounted: int = 0
 
-    def open_session(self, session: RecordedSession) -> Sum:
+    @property
+    def passes(self) -> dict[str, int]:
+        """The tokens that each pass saved, by its name."""
+        saved = {name: each.saved for name, each in self.use.passes.items()}
+        return {CAPS: 0, **saved} if self.has_caps else saved
+
+    def open_session(self, session: RecordedSession) -> Part:
         """Starts the sum of a session. Only the session's name is kept."""
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
         named = RecordedSession(
             id=session.id, app_name=session.app_name, user_id=session.user_id, source=session.source, events=[]
         )
-        self.sessions.append((named, Sum()))
+        self.sessions.append((named, Part()))
         return self.sessions[-1][1]
 
-    def add(self, call: Replayed, of_session: Sum) -> None:
+    def add(self, call: Replayed, of_session: Part) -> None:
         """Adds one call to all sums that it belongs to."""
         report = call.report
-        for entry in (self.total, of_session, self.agents.setdefault(report.agent, Sum())):
-            entry.add(call, self.prices)
-        for each in report.passes:
-            self.passes[each.name] = self.passes.get(each.name, 0) + each.tokens_saved
+        self.use.add(report, call.prefix_without, of_session)
         self.packed_before += call.packed_before is not None
         self.uncounted += call.figure is None and call.packed_before is None
         budget = self.budgets.get(report.agent, self.budgets.get("*"))
@@ -123,7 +105,7 @@ class ReplaySums:
                 f"Calls that show one and have the figures that the pack reported then: {self.packed_before:,}. For any"
                 " other, what capping saved is not counted."
             )
-        if self.uncounted < self.total.calls:
+        if self.uncounted < self.use.total.calls:
             yield "Where the provider counted a request, its figure is the one without the pack, and scales the other."
         if self.uncounted and not self.is_whole:
             yield (
@@ -135,13 +117,13 @@ class ReplaySums:
         """Returns everything as plain JSON values."""
         sessions = [
             {"id": named.id, "app_name": named.app_name, "user_id": named.user_id, "source": named.source}
-            | entry.to_dict()
+            | _figures(entry)
             for named, entry in self.sessions
         ]
         return {
-            **self.total.to_dict(),
-            "prices": {"input": self.prices.input, "cached": self.prices.cached},
-            "agents": {name: entry.to_dict() for name, entry in self.agents.items()},
+            **_figures(self.use.total),
+            "prices": asdict(self.use.prices or Prices()),
+            "agents": {name: _figures(entry) for name, entry in self.use.agents.items()},
             "passes": {name: {"tokens_saved": saved} for name, saved in self.passes.items()},
             "sessions": sessions,
             "results": {"restored": self.restored, "capped": self.capped_before},
@@ -183,14 +165,15 @@ class Screen:
 def replay_text(sums: ReplaySums, screen: Screen | None = None) -> str:
     """Returns the sums as tables that fit the screen. Without a model call it says so in place of empty tables."""
     screen = screen or Screen()
-    total = sums.total
+    total = sums.use.total
     if not total.calls:
         return "no model calls found"
-    passes = [(name, f"{saved:,}", share(saved, total.tokens_without)) for name, saved in sums.passes.items()]
+    passes = [(name, f"{saved:,}", share(saved, total.without)) for name, saved in sums.passes.items()]
     by_pass = table([("pass", "tokens saved", "of all"), *passes])
-    lines = [*_sessions(sums, screen), "", *by_pass, "", *_table("agent", sums.agents, screen), ""]
+    lines = [*_sessions(sums, screen), "", *by_pass, "", *_table("agent", sums.use.agents, screen), ""]
+    prices = sums.use.prices or Prices()
     lines += [
-        f"Cost: {sums.prices.input:g} for a million input tokens, {sums.prices.cached:g} for a million cached ones.",
+        f"Cost: {prices.input:g} for a million input tokens, {prices.cached:g} for a million cached ones.",
         "The estimate assumes that the provider caches everything that an agent's previous request began with.",
         *sums.notes(),
     ]
@@ -210,14 +193,14 @@ def percent(before: float, after: float) -> str:
 
 
 def _headline(sums: ReplaySums, screen: Screen) -> Iterator[str]:
-    total = sums.total
+    total = sums.use.total
     yield f"{_number_of(total.calls, 'model call')} in {_number_of(len(sums.sessions), 'session')}"
-    saved, money = total.tokens_without - total.tokens_with, total.cost_without - total.cost_with
+    saved, money = total.without - total.sent, total.cost_without - total.cost_sent
     verb = "saves" if saved >= 0 else "adds"
     text = (
-        f"The pack {verb} {abs(saved):,} of {total.tokens_without:,} tokens"
-        f" ({percent(total.tokens_without, total.tokens_with)}) and {_money(money)} of {_money(total.cost_without)}"
-        f" ({percent(total.cost_without, total.cost_with)})."
+        f"The pack {verb} {abs(saved):,} of {total.without:,} tokens"
+        f" ({percent(total.without, total.sent)}) and {_money(money)} of {_money(total.cost_without)}"
+        f" ({percent(total.cost_without, total.cost_sent)})."
     )
     yield screen.painted(text, _BOLD, _GREEN if saved > 0 else "")
 
@@ -231,14 +214,14 @@ def _money(amount: float) -> str:
 
 
 def _sessions(sums: ReplaySums, screen: Screen) -> Iterator[str]:
-    largest = sorted(sums.sessions, key=lambda entry: -entry[1].tokens_without)
+    largest = sorted(sums.sessions, key=lambda entry: -entry[1].without)
     names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
     yield from _table("session", names, screen)
     if len(largest) > _MAX_SESSIONS:
         yield f"… and {len(largest) - _MAX_SESSIONS:,} smaller sessions. --json has them all."
 
 
-def _table(kind: str, entries: Mapping[str, Sum], screen: Screen) -> Iterable[str]:
+def _table(kind: str, entries: Mapping[str, Part], screen: Screen) -> Iterable[str]:
     columns = list(_NUMBERS)
     rows = {name: _cells(entry) for name, entry in entries.items()}
     spare = list(_OPTIONAL)
@@ -251,15 +234,15 @@ def _table(kind: str, entries: Mapping[str, Sum], screen: Screen) -> Iterable[st
     return table(lines)
 
 
-def _cells(entry: Sum) -> dict[str, str]:
+def _cells(entry: Part) -> dict[str, str]:
     values = (
         f"{entry.calls:,}",
-        f"{entry.tokens_without:,}",
-        f"{entry.tokens_with:,}",
-        percent(entry.tokens_without, entry.tokens_with),
-        f"{entry.largest_with:,}",
+        f"{entry.without:,}",
+        f"{entry.sent:,}",
+        percent(entry.without, entry.sent),
+        f"{entry.largest_sent:,}",
         f"{entry.cost_without:.6f}",
-        f"{entry.cost_with:.6f}",
+        f"{entry.cost_sent:.6f}",
     )
     return dict(zip(_NUMBERS, values, strict=True))
 

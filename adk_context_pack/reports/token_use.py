@@ -15,47 +15,68 @@ _KEPT = 0.995
 
 
 @dataclass(kw_only=True, slots=True)
-class AgentUse:
+class Part:
+    """The model calls, tokens and cost of one agent, session, tool or category, without the pack and with it.
+
+    The largest are those of one request. `prompt_tokens` is the provider's own count.
+    """
+
+    calls: int = 0
+    without: int = 0
+    sent: int = 0
+    cost_without: float = 0.0
+    cost_sent: float = 0.0
+    largest_without: int = 0
+    largest_sent: int = 0
+    prompt_tokens: int = 0
+
+    def add(self, tokens: tuple[int, int], costs: tuple[float, float], prompt_tokens: int = 0) -> None:
+        """Adds its tokens in one request, and what they cost, without the pack and with it."""
+        without, sent = tokens
+        self.calls += 1
+        self.without += without
+        self.sent += sent
+        self.cost_without += costs[0]
+        self.cost_sent += costs[1]
+        self.largest_without = max(self.largest_without, without)
+        self.largest_sent = max(self.largest_sent, sent)
+        self.prompt_tokens += prompt_tokens
+
+
+@dataclass(kw_only=True, slots=True)
+class AgentUse(Part):
     """The requests of one agent.
 
     Attributes:
         model: the model of the largest request.
-        largest: the tokens of the largest request.
         instruction: the tokens of its system instructions and state views, over all requests.
         largest_instruction: the most that one request had.
-        declared: the tokens of its tool declarations, over all requests.
         breaks: how often a request did not begin with the whole of the previous one.
         lost: the tokens of previous requests that were not reused for that reason.
-        breaks_in_fixed: the breaks within the system instruction or the tool declarations.
-        lost_in_fixed: the tokens that these lost.
+        lost_in_fixed: those of them that were lost by breaks within the system instruction or the tool declarations.
     """
 
     model: str = ""
-    largest: int = 0
     instruction: int = 0
     largest_instruction: int = 0
-    declared: int = 0
     breaks: int = 0
     lost: int = 0
-    breaks_in_fixed: int = 0
     lost_in_fixed: int = 0
 
-    def add(self, report: CallReport) -> None:
-        """Adds one call of the agent."""
-        if report.tokens_after >= self.largest:
-            self.model, self.largest = report.model, report.tokens_after
+    def see(self, report: CallReport) -> None:
+        """Looks at one call, before its tokens are added."""
+        if report.tokens_after >= self.largest_sent:
+            self.model = report.model
         sizes = report.categories
         instruction = sizes.get("system_instruction", 0) + sizes.get("state_views", 0)
         self.instruction += instruction
         self.largest_instruction = max(self.largest_instruction, instruction)
-        self.declared += sizes.get("tool_declarations", 0)
         prefix = report.prefix
         if prefix.previous_tokens and prefix.share < _KEPT:
-            lost, fixed = prefix.previous_tokens - prefix.tokens, broke_in_fixed(report)
+            lost = prefix.previous_tokens - prefix.tokens
             self.breaks += 1
             self.lost += lost
-            self.breaks_in_fixed += fixed
-            self.lost_in_fixed += lost * fixed
+            self.lost_in_fixed += lost * broke_in_fixed(report)
 
 
 def broke_in_fixed(report: CallReport) -> bool:
@@ -72,27 +93,8 @@ _USED = "tool_calls_and_results"
 
 
 @dataclass(kw_only=True, slots=True)
-class Part:
-    """The model calls, tokens and cost of one agent, tool or category. Costs are in millionths of the currency."""
-
-    calls: int = 0
-    without: int = 0
-    sent: int = 0
-    cost_without: float = 0.0
-    cost_sent: float = 0.0
-
-    def add(self, without: int, sent: int, rates: tuple[float, float]) -> None:
-        """Adds its tokens in one request, which cost so much for each token without the pack and with it."""
-        self.calls += 1
-        self.without += without
-        self.sent += sent
-        self.cost_without += without * rates[0]
-        self.cost_sent += sent * rates[1]
-
-
-@dataclass(kw_only=True, slots=True)
 class PassUse:
-    """The effect of one pass: tokens and money saved, in millionths of the currency, and how often it failed."""
+    """The effect of one pass: tokens and money saved, and how often it failed."""
 
     saved: int = 0
     cost_saved: float = 0.0
@@ -114,15 +116,13 @@ class TokenUse:
 
     prices: Prices | None = None
     total: Part = field(default_factory=Part)
-    agents: dict[str, Part] = field(default_factory=dict)
+    agents: dict[str, AgentUse] = field(default_factory=dict)
     tools: dict[str, Part] = field(default_factory=dict)
     categories: dict[str, Part] = field(default_factory=dict)
     passes: dict[str, PassUse] = field(default_factory=dict)
-    details: dict[str, AgentUse] = field(default_factory=dict)
     sessions: set[str] = field(default_factory=set)
     prefix_tokens: int = 0
     previous_tokens: int = 0
-    prompt_tokens: int = 0
     cached_tokens: int = 0
     unknown_results: int = 0
     shadow: bool = False
@@ -136,25 +136,29 @@ class TokenUse:
             use.add(report)
         return use
 
-    def add(self, report: CallReport, prefix_without: PrefixReport | None = None) -> None:
+    def add(self, report: CallReport, prefix_without: PrefixReport | None = None, *groups: Part) -> None:
         """Adds one call.
 
         Args:
             report: its report.
             prefix_without: the prefix that it would have kept without the pack, if that is known.
+            groups: further sums that the call belongs to.
         """
-        without, sent = report.tokens_without_pack, report.tokens_after
-        rates = self._rates(report, prefix_without)
-        for part in (self.total, self.agents.setdefault(report.agent, Part())):
-            part.add(without, sent, rates)
+        whole = report.tokens_without_pack, report.tokens_after
+        costs = self._costs(report, prefix_without)
+        rates = costs[0] / max(whole[0], 1), costs[1] / max(whole[1], 1)
+        agent = self.agents.setdefault(report.agent, AgentUse())
+        agent.see(report)
+        for part in (self.total, agent, *groups):
+            part.add(whole, costs, report.prompt_tokens or 0)
         before = categories_without(report)
         for name in dict.fromkeys((*before, *report.categories)):
             tokens = before.get(name, 0), report.categories.get(name, 0)
             if any(tokens):
-                self.categories.setdefault(name, Part()).add(*tokens, rates)
+                self.categories.setdefault(name, Part()).add(tokens, _priced(tokens, rates))
         for name in dict.fromkeys((*report.tools_before, *report.tools, *report.results)):
-            full = report.tools_before.get(name, 0) + report.results.get(name, 0)
-            self.tools.setdefault(name, Part()).add(full, report.tools.get(name, 0), rates)
+            tokens = report.tools_before.get(name, 0) + report.results.get(name, 0), report.tools.get(name, 0)
+            self.tools.setdefault(name, Part()).add(tokens, _priced(tokens, rates))
         unpassed = {RESULTS: sum(report.results.values()), PACK_TOOLS: -report.pack_tools}
         effects = [(effect, saved, False) for effect, saved in unpassed.items() if saved]
         effects += [(each.name, each.tokens_saved, each.error is not None) for each in report.passes]
@@ -163,11 +167,9 @@ class TokenUse:
             use.saved += saved
             use.cost_saved += saved * rates[0]
             use.failed += failed
-        self.details.setdefault(report.agent, AgentUse()).add(report)
         self.sessions.add(report.session_id)
         self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
         self.previous_tokens += report.prefix.previous_tokens
-        self.prompt_tokens += report.prompt_tokens or 0
         self.cached_tokens += report.cached_tokens or 0
         self.unknown_results += report.unknown_results
         self.shadow |= report.shadow
@@ -175,31 +177,31 @@ class TokenUse:
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values. Each list begins with its largest entry, passes keep their order."""
         found = []
-        for agent, use in self.details.items():
+        for agent, use in self.agents.items():
             window = window_of(use.model)
             known = window != DEFAULT_WINDOW
-            sizes = {"largest": use.largest, "window": window, "known": known}
+            sizes = {"largest": use.largest_sent, "window": window, "known": known}
             found.append({"agent": agent, "model": use.model, **sizes})
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
             "sessions": len(self.sessions),
             "prefix": {"tokens": self.prefix_tokens, "previous": self.previous_tokens},
-            "provider": {"prompt": self.prompt_tokens, "cached": self.cached_tokens},
+            "provider": {"prompt": self.total.prompt_tokens, "cached": self.cached_tokens},
             "unknown_results": self.unknown_results,
             "shadow": self.shadow,
             "agents": _rows(self.agents),
             "tools": _rows(self.tools),
             "categories": _rows(self.categories),
             "passes": [
-                {"name": name, "saved": each.saved, "cost_saved": round(each.cost_saved, 3), "failed": each.failed}
+                {"name": name, "saved": each.saved, "cost_saved": _micros(each.cost_saved), "failed": each.failed}
                 # What comes before the first pass may be seen for the first time in a later call.
                 for name, each in sorted(self.passes.items(), key=lambda item: item[0] not in (RESULTS, PACK_TOOLS))
             ],
             "windows": sorted(found, key=lambda each: each["largest"] / each["window"], reverse=True),
         }
 
-    def _rates(self, report: CallReport, prefix_without: PrefixReport | None) -> tuple[float, float]:
+    def _costs(self, report: CallReport, prefix_without: PrefixReport | None) -> tuple[float, float]:
         if self.prices is None:
             return 0.0, 0.0
         without, sent = report.tokens_without_pack, report.tokens_after
@@ -210,11 +212,11 @@ class TokenUse:
             kept = prefix_without.tokens
         else:
             kept = report.prefix.tokens if broke_in_fixed(report) else previous
-        costs = (
-            self.prices.micros(without, min(kept, without)),
-            self.prices.micros(sent, min(report.prefix.tokens, sent)),
-        )
-        return costs[0] / without if without else 0.0, costs[1] / sent if sent else 0.0
+        return self.prices.of(without, min(kept, without)), self.prices.of(sent, min(report.prefix.tokens, sent))
+
+
+def _priced(tokens: tuple[int, int], rates: tuple[float, float]) -> tuple[float, float]:
+    return tokens[0] * rates[0], tokens[1] * rates[1]
 
 
 def categories_without(report: CallReport) -> dict[str, int]:
@@ -232,7 +234,13 @@ def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
 
 
 def _row(name: str, part: Part) -> dict[str, Any]:
-    return {"name": name, **{figure: round(getattr(part, figure), 3) for figure in Part.__slots__}}
+    row = {"name": name, "calls": part.calls, "without": part.without, "sent": part.sent}
+    return {**row, "cost_without": _micros(part.cost_without), "cost_sent": _micros(part.cost_sent)}
+
+
+def _micros(cost: float) -> float:
+    """Returns a cost in millionths of the currency."""
+    return round(1e6 * cost, 3)
 
 
 _MIN_SHARE = 0.03
@@ -304,7 +312,7 @@ def _tools(use: TokenUse) -> _Found:
 
 
 def _agents(use: TokenUse) -> _Found:
-    for agent, each in use.details.items():
+    for agent, each in use.agents.items():
         name = agent or "an agent without a name"
         if each.largest_instruction >= _LONG_INSTRUCTION:
             what = f"instruction of {name}, up to {each.largest_instruction:,} tokens"

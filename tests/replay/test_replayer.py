@@ -23,8 +23,9 @@ from adk_context_pack import (
 from adk_context_pack.replay.replayed import CAPS, Counted, Replayed, scale_of
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import ReplaySums, Screen, Sum, percent, replay_text
+from adk_context_pack.replay.sums import ReplaySums, Screen, percent, replay_text
 from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.reports.token_use import AgentUse, PassUse, TokenUse
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.reports.test_calibrated import adds_up, report
@@ -233,15 +234,12 @@ def test_a_saving_is_never_more_than_the_request():
 
 def some(sessions=3, name="session", calls=4):
     """Sums of some sessions with one agent."""
-    entry = Sum(
-        calls=calls, tokens_without=120_000, tokens_with=480, cost_without=2.5, cost_with=0.01, largest_with=200
-    )
+    entry = AgentUse(calls=calls, without=120_000, sent=480, cost_without=2.5, cost_sent=0.01, largest_sent=200)
     named = [
         RecordedSession(id=f"{name}-{n}", app_name="a", user_id="u", source="f.db", events=[]) for n in range(sessions)
     ]
-    return ReplaySums(
-        total=entry, agents={"writer": entry}, sessions=[(each, entry) for each in named], passes={"tool_caps": 119_520}
-    )
+    use = TokenUse(total=entry, agents={"writer": entry}, passes={CAPS: PassUse(saved=119_520)})
+    return ReplaySums(use=use, sessions=[(each, entry) for each in named])
 
 
 @pytest.mark.parametrize(

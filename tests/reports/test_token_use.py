@@ -81,7 +81,7 @@ def test_sums_are_those_of_the_reports(reports):
 def test_costs_add_up(reports):
     """The cost with the pack is that of each request with its kept prefix, and the parts of a request add up to it."""
     use = TokenUse.of(reports, PRICES)
-    each = [PRICES.micros(one.tokens_after, min(one.prefix.tokens, one.tokens_after)) for one in reports]
+    each = [PRICES.of(one.tokens_after, min(one.prefix.tokens, one.tokens_after)) for one in reports]
     assert use.total.cost_sent == pytest.approx(sum(each))
     for parts in (use.agents, use.categories):
         assert sum(part.cost_sent for part in parts.values()) == pytest.approx(use.total.cost_sent)
@@ -131,11 +131,11 @@ def test_adk_alone_keeps_its_prefix_where_the_instruction_stays(kept, cached_wit
     first = report(tokens_before=80, **settings)
     second = report(tokens_before=100, prefix=PrefixReport(tokens=kept, previous_tokens=100), **settings)
     use = TokenUse.of([first, second], PRICES)
-    assert use.total.cost_without == pytest.approx(PRICES.micros(80, 0) + PRICES.micros(100, cached_without))
+    assert use.total.cost_without == pytest.approx(PRICES.of(80, 0) + PRICES.of(100, cached_without))
     known = TokenUse(prices=PRICES)
     known.add(first, PrefixReport())
     known.add(second, PrefixReport(tokens=7, previous_tokens=80))
-    assert known.total.cost_without == pytest.approx(PRICES.micros(80, 0) + PRICES.micros(100, 7))
+    assert known.total.cost_without == pytest.approx(PRICES.of(80, 0) + PRICES.of(100, 7))
 
 
 USED_SIZES = {"system_instruction": 40, "tool_declarations": 10, "user": 50}
@@ -150,8 +150,8 @@ def test_breaks_are_counted_by_their_place():
     """A prefix that ends in the instruction is told from one that ends in the history, and a whole one is no break."""
     use = AgentUse()
     for kept, previous in ((0, 0), (100, 100), (20, 100), (70, 100)):
-        use.add(one(kept, previous))
-    assert (use.breaks, use.breaks_in_fixed) == (2, 1)
+        use.see(one(kept, previous))
+    assert use.breaks == 2
     assert (use.lost, use.lost_in_fixed) == (110, 80)
     assert not broke_in_fixed(one(0, 0))
 
