@@ -76,17 +76,15 @@ def tokens_of(sql: str, handles: Collection[str] = ()) -> list[Token]:
         sql: any text.
         handles: names that may begin with a digit, in lower case; each is one name and not a number.
     """
-    return list(_tokens(sql, handles))
-
-
-def _tokens(sql: str, handles: Collection[str]) -> Iterator[Token]:
+    tokens: list[Token] = []
     place = 0
     while match := _TOKEN.match(sql, place):
         kind, text = match.lastgroup or "other", match.group()
         if kind == "number" and (handle := text.split(".", 1)[0]).lower() in handles:
             kind, text = "name", handle
-        yield Token(kind, text)
+        tokens.append(Token(kind, text))
         place += len(text)
+    return tokens
 
 
 def quote_dotted_names(sql: str, names: Iterable[str], handles: Collection[str] = ()) -> str:

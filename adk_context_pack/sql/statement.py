@@ -172,17 +172,14 @@ class _Multiplied:
         self._known: dict[str, tuple[int, int]] = {}
         self._within: set[str] = set()
 
-    def whole(self) -> tuple[int, int]:
-        return self._of("")
-
-    def _of(self, name: str) -> tuple[int, int]:
+    def whole(self, name: str = "") -> tuple[int, int]:
         if name in self._known:
             return self._known[name]
         part = self._parts[name]
         tables, calls = 0, part.calls
         self._within.add(name)
         for table, times in part.tables.items():
-            inner = self._of(table) if table in self._parts and table not in self._within and table else (0, 0)
+            inner = self.whole(table) if table in self._parts and table not in self._within and table else (0, 0)
             tables += times * (1 + inner[0])
             calls += times * inner[1]
         self._within.discard(name)

@@ -19,8 +19,8 @@ _MIN_ROWS = 2
 _PROBED_LINES = 21
 # Titles, dates and remarks that exports write above the names of the columns.
 _MAX_LINES_ABOVE = 16
-# One line in so many may have too few or too many cells.
-_LINES_FOR_ONE_UNEVEN = 10
+# One line in so many may have too few or too many cells, and one of so few below which columns have a type.
+_LINES_FOR_ONE_UNEVEN, _ROWS_FOR_ONE_UNEVEN = 10, 5
 _MAX_LINES_OF_A_CELL = 50
 # The C reader and the C scanner keep the interpreter's lock for one chunk. An event loop waits no longer than that for
 # a thread that reads. Fewer lines than the garbage collector waits for before it looks at new objects.
@@ -121,7 +121,13 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
     body = [cells for cells, _ in lines if cells and not _is_comment(cells)]
     names = _names(head, body, dialect)
     even = [cells for cells in body if len(cells) == len(names)]
-    if len(even) < min_rows or not any(head) or not heads(names, even, spaced=dialect.spaced and not dialect.is_padded):
+    # Nothing but delimiters at the ends of lines.
+    used = len(names) - (not names[-1] and not any(cells[-1] for cells in even))
+    is_spaced = dialect.spaced and not dialect.is_padded
+    if len(even) < min_rows or not heads(names[:used], [cells[:used] for cells in even], spaced=is_spaced):
+        return None
+    if not set("".join(even[0])).difference("-:=+ ") and "--" in even[0][0]:
+        # A rule below names, as in drawn tables.
         return None
     is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
     if is_indented or (not has_typed_column(names, even) and _is_alike(above, dialect, len(names))):
@@ -133,7 +139,6 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
         return None
     rows, place, unread = found
     if not names[-1] and not any(row[labels[-1]] for row in rows):
-        # Nothing but delimiters at the ends of lines.
         rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]
     newline = "\r\n" if text[below - 2 : below] == "\r\n" else "\n"
     return CsvTable(start, place, rows, dialect.delimiter, newline, unread)
@@ -233,7 +238,9 @@ def _read_uneven(
         between += len(uneven)
         unread += len(uneven)
         place = len(text)
-    return (rows if between * _LINES_FOR_ONE_UNEVEN <= len(rows) else []), place, unread
+    is_typed = has_typed_column(names, [list(row.values()) for row in rows[:_ROWS_FOR_ONE_UNEVEN]])
+    most = max(len(rows) // _LINES_FOR_ONE_UNEVEN, is_typed and len(rows) >= _ROWS_FOR_ONE_UNEVEN)
+    return (rows if between <= most else []), place, unread
 
 
 def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:

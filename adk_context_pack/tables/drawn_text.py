@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import filterfalse, islice, pairwise
 
 from adk_context_pack.tables.columns import unique_names
-from adk_context_pack.tables.headers import has_typed_column, is_header
+from adk_context_pack.tables.headers import has_typed_column, heads
 from adk_context_pack.tables.long_text import line_end, lines_with
 
 _BARS = "|│┆║┃"
@@ -158,15 +158,15 @@ def _aligned(text: str, start: int) -> DrawnTable | None:
     if len(lines) <= _MIN_GAP or any("\t" in line or len(line) > _MAX_LINE for line in lines):
         return None
     underlined = _UNDERLINE.fullmatch(lines[1]) is not None
-    edges = [hit.start() for hit in re.finditer(r"\S+", lines[1])] if underlined else _edges(lines)
-    names = _slices(lines[0], edges)
-    if not is_header(names) or any("  " in name for name in names):
+    plain = list(filterfalse(_is_rule, lines))
+    edges = [hit.start() for hit in re.finditer(r"\S+", lines[1])] if underlined else _edges(plain)
+    names, *probed = (_slices(line, edges) for line in plain)
+    if not heads(names, probed) or any("  " in name for name in names):
         return None
-    probed = [_slices(line, edges) for line in lines[2 if underlined else 1 :]]
     if not (underlined or has_typed_column(names, probed) or all(name.isupper() for name in names if name)):
         return None
     block = list(_block(text, start, None))
-    body = block[2 if underlined else 1 :]
+    body = list(filterfalse(_is_rule, block))[1:]
     if not all(_fits(line, edges) for line in body):
         return None
     labels = unique_names(names)

@@ -10,8 +10,8 @@ _MAX_NAME = 80
 _MAX_WORDS = 8
 _MAX_PLAIN_WORDS = 4
 _MAX_QUESTION = 300
-# A line above so many rows names their columns if these differ from it in kind, whatever it says.
-_MIN_TYPED, _MIN_REPEATING = 3, 6
+# A line above so many rows and columns of a type names them, whatever it says.
+_MIN_TYPED, _MIN_REPEATING = 4, 6
 # Of the cells of a column, this share has to be of one type for the column to count as typed.
 _TYPED_SHARE = 0.7
 _NUMBER = re.compile(
@@ -83,6 +83,9 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     # A line with blanks behind its commas and a colon at its end is a sentence above a list.
     if len(names) < 2 or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):  # noqa: PLR2004 - one is a list
         return False
+    if any(name.count("(") != name.count(")") for name in names):
+        # A bracket with a delimiter in it is a call or an aside.
+        return False
     if set("+-").intersection(firsts := {names[0][:1], *(row[0][:1] for row in rows)}) and firsts <= set("+-@ "):
         # As a diff marks lines.
         return False
@@ -92,7 +95,12 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
         return len(rows) > 1
     typed = [name for name, cells in columns if _is_typed_column(cells)]
     is_data = any(is_typed(name) and not _PERIOD.fullmatch(name) for name in typed)
-    if len(rows) >= _MIN_TYPED and not is_data and any(name and not is_typed(name) for name in typed):
+    if (
+        len(rows) + len(typed) >= _MIN_TYPED
+        and len(rows) > 1
+        and not is_data
+        and any(name and not is_typed(name) for name in typed)
+    ):
         return True
     # Answers repeat below a question, and sentences do not.
     return (

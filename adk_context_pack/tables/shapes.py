@@ -54,10 +54,8 @@ def is_text(block: Any) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
-_HEADERS = (
-    *("columns", "column_names", "columnNames", "headers", "header", "fields", "names", "schema"),
-    *("cols", "columnHeaders", "rowType"),
-)
+_NAMED = "columns column_names columnNames headers header fields names schema cols columnHeaders rowType"
+_HEADERS = tuple(_NAMED.split())
 _MAX_DEPTH = 3
 _MAX_KEYS = 50
 

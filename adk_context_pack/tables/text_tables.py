@@ -19,12 +19,8 @@ Form = Literal["json", "lines", "csv", "markdown", "other"]
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
-_FENCED_DATA = frozenset(
-    (
-        *("", "csv", "tsv", "json", "jsonl", "ndjson", "json5", "md", "markdown", "text", "txt", "plain", "plaintext"),
-        *("html", "console", "output", "table", "psv", "data", "result", "results"),
-    )
-)
+_DATA = "csv tsv json jsonl ndjson json5 md markdown text txt plain plaintext html console output table psv data result"
+_FENCED_DATA = frozenset(["", "results", *_DATA.split()])
 _MAX_TABLES = 20
 _MIN_TEXT = 8
 

@@ -30,8 +30,8 @@ def test_a_real_report():
 
 @pytest.mark.parametrize(
     "text",
-    ['{"a":1}\n{"a":}', '{"a":1}\n[1]\n{"a":2}', "a,b\n" + "1,2\n" * 9 + "3\n"],
-    ids=["a broken line", "a line that is no row", "a short line of ten"],
+    ['{"a":1}\n{"a":}', '{"a":1}\n[1]\n{"a":2}', "a,b\n" + "1,2\n" * 9 + "3\n4\n"],
+    ids=["a broken line", "a line that is no row", "two short lines of eleven"],
 )
 def test_what_is_not_quite_a_table_is_a_text(text):
     """JSON lines and CSV with one line that does not fit are left as texts, and nothing raises."""
