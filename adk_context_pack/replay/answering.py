@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from google.adk.events.event import Event
 
 from adk_context_pack.conversation.ledger import scalars
-from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.tool_caps import SettingsFor, ToolCaps
+from adk_context_pack.replay.tool_caps import SettingsFor, capped, reducer_of
 from adk_context_pack.reports.call_report import table
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
@@ -33,22 +33,21 @@ class _ReadableStore(PayloadStore):
         return handle
 
 
-def packed(passes: Sequence[ContextPass], caps: ToolCaps | None) -> Packed:
-    """Returns what the pack does to a recorded session, for `answerability`."""
-    if caps is None:
-        return Packed(passes=passes)
+def packed(settings: PackSettings | None) -> Packed:
+    """Returns what the pack does to a recorded session with these settings, for `answerability`."""
+    if settings is None:
+        return Packed(passes=())
     store = _ReadableStore()
-    # Only passes that have a store are given this one.
-    settings: list[dict[str, Any]] = [{"store": store} if hasattr(entry, "store") else {} for entry in caps.passes]
-    reducing = ToolCaps(passes=tuple(map(lambda entry, more: replace(entry, **more), caps.passes, settings)))
+    reducer = reducer_of(settings.stored_in(store))
     known: dict[int, tuple[Event, Event]] = {}
 
     def reduced(event: Event) -> Event:
         # The event is kept beside its result, so that its id is not given to another one.
         if id(event) not in known:
-            known[id(event)] = event, reducing.apply(event)
+            known[id(event)] = event, capped(event, reducer)
         return known[id(event)][1]
 
+    passes = settings.passes_within(settings.budget_for(None))
     return Packed(passes=passes, reduced=reduced, stored=store.texts)
 
 
@@ -72,7 +71,7 @@ class AnswerabilitySums:
             conversation = Conversation(
                 agent=agent, events=session.events, state=session.first_state(), instruction="", keep_ids=True
             )
-            measured = answerability([conversation], {WITHOUT: [], WITH: self._packed(agent)})
+            measured = answerability([conversation], {WITHOUT: [], WITH: packed(self._settings_for(agent))})
             for total, each in zip(self.results, measured, strict=True):
                 total.add(each)
             room = 20 - len(self.lost)
@@ -80,11 +79,6 @@ class AnswerabilitySums:
                 f"session {session.id}: {agent} called {lost.tool} with {lost.value[:60]!r}"
                 for lost in measured[1].lost[:room]
             ]
-
-    def _packed(self, agent: str) -> Packed:
-        if (settings := self._settings_for(agent)) is None:
-            return packed([], None)
-        return packed(settings.passes_within(settings.budget_for(None)), ToolCaps.of(settings))
 
     def lines(self) -> Iterator[str]:
         """Yields the table and, below it, what was lost."""

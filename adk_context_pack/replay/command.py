@@ -81,19 +81,33 @@ def load_passes(name: str) -> tuple[ContextPass, ...]:
 
 
 def load_artifacts(uri: str | None) -> Any:
-    """Returns the artifact service that `--artifacts` names by a URI or a folder, or None.
+    """Returns the artifact service that `--artifacts` names by a URI or a folder of a `FileArtifactService`, or None.
 
     Raises:
-        SettingError: ADK has no such service, or the folder does not exist.
+        SettingError: ADK has no such service, it needs a package that is not installed, or the folder does not exist.
     """
     if uri is None:
         return None
+
+    def refused(reason: str) -> SettingError:
+        return SettingError.of("replay", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})")
+
+    parts = urlsplit(uri)
+    is_folder = not parts.scheme or parts.scheme == "file"
+    path = Path(unquote(parts.path) if parts.scheme else uri)
+    if is_folder and not path.is_dir():
+        # ADK would create it.
+        raise refused("the folder does not exist")
+    # ADK's command line takes long to import.
+    from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
+
     try:
-        return artifact_service(uri)
-    except ValueError as error:
-        raise SettingError.of(
-            "replay", "--artifacts", uri, f"such as file:///folder or gs://bucket ({error})"
-        ) from None
+        service = get_service_registry().create_artifact_service(path.resolve().as_uri() if is_folder else uri)
+    except Exception as error:
+        raise refused(f"{type(error).__name__}: {error}") from None
+    if service is None:
+        raise refused(f"ADK knows no artifact service for {parts.scheme}://")
+    return service
 
 
 def load_plugin(name: str | None, app: AppRequests | None) -> Any:
@@ -343,27 +357,3 @@ def _budget(text: str) -> tuple[str, int]:
     if not agent or not number.isdecimal() or int(number) < 1:
         raise SettingError.of("replay", "--max-tokens", text, "of the form AGENT=N")
     return agent, int(number)
-
-
-def artifact_service(uri: str) -> Any:
-    """Returns the artifact service behind a URI, or behind a folder that ADK's `FileArtifactService` keeps.
-
-    Raises:
-        ValueError: ADK knows no such service, it needs a package that is not installed, or its folder does not exist.
-    """
-    parts = urlsplit(uri)
-    is_folder = not parts.scheme or parts.scheme == "file"
-    path = Path(unquote(parts.path) if parts.scheme else uri)
-    if is_folder and not path.is_dir():
-        # ADK would create it.
-        raise ValueError("the folder does not exist")
-    # ADK's command line takes long to import.
-    from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
-
-    try:
-        service = get_service_registry().create_artifact_service(path.resolve().as_uri() if is_folder else uri)
-    except Exception as error:
-        raise ValueError(f"{type(error).__name__}: {error}") from error
-    if service is None:
-        raise ValueError(f"ADK knows no artifact service for {parts.scheme}://")
-    return service

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TextIO
 
 from adk_context_pack._text import shorten
@@ -73,11 +73,9 @@ class ReplaySums:
         """Starts the sum of a session. Only the session's name is kept."""
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
-        named = RecordedSession(
-            id=session.id, app_name=session.app_name, user_id=session.user_id, source=session.source, events=[]
-        )
-        self.sessions.append((named, Part()))
-        return self.sessions[-1][1]
+        found = Part()
+        self.sessions.append((replace(session, state={}, events=[], capped_events=[]), found))
+        return found
 
     def add(self, call: Replayed, of_session: Part) -> None:
         """Adds one call to all sums that it belongs to."""

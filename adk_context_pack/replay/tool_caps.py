@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from google.adk.events.event import Event
 
 from adk_context_pack.pack_settings import PackSettings
-from adk_context_pack.tools.offload_payload import default_result_passes
 from adk_context_pack.tools.read_back import READ_BACK
-from adk_context_pack.tools.result_pass import ResultPass
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore
 
@@ -19,31 +16,18 @@ SettingsFor = Callable[[str], PackSettings | None]
 """From an agent's name to the settings with which the plugin serves it, or None for one that it leaves alone."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolCaps:
-    """Reduces the results of recorded events, with the runner and the passes that reduce them in a run.
+def reducer_of(settings: PackSettings) -> ResultReducer:
+    """Returns what reduces tool results with these settings, whose store must not wait (`UnkeptStore` never does)."""
+    offered = READ_BACK if settings.read_back else frozenset[str]()
+    return ResultReducer(passes=settings.reducing_passes, offered=offered, tools=settings.tools)
 
-    Args:
-        passes: the passes over each tool result, in order, by default those of the plugin. They must not write to a
-            store that waits, as an `UnkeptStore` never does.
-        offered: names of tools that the agent will have beyond its own, so that a stub may name them.
-    """
 
-    passes: tuple[ResultPass, ...] = field(default_factory=lambda: default_result_passes(store=UnkeptStore()))
-    offered: frozenset[str] = READ_BACK
-
-    @classmethod
-    def of(cls, settings: PackSettings) -> ToolCaps:
-        """Returns what the plugin does with these settings."""
-        return cls(passes=settings.reducing_passes, offered=READ_BACK if settings.read_back else frozenset())
-
-    def apply(self, event: Event) -> Event:
-        """Returns the event with its results capped. The same event if none is."""
-        if not event.get_function_responses():
-            return event
-        reducer = ResultReducer(passes=self.passes, offered=self.offered)
-        content = _finished(reducer.reduced_content(event, None))
-        return event if content is None else event.model_copy(update={"content": content})
+def capped(event: Event, reducer: ResultReducer) -> Event:
+    """Returns a recorded event with its results reduced as in a run. The same event if none is."""
+    if not event.get_function_responses():
+        return event
+    content = _finished(reducer.reduced_content(event, None))
+    return event if content is None else event.model_copy(update={"content": content})
 
 
 def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -66,7 +50,7 @@ class CappedEvents:
 
     def __init__(self, events: Sequence[Event], settings_for: SettingsFor) -> None:
         self._store = UnkeptStore()
-        self._caps: dict[str, ToolCaps | None] = {}
+        self._reducers: dict[str, ResultReducer | None] = {}
         self._settings_for = settings_for
         self._keys: list[tuple[int, str]] = []
         self.events = [self._capped(place, event) for place, event in enumerate(events)]
@@ -74,16 +58,14 @@ class CappedEvents:
         self._first = changed[0] if changed else len(events)
 
     def _capped(self, place: int, event: Event) -> Event:
-        if not event.get_function_responses():
-            return event
-        if event.author not in self._caps:
+        if event.author not in self._reducers:
             settings = self._settings_for(event.author)
-            self._caps[event.author] = None if settings is None else ToolCaps.of(settings.stored_in(self._store))
-        caps = self._caps[event.author]
+            self._reducers[event.author] = None if settings is None else reducer_of(settings.stored_in(self._store))
+        reducer = self._reducers[event.author]
         before = len(self._store.keys)
-        capped = event if caps is None else caps.apply(event)
+        found = event if reducer is None else capped(event, reducer)
         self._keys += [(place, key) for key in self._store.keys[before:]]
-        return capped
+        return found
 
     def keys(self, index: int) -> dict[str, str]:
         """Returns the state keys of the full results in the events before the one at `index`."""

@@ -194,7 +194,8 @@ def remember_result(
 PACK_TOOLS = "tools declared by the plugin"
 """The entry of `ModelCall.memo` with the names of the tools that the plugin added to the request."""
 
-_RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
+RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
+"""How ADK begins the text of another agent's result, with the tool's name."""
 
 
 def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
@@ -246,6 +247,6 @@ def _add(
                     saved[found.tool] += found.saved
         if voices.is_relay(content):
             for text in [part.text for part in content.parts or () if part.text]:
-                head = _RELAYED_RESULT.search(text)
+                head = RELAYED_RESULT.search(text)
                 if head and (found := SIZES.of_text(call.session_id, head[1], text, stored)):
                     saved[found.tool] += found.saved_in_text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,14 +18,13 @@ from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.reports.cap_report import CapReport, give_report
-from adk_context_pack.reports.result_sizes import ResultWeigher, remember_result
+from adk_context_pack.reports.result_sizes import RELAYED_RESULT, ResultWeigher, remember_result
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.result_reducer import ResultReducer
 
 _MAX_EVENTS = 1_000
-_RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 
 Pair = tuple[str, dict[str, Any], dict[str, Any]]
 """A tool, the full response to a call of it, and the smaller one."""
@@ -205,7 +203,7 @@ class _Exchange:
 
     def _relayed(self, part: types.Part) -> types.Part:
         text = part.text or ""
-        head = _RELAYED_RESULT.search(text)
+        head = RELAYED_RESULT.search(text)
         for full, key in self._texts.get(head[1], {}).items() if head is not None else ():
             if full in text:
                 return part.model_copy(update={"text": text.replace(full, str(self._next(key)))})

@@ -15,7 +15,7 @@ import argparse
 import json
 import logging
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,10 @@ from adk_context_pack import (
     default_passes,
 )
 from adk_context_pack.replay.answering import packed
-from adk_context_pack.replay.tool_caps import ToolCaps
 from adk_context_pack.testing.answers import Answerability, Strategy, answerability, recorded_calls
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.laws import characters
 from adk_context_pack.testing.read_backs import leaves, request_text
-from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.adk_strategies import adk_strategies
 from tests.benchmarks.peers import peer_strategies
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
@@ -56,9 +54,9 @@ def last_six(request: LlmRequest, _: ModelCall) -> LlmRequest:
     return request.model_copy(update={"contents": request.contents[-6:]})
 
 
-def _caps(tokens: int) -> ToolCaps:
-    rows = CapRows(max_rows=20, max_tokens=tokens, store=UnkeptStore())
-    return ToolCaps(passes=(rows, OffloadPayload(max_tokens=tokens, preview_tokens=100, store=UnkeptStore())))
+def _capped(tokens: int, passes: Sequence[ContextPass]) -> Strategy:
+    rows, payloads = CapRows(max_rows=20, max_tokens=tokens), OffloadPayload(max_tokens=tokens, preview_tokens=100)
+    return packed(PackSettings(passes=passes, result_passes=(rows, payloads)))
 
 
 def _newest(max_tokens: int) -> tuple[ContextPass, ...]:
@@ -67,25 +65,19 @@ def _newest(max_tokens: int) -> tuple[ContextPass, ...]:
     return clear, FitTokenBudget(max_tokens=max_tokens)
 
 
-def _plugin() -> Strategy:
-    """What `ContextPackPlugin()` does for a model whose window it does not know."""
-    settings = PackSettings().stored_in(UnkeptStore())
-    return packed(settings.passes_within(settings.budget_for(None)), ToolCaps(passes=settings.reducing_passes))
-
-
 STRATEGIES: Mapping[str, Strategy] = {
     "everything": [],
     **adk_strategies(),
     "the last 6 contents": last_six,
-    "ContextPackPlugin()": _plugin(),
+    "ContextPackPlugin()": packed(PackSettings()),
     "ClearToolResults()": [ClearToolResults()],
     "default_passes(8000)": default_passes(max_tokens=8000),
     "default_passes(4000)": default_passes(max_tokens=4000),
     "default_passes(2000)": default_passes(max_tokens=2000),
     "FitTokenBudget(4000)": [FitTokenBudget(max_tokens=4000)],
     "FitTokenBudget(2000)": [FitTokenBudget(max_tokens=2000)],
-    "caps of 1000, default_passes(2000)": packed(default_passes(max_tokens=2000), _caps(1000)),
-    "caps of 2600, newest 2 results, 900": packed(_newest(900), _caps(2600)),
+    "caps of 1000, default_passes(2000)": _capped(1000, default_passes(max_tokens=2000)),
+    "caps of 2600, newest 2 results, 900": _capped(2600, _newest(900)),
 }
 
 

@@ -17,17 +17,18 @@ from typing import Any
 
 from google.adk.events.event import Event
 
-from adk_context_pack import CastNarrative, StripForContext, a2a_context
+from adk_context_pack import CastNarrative, PackSettings, StripForContext, a2a_context
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, QUOTE_BEGIN, QUOTE_END
 from adk_context_pack.relays.narrative import PREAMBLE
-from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.replay.tool_caps import capped, reducer_of
+from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.bench_relays import adk_sessions
 from tests.support.a2a_server import remote_agent, text_sent
 from tests.support.tau_bench import conversations
 
 PREAMBLES = (FENCED_PREAMBLE, PREAMBLE)
 MARKERS = (QUOTE_BEGIN, QUOTE_END)
-CAPS = ToolCaps()
+CAPS = reducer_of(PackSettings().stored_in(UnkeptStore()))
 BUILDERS: dict[str, dict[str, Any]] = {
     "without a2a_context": {},
     "a2a_context()": {"passes": None},
@@ -81,7 +82,7 @@ def main() -> None:
         "recorded ADK sessions, after each turn": [turn for events in recorded for turn in turns(events)],
     }
     for name, handoffs in sets.items():
-        beside = [[CAPS.apply(event) for event in events] for events in handoffs]
+        beside = [[capped(event, CAPS) for event in events] for events in handoffs]
         for place, sent in (("alone", handoffs), ("beside the plugin", beside)):
             heading = f"{name}, {place}"
             print(f"\n{heading}\n{'':66}{'messages':>9}{'characters':>12}{'preambles':>11}{'markers':>9}")

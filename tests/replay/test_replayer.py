@@ -24,9 +24,11 @@ from adk_context_pack.replay.replayed import CAPS, Counted, Replayed, scale_of
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.sums import ReplaySums, Screen, percent, replay_text
-from adk_context_pack.replay.tool_caps import ToolCaps
+from adk_context_pack.replay.tool_caps import capped
 from adk_context_pack.reports.token_use import AgentUse, PassUse, TokenUse
 from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.tools.offload_payload import default_result_passes
+from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.reports.test_calibrated import adds_up, report
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
@@ -141,13 +143,13 @@ def test_caps_stand_before_the_passes(reader, watch):
 @pytest.mark.parametrize("reader", ["scout", "writer"])
 def test_capped_requests_are_those_that_adk_would_build(reader, watch):
     """However they are made, the capped requests equal what ADK builds from a session with capped results."""
-    caps = ToolCaps(passes=(CapRows(max_rows=10, max_tokens=2000, store=UnkeptStore()),), offered=frozenset())
+    caps = ResultReducer(passes=(CapRows(max_rows=10, max_tokens=2000, store=UnkeptStore()),))
     session = long_session(reader)
     list(replayer(watch, max_rows=10).replay(session))
     made = [contents for *_, contents in watch.seen]
     watch.seen.clear()
-    capped = RecordedSession(id="long", events=[caps.apply(event) for event in session.events])
-    list(replayer(watch).replay(capped))
+    recording = RecordedSession(id="long", events=[capped(event, caps) for event in session.events])
+    list(replayer(watch).replay(recording))
     assert made == [contents for *_, contents in watch.seen]
 
 
@@ -180,21 +182,31 @@ def test_caps_cap_what_they_are_told_to():
     event = result_event(rows)
     said = types.Part(text="and this")
     event.content.parts.append(said)
-    defaults = ToolCaps()
-    by_rows, by_size = defaults.apply(event), ToolCaps(passes=defaults.passes[1:]).apply(event)
-    for capped in (by_rows, by_size):
-        assert capped.content.parts[1] is said
-        assert re.search(rf"\b[0-9a-f]{{{HANDLE_LENGTH}}}\b", str(capped.content.parts[0].function_response.response))
+    passes = default_result_passes(store=UnkeptStore())
+    by_rows, by_size, whole = (capped(event, ResultReducer(passes=some)) for some in (passes, passes[1:], ()))
+    for smaller in (by_rows, by_size):
+        assert smaller.content.parts[1] is said
+        assert re.search(rf"\b[0-9a-f]{{{HANDLE_LENGTH}}}\b", str(smaller.content.parts[0].function_response.response))
     assert by_rows.content.parts[0].function_response.response["rows"]
     assert by_size.content.parts[0].function_response.response != by_rows.content.parts[0].function_response.response
-    assert ToolCaps(passes=()).apply(event) is event
+    assert whole is event
+
+
+def test_settings_for_single_tools_count_in_a_replay():
+    """A tool that the plugin leaves alone, or gives limits of its own, has the same results in a replay."""
+    found = {}
+    for name, setting in {"alone": "whole", "fewer": CapRows(max_rows=2, max_tokens=2000)}.items():
+        pack = PackSettings(passes=(), read_back=False, rows=CapRows(max_rows=10), tools={"look_up": setting})
+        found[name] = list(Replayer(lambda _, pack=pack: pack).replay(long_session()))[-1].report
+    assert found["alone"].tokens_after == found["alone"].tokens_before
+    assert 0 < found["fewer"].tokens_after < found["alone"].tokens_after / 10
 
 
 def test_a_store_that_waits_cannot_cap_a_recording():
     """A recording is capped at once; a store that has to wait is an error, and no result half capped."""
-    caps = ToolCaps(passes=(CapRows(store=SlowStore()),))
+    event = result_event({"rows": [{"a": number} for number in range(500)]})
     with pytest.raises(RuntimeError, match="capping waited"):
-        caps.apply(result_event({"rows": [{"a": number} for number in range(500)]}))
+        capped(event, ResultReducer(passes=(CapRows(store=SlowStore()),)))
 
 
 def test_nothing_of_the_session_is_changed():
