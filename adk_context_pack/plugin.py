@@ -17,6 +17,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
 from adk_context_pack._adk.known_tools import ToolKind, kind_of, takes_tools
 from adk_context_pack._adk.model_names import model_names
@@ -283,7 +284,9 @@ class ContextPackPlugin(BasePlugin):
                 return None
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
-            if event.get_function_responses():
+            # Executors of ADK's give what code prints first. A model that runs code itself says first which code.
+            parts = (event.content.parts if event.content else None) or [types.Part()]
+            if parts[0].code_execution_result or event.get_function_responses():
                 await self._reducer(settings).reduce_event(invocation_context, event)
         except Exception:
             logger.exception("an event is stored as it is")

@@ -8,18 +8,11 @@ import pytest
 from tests.house import RECORD, House, circles_of, deepest_chain, excess, files_in, floors_of, lowered, measures_of
 
 FLOORS = (
-    ("_adk/", "_json.py", "_text.py", "errors.py", "search/"),
-    ("stores/", "tables/"),
-    ("conversation/",),
-    ("relays/", "reports/", "sql/", "views/"),
-    ("passes/",),
-    ("agents/", "tools/"),
-    ("environment.py", "pack_settings.py", "testing/"),
-    ("replay/",),
-    ("plugin.py",),
-    ("__init__.py",),
+    ("_adk/", "_json.py", "_text.py", "errors.py", "search/"), ("stores/", "tables/"), ("conversation/",),
+    ("relays/", "reports/", "sql/", "views/"), ("passes/",), ("agents/", "tools/"),
+    ("environment.py", "pack_settings.py", "testing/"), ("replay/",), ("plugin.py",), ("__init__.py",),
     ("__main__.py",),
-)
+)  # fmt: skip
 """The rooms from the ground up. A room may import from lower floors only."""
 
 HOUSE = House()

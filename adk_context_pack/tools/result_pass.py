@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 ToolSetting: TypeAlias = "Literal['whole', 'titles'] | ResultPass | None"
 """The setting for one tool: "whole", "titles", a result pass, or None, which means "whole"."""
 NO_TOOLS: Mapping[str, ToolSetting] = {}
+CODE_EXECUTION = "code_execution"
+"""The name under which what code prints is kept and reported."""
 MIN_LOSS = 100
 """Tokens below which naming what a pass left out would cost as much as it saved."""
 
@@ -454,8 +456,10 @@ class KeptResult(Addition):
         return keys & delta.keys()
 
     def taken_out_of(self, part: types.Part) -> types.Part:
-        """Returns the part without the handle, if it is the response to the call."""
+        """Returns the part without the handle, if it is the response to the call, or what code printed."""
         response = part.function_response
+        if self.key[-HANDLE_LENGTH:] in ((part.code_execution_result and part.code_execution_result.output) or ""):
+            return with_output(part, self.unkept())
         if response is None or not self._is_of(response):
             return part
         whole = _undone(response.response or {}, as_response(self.smaller), as_response(self.unkept()))
@@ -471,6 +475,23 @@ class KeptResult(Addition):
         if self.call_id is not None:
             return response.id == self.call_id
         return (response.response or {}).get(HANDLE) == self.key[-HANDLE_LENGTH:]
+
+
+def printed(part: types.Part) -> types.FunctionResponse | None:
+    """Returns what a code executor's part says as the response of a tool, or None for any other part."""
+    output = part.code_execution_result.output if part.code_execution_result else None
+    # A model's own part, which it signs, must come back as it was.
+    if not output or part.thought_signature:
+        return None
+    return types.FunctionResponse(name=CODE_EXECUTION, response={"result": output})
+
+
+def with_output(part: types.Part, result: Any) -> types.Part:
+    """Returns a code executor's part with another result of it as its output."""
+    text = result.get("result") if isinstance(result, dict) and len(result) == 1 else None
+    output = {"output": text if isinstance(text, str) else json_text(result)}
+    code = part.code_execution_result or types.CodeExecutionResult()
+    return part.model_copy(update={"code_execution_result": code.model_copy(update=output)})
 
 
 def _undone(response: Mapping[str, Any], smaller: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:

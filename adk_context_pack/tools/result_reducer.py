@@ -17,7 +17,7 @@ from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import logger
 from adk_context_pack.reports.cap_report import CapReport
-from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, reduce_result
+from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, printed, reduce_result, with_output
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_run
 
@@ -81,7 +81,7 @@ class ResultReducer:
         Returns:
             True if anything was changed, False for an event that ADK has stored already.
         """
-        if event.partial or not event.get_function_responses() or is_stored(context, event):
+        if event.partial or is_stored(context, event):
             return False
         content = await self.reduced_content(event, context, RUNS.tools(context.session))
         if content is None:
@@ -108,7 +108,7 @@ class ResultReducer:
     async def _reduced(
         self, part: types.Part, event: Event, context: InvocationContext | None, tools: Mapping[str, ToolRun]
     ) -> types.Part:
-        response = part.function_response
+        response = part.function_response or printed(part)
         if response is None:
             return part
         call = ToolCall.of_response(response, event, context, offered=self.offered, on_report=self.on_report)
@@ -117,6 +117,8 @@ class ResultReducer:
         result = await reduce_result(self.passes, response.response, call, tools=self.tools)
         if result is response.response:
             return part
+        if part.function_response is None:
+            return with_output(part, result)
         body = result if isinstance(result, dict) else {"result": result}
         # Media that ADK has moved beside the response stays there.
         return part.model_copy(update={"function_response": response.model_copy(update={"response": body})})

@@ -68,17 +68,9 @@ def no_new_problem(apply: Apply, conversation: Told) -> None:
 
 
 LAWS: tuple[Callable[[Apply, Conversation], None], ...] = (
-    pure,
-    idle_is_identity,
-    settled,
-    comes_to_rest,
-    never_grows,
-    paired,
-    heard,
-    keeps_what_users_typed,
-    steady,
+    pure, idle_is_identity, settled, comes_to_rest, never_grows, paired, heard, keeps_what_users_typed, steady,
     no_new_problem,
-)
+)  # fmt: skip
 """All of them; `keeps_what_users_typed` is for passes that cut nothing."""
 
 

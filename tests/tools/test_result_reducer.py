@@ -1,24 +1,30 @@
 """ResultReducer: tables first, then whatever else is large."""
 
 import asyncio
+import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
+from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.code_executors import UnsafeLocalCodeExecutor
 from google.adk.events.event_actions import EventActions
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.adk.tools.load_artifacts_tool import LoadArtifactsTool
 from google.genai import types
 
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, ResultPass, SettingError, StoreError, ToolCall
+from adk_context_pack.stores.handles import is_result_key
 from adk_context_pack.tools.exempt import is_stub, stays_whole
 from adk_context_pack.tools.result_pass import reduce_result
 from adk_context_pack.tools.result_reducer import ResultReducer
+from tests.faults.test_state_faults import refusing
 from tests.support.agents import calling
 from tests.support.events import agent_said, event, result_part
 from tests.support.in_tool import in_tool
 from tests.support.run import run_agent
-from tests.support.scripted_model import results_in
+from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
 ROWS = [{"id": number} for number in range(50)]
 LONG = "a long text " * 2000
@@ -259,3 +265,34 @@ def test_a_result_that_cannot_be_looked_at_stays_whole(caplog):
     assert exempt("search", Odd(a=1), EventActions(), "c1")
     assert "search could not be looked at: ZeroDivisionError" in caplog.text
     assert "payload" not in caplog.text
+
+
+PRINTS = {
+    "read_payload": "for n in range(900): print(f'line {n}: ' + ('all well' if n != 444 else 'needle 4711'))",
+    "query_rows": "print('id,city,amount')\nfor n in range(900): print(f'{n},c{n % 7},{n * 3}')",
+}
+
+
+@pytest.mark.newest
+@pytest.mark.parametrize(("tool", "found"), [("read_payload", "needle 4711"), ("query_rows", "1213650")])
+@pytest.mark.parametrize("refused", [False, True])
+async def test_what_code_prints_is_a_result(tool, found, refused):
+    """It is shown in part at each later call and to the next agent, and read back. Not so what could not be kept."""
+    sessions = refusing(InMemorySessionService, lambda delta: refused and any(map(is_result_key, delta)))
+
+    def answer(request):
+        said = text_of(request)
+        if "tool_output" not in said:
+            return f"```tool_code\n{PRINTS[tool]}\n```"
+        if tool not in request.tools_dict or results_in(request):
+            return f"found {results_in(request)}"
+        handle = re.search(r"handle(?:=|\":)['\"](\w+)", said)[1]
+        asked = {"search": "needle"} if tool == "read_payload" else {"sql": "SELECT sum(amount) FROM rows"}
+        return call(tool, handle=handle, **asked)
+
+    coder = LlmAgent(name="coder", model=ScriptedModel(answer=answer), code_executor=UnsafeLocalCodeExecutor())
+    team = SequentialAgent(name="team", sub_agents=[coder, LlmAgent(name="next", model=ScriptedModel())])
+    run = await run_agent(team, "go", plugins=[ContextPackPlugin()], session_service=sessions())
+    assert all(len(text_of(request)) < 4_000 for request in run.requests)
+    assert ("not kept" in text_of(run.requests[1])) is refused
+    assert refused or found in str(results_in(run.requests[2], tool)[0].response)
