@@ -65,17 +65,11 @@ def raises(request, call):
 
 
 BAD = [
-    (writes_into_an_event, "pure"),
-    (swaps_the_requests_list, "pure"),
-    (copies_for_nothing, "idle_is_identity"),
-    (drops_one_each_time, "settled"),
-    (adds_a_note, "never_grows"),
-    (drops_results, "paired"),
-    (forgets_the_user, "heard"),
-    (cuts_a_window, "steady"),
-    (empties_results, "reachable"),
+    (writes_into_an_event, "pure"), (swaps_the_requests_list, "pure"), (copies_for_nothing, "idle_is_identity"),
+    (drops_one_each_time, "settled"), (adds_a_note, "never_grows"), (drops_results, "paired"),
+    (forgets_the_user, "heard"), (cuts_a_window, "steady"), (empties_results, "reachable"),
     (empties_results, "active_stays"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("bad", "law"), BAD, ids=lambda value: getattr(value, "__name__", value))
