@@ -95,12 +95,6 @@ async def test_a_pass_that_fails_is_skipped(database, capsys):
     assert with_pack(out)["visible"] == 2
 
 
-async def test_without_the_option_nothing_is_measured(database, capsys):
-    """The other tables stay as they are."""
-    main(["replay", str(database), "--json"])
-    assert "answerability" not in json.loads(capsys.readouterr().out)
-
-
 def test_where_nothing_was_needed_there_is_no_share():
     """Sessions in which no call uses what it was shown get a sentence, and no 100 %."""
     assert [line.partition(":")[0] for line in AnswerabilitySums(None).lines()] == [

@@ -72,6 +72,7 @@ async def test_json_adds_up(tmp_path, capsys):
     assert [each["id"] for each in found["sessions"]] == ["second", "session"]
     assert found["agents"].keys() == {"scout", "writer"}
     assert found["prompt_tokens"] == 7000
+    assert "answerability" not in found
 
 
 HOSTILE = "\x1b[2K\rsaved 99 %\n\u202e\x9b\u2028"
@@ -108,12 +109,17 @@ async def test_prices_count(tmp_path, capsys):
     assert 0 < free["cost_without"] < full["cost_without"]
 
 
-@pytest.mark.parametrize("name", ["PASSES", "PIPELINE", "passes", "StripForContext"])
-async def test_passes_can_be_chosen(tmp_path, capsys, name):
-    """`--passes` takes a tuple, a pipeline, a function, a class; no other pass runs."""
-    code, out, _ = run(capsys, await recorded(tmp_path), "--json", "--no-caps", "--passes", f"replay_settings:{name}")
-    assert code == 0
-    assert json.loads(out)["passes"].keys() == {"strip_for_context"}
+@pytest.mark.parametrize("name", ["PASSES", "PIPELINE", "passes", "StripForContext", "here"])
+async def test_passes_can_be_chosen(tmp_path, capsys, monkeypatch, name):
+    """`--passes` takes a tuple, a pipeline, a function, a class, also beside the working directory; none else runs."""
+    path, chosen = await recorded(tmp_path), f"replay_settings:{name}"
+    if name == "here":
+        (tmp_path / "mine.py").write_text("from adk_context_pack import StripForContext\nMINE = (StripForContext(),)\n")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
+        chosen = "mine:MINE"
+    code, out, _ = run(capsys, path, "--json", "--no-caps", "--passes", chosen)
+    assert (code, json.loads(out)["passes"].keys()) == (0, {"strip_for_context"})
 
 
 async def test_a_counter_can_be_given(tmp_path, capsys):
@@ -267,18 +273,6 @@ async def test_a_database_that_is_away_does_not_hide_a_file(tmp_path, capsys):
     code, out, err = run(capsys, "x://nobody@127.0.0.1:1/db", await recorded(tmp_path), "--json")
     assert (code, json.loads(out)["calls"], len(err.splitlines())) == (2, 5, 1)
     assert err.startswith("x://nobody@127.0.0.1:1/db: the database cannot be read")
-
-
-async def test_passes_are_found_in_the_working_directory(tmp_path, capsys, monkeypatch):
-    """`--passes` names a module beside which the command was started, as `python -m` would find it."""
-    path = await recorded(tmp_path)
-    (tmp_path / "passes_of_mine.py").write_text(
-        "from adk_context_pack import StripForContext\nMINE = (StripForContext(),)\n", encoding="utf-8"
-    )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
-    code, out, _ = run(capsys, path, "--json", "--no-caps", "--passes", "passes_of_mine:MINE")
-    assert (code, json.loads(out)["passes"].keys()) == (0, {"strip_for_context"})
 
 
 async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatch):

@@ -62,6 +62,7 @@ async def test_sums_for_runs_sessions_and_agents():
     assert scout.tokens_after == sum(each.tokens_after for each in mine)
     assert scout.prompt_tokens == 2100
     assert log.totals(invocation_id=run.turns[0][0].invocation_id).calls == 3
+    assert f"strip_for_context: {log.totals().passes['strip_for_context']:,} tokens taken away" in str(log)
 
 
 async def test_answers_find_their_calls_when_agents_run_side_by_side():

@@ -2,17 +2,24 @@
 
 import json
 import logging
+import re
+from collections import Counter
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from adk_context_pack import ContextPackPlugin
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports import result_sizes
 from adk_context_pack.reports.html_page import html_page
 from adk_context_pack.reports.result_sizes import ResultSizes, SmallerResult
+from adk_context_pack.reports.telemetry import Telemetry
 from adk_context_pack.stores.byte_cache import CACHE
+from tests.reports.test_html_page import data_of
+from tests.reports.test_telemetry import points_of
 from tests.support.plugin_apps import list_sales, read_log
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -93,26 +100,55 @@ async def test_a_result_saves_in_each_request_that_shows_it():
     assert saved == pytest.approx([0, once, once, once, once, 2 * once, 2 * once], abs=4)
 
 
-async def test_counts_in_every_place_where_reports_are_read(caplog):
-    """The saving is in the log line, the stored totals, the tables, the JSON and the page."""
-    plugin = ContextPackPlugin()
+def said(text, pattern):
+    """Sums up each of the numbers that a pattern finds in a text."""
+    rows = [[int(number.replace(",", "")) for number in found.groups()] for found in re.finditer(pattern, text)]
+    return [sum(column) for column in zip(*rows, strict=True)]
+
+
+def told(rows):
+    results = sum(sum(row["results"].values()) for row in rows)
+    return [*(sum(row[name] for row in rows) for name in ("tokens_without_pack", "tokens_after")), results]
+
+
+def surfaces(reports, events, log, points):
+    """What each surface says of all calls: tokens without the pack, tokens sent, tokens that smaller results save."""
+    totals, use = reports.totals(), data_of(html_page(reports))["use"]
+    printed, summed, whole = "\n".join(map(str, reports)), str(totals), r" +([\d,]+) +([\d,]+)"
+    effects = {each["name"]: each["saved"] for each in use["passes"]}
+    stored = [event.custom_metadata["adk_context_pack"] for event in events if event.custom_metadata]
+    for each in stored:
+        saved = each["tokens_without_pack"] - each["tokens_before"] + each.get("pack_tools", 0)
+        each["results"] = {"all tools": saved}
+    stages = Counter()
+    for labels, point in points["adk_context_pack.request.tokens"]:
+        stages[labels["adk_context_pack.stage"]] += point.sum
+    kept_out = sum(point.value for _, point in points["adk_context_pack.result.tokens_saved"])
+    return {
+        "totals": [totals.tokens_without_pack, totals.tokens_after, sum(totals.results.values())],
+        "totals as JSON": told([totals.to_dict()]),
+        "totals by agent": told([each.to_dict() for each in reports.by_agent().values()]),
+        "totals in print": said(summed, f"calls{whole}") + said(summed, r"results of \w+: ([\d,]+) tokens kept"),
+        "reports as JSON": told([each.to_dict() for each in reports]),
+        "reports in print": [*said(printed, f"whole request{whole}"), said(printed, rf"of \w+{whole} +([\d,]+)")[2]],
+        "stored events": told(stored),
+        "log": said(log, r"([\d,]+) -> ([\d,]+) tokens") + said(log, r"results of \w+ -([\d,]+)"),
+        "page": [use["total"]["without"], use["total"]["sent"], effects["smaller tool results"]],
+        "telemetry": [stages["without_pack"], stages["after"], kept_out],
+    }
+
+
+async def test_all_surfaces_say_the_same(caplog):
+    """Objects, JSON, tables, stored events, the log, the page and telemetry have the same sums of the same calls."""
+    reader = InMemoryMetricReader()
+    plugin = ContextPackPlugin(counter=words, telemetry=Telemetry(MeterProvider(metric_readers=[reader])))
     with caplog.at_level(logging.INFO, "adk_context_pack"):
         run = await run_agent(team(), *QUESTIONS, plugins=[plugin])
-    report, totals = plugin.reports[1], plugin.reports.totals()
-    saved = report.results["list_sales"]
-    assert f"reader: {report.tokens_without_pack:,} -> {report.tokens_after:,} tokens" in caplog.text
-    assert f"results of list_sales -{saved:,}, read-back tools +{report.pack_tools:,}" in caplog.text
-    stored = [event.custom_metadata["adk_context_pack"] for event in run.session.events if event.custom_metadata]
-    assert [each["tokens_without_pack"] for each in stored] == [each.tokens_without_pack for each in plugin.reports]
-    assert all(len(json.dumps({"adk_context_pack": each})) <= 200 for each in stored)
-    table = str(report)
-    assert "results of list_sales" in table
-    assert f"{report.tokens_without_pack:,}" in table
-    assert f"{report.tokens_saved:,}" in table
-    assert f"results of read_log: {totals.results['read_log']:,} tokens kept out" in str(totals)
-    assert report.to_dict()["results"] == report.results
-    assert totals.to_dict()["tokens_without_pack"] == totals.tokens_without_pack
-    assert '"tokens_without_pack":' in html_page(plugin.reports)
+    stored = [event.custom_metadata for event in run.session.events if event.custom_metadata]
+    assert all(len(json.dumps(each)) <= 200 for each in stored)
+    found = surfaces(plugin.reports, run.session.events, caplog.text, points_of(reader))
+    assert found == dict.fromkeys(found, found["totals"])
+    assert found["totals"][2] > 100_000
 
 
 async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):

@@ -171,29 +171,26 @@ def categories_of(*session, agent="me"):
     return ContextPipeline([]).run(request, call_for(agent, session))[1].categories
 
 
-def test_calls_and_results_are_the_agents_own():
-    """Calls and results of the agent itself are one category."""
-    session = [user_said("Look."), agent_called("me", "look", "c1"), tool_returned("me", "look", {"n": [1] * 50}, "c1")]
-    found = categories_of(*session)
-    assert found["tool_calls_and_results"] > 50
-    assert found["own_words"] == found["relayed"] == 0
+ALONE = [user_said("Look.", timestamp=1.0), agent_said("me", "Good day to you.", timestamp=2.0)]
 
 
-def test_an_image_within_a_message_is_media():
-    """Parts of one content may belong to different categories."""
-    found = categories_of(event("user", types.Part(text="What is this?"), PNG, role="user"))
-    assert found["media"] == 258
-    assert 0 < found["user"] < 20
-
-
-def test_a_compaction_summary_is_nobodys_words():
-    """ADK's summary is neither the user's nor the agent's nor a relay."""
-    session = [user_said("Hello"), agent_said("me", "Good day to you.")]
-    for place, each in enumerate(session):
-        each.timestamp = 1.0 + place
-    found = categories_of(*session, summary("They greeted each other at length.", 1.0, 2.0, timestamp=3.0))
-    assert found["other"] > 0
-    assert found["user"] == found["own_words"] == 0
+@pytest.mark.parametrize(
+    ("session", "found"),
+    [
+        (
+            [user_said("Look."), agent_called("me", "look", "c1"), tool_returned("me", "look", {"n": [1] * 50}, "c1")],
+            {"user", "tool_calls_and_results"},
+        ),
+        ([event("user", types.Part(text="What is this?"), PNG, role="user")], {"user", "media"}),
+        ([*ALONE, summary("They greeted each other at length.", 1.0, 2.0, timestamp=3.0)], {"other"}),
+    ],
+    ids=["calls and results of the agent", "an image within a message", "a summary of ADK's"],
+)
+def test_each_part_has_its_category(session, found):
+    """Parts of one content may differ in category, and a summary is neither the user's nor the agent's."""
+    categories = categories_of(*session)
+    assert {name for name, tokens in categories.items() if tokens} == {"system_instruction"} | found
+    assert categories["media"] == 258 * ("media" in found)
 
 
 @pytest.mark.parametrize("static", [None, "You are a careful reviewer."])
