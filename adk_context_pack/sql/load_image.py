@@ -11,7 +11,9 @@ from adk_context_pack.sql.cells import Loaded, cells_of, name_currencies
 from adk_context_pack.sql.exact_sum import install_collations
 from adk_context_pack.sql.sql_names import quote, unique_name
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
+from adk_context_pack.sql.typed_columns import literal, shown
 from adk_context_pack.tables.columns import Column
+from adk_context_pack.tables.schema import total_label
 
 _BYTES_A_CHARACTER = 4
 _NESTED = frozenset({list, tuple, dict, set, frozenset})
@@ -67,6 +69,12 @@ class _Loader:
                 self._names.nested.append(found[0].name)
             loaded += found[: SQLITE_COLUMNS - len(names)]
         name_currencies(loaded)
+        read = [each.column for each in loaded if each.column and each.column.values]
+        for place, row in ("last", -1), ("first", 0):
+            if label := total_label(read, row):
+                condition = f"WHERE {shown(label.name)} <> {literal(label.values[row])}"
+                note = f"the {place} row of {table} seems to sum up others: leave it out by {condition}"
+                self._names.notes.append(one_line(note, 300))
         self._names.columns[table] = [asdict(each.typed(table)) for each in loaded]
         loaded = loaded or [Loaded("value", "", ())]
         self._names.tables[table] = [each.name for each in loaded]
@@ -111,8 +119,7 @@ def _clean(name: str) -> str:
 
 def _without_surrogates(values: Sequence[object]) -> Sequence[object]:
     """Cells with lone surrogates replaced by U+FFFD; SQLite keeps UTF-8, which has no form for them."""
-    return [_utf8(value) if type(value) is str else value for value in values]
-
-
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+    return [
+        value.encode("utf-8", "replace").decode() if type(value) is str and not value.isascii() else value
+        for value in values
+    ]

@@ -196,7 +196,7 @@ def _read_even(
                     place = _place_of_line(text, start, last)
                     break
                 # A quoted cell may hold line ends. An empty line has no cells.
-                seen += 1 + sum(map(_line_ends, line))
+                seen += 1 + sum(cell.count("\n") + cell.count("\r") - cell.count("\r\n") for cell in line)
                 if line:
                     rows.append(dict(zip(names, line, strict=True)))
                     last = seen
@@ -248,10 +248,6 @@ def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:
         return any(len(cells) == width for cells in dialect.reader([line]))
     except csv.Error:
         return False
-
-
-def _line_ends(cell: str) -> int:
-    return cell.count("\n") + cell.count("\r") - cell.count("\r\n")
 
 
 def _place_of_line(text: str, start: int, number: int) -> int:

@@ -167,7 +167,7 @@ def _aligned(text: str, start: int) -> DrawnTable | None:
         return None
     block = list(_block(text, start, None))
     body = list(filterfalse(_is_rule, block))[1:]
-    if not all(_fits(line, edges) for line in body):
+    if any(line[edge - 1 : edge].strip() for line in body for edge in edges[1:]):
         return None
     labels = unique_names(names)
     rows = [dict(zip(labels, _slices(line, edges), strict=True)) for line in body]
@@ -206,7 +206,3 @@ def _edges(lines: Sequence[str]) -> list[int]:
 
 def _slices(line: str, edges: Sequence[int]) -> list[str]:
     return [line[one:other].strip() for one, other in pairwise((*edges, len(line) + edges[-1]))]
-
-
-def _fits(line: str, edges: Sequence[int]) -> bool:
-    return all(not line[edge - 1 : edge].strip() for edge in edges[1:])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -131,7 +131,7 @@ class TableSchema:
         columns: its columns, in the order in which the rows have them.
         rows: how many rows there are, those of the next two attributes included.
         repeated_headers: the indexes of rows that hold the names of the columns again.
-        total_rows: the indexes of rows at the end that sum up those above.
+        total_rows: the indexes of rows that sum up others: the last ones, subtotals above them, or the first one.
         ragged_rows: how many rows are lists with more or fewer values than there are columns.
     """
 
@@ -165,7 +165,7 @@ def schema_of_columns(
     known = with_currencies([column_schema(column) for column in columns])
     count = len(columns[0].values) if columns else len(rows)
     headers = _headers(columns, count)
-    total = _total_row(columns, known, count)
+    total = _total_rows(columns, known, count)
     lists = [row for row in rows if isinstance(row, (list, tuple))] if names else []
     return TableSchema(
         columns=known,
@@ -234,7 +234,8 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     if None in counts:
         texts = counts.copy()
         del texts[None]
-    are_few = len(texts) <= _TEXT_SAMPLE or any(map(_is_like_number, dict.fromkeys(_some(values))))
+    some = (cell for cell in dict.fromkeys(_some(values)) if isinstance(cell, str))
+    are_few = len(texts) <= _TEXT_SAMPLE or any(cell[:1] == "0" or read_number(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     schema = None
     if found.numbers or found.names:
@@ -304,7 +305,8 @@ def _of_found(
     """Returns the schema of a column of texts some of which are numbers, or None if they are too few."""
     if found.names:
         texts = TextNumbers(names=True, note=found.note)
-        role: Role = "identifier" if _digits_only(counts) else "text"
+        are_digits = all(text.isdecimal() for text in counts if text and not is_missing_text(text))
+        role: Role = "identifier" if are_digits else "text"
         reading: Reading = "version" if found.note else "text"
         return ColumnSchema(name=name, role=role, reading=reading, texts=texts, missing=nothing)
     present = counts.total() - counts[""]
@@ -457,30 +459,48 @@ def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
     return tuple(row for row in rows if all(column.values[row] == column.name for column in columns))
 
 
-def _total_row(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
+def total_label(columns: Iterable[Column], row: int = -1) -> Column | None:
+    """Returns the column whose cell in the last row, or in the first, says that its row sums up others, or None."""
+    for column in columns:
+        if isinstance(text := column.values[row], str) and text:
+            is_total = is_total_label(text) and countOf(column.values, text) == 1
+            return column if is_total and len(column.values) > MIN_ROWS_ABOVE_TOTAL else None
+    return None
+
+
+def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
     last = count - 1
     if count <= MIN_ROWS_ABOVE_TOTAL:
         return ()
-    label = next((column for column in columns if isinstance(column.values[last], str) and column.values[last]), None)
-    if label is not None and is_total_label(label.values[last]) and countOf(label.values, label.values[last]) == 1:
-        return (last,)
-    lacks = any(
-        schema.is_empty(column.values[last]) and schema.missing == 1
-        for column, schema in zip(columns, known, strict=True)
-    )
-    measures = [(column, schema) for column, schema in zip(columns, known, strict=True) if schema.role == "measure"]
-    if len(measures) + lacks < 2:  # noqa: PLR2004 - one match may be chance
-        return ()
-    for column, schema in measures:
-        *above, end = schema.numbers(column.values)
-        present = [number for number in above if number is not None]
-        if (
-            end is None
-            or not present
-            or not sums_up(end, exact_sum([*present, end]), is_extreme=not min(present) <= end <= max(present))
-        ):
-            return ()
-    return (last,)
+    both = list(zip(columns, known, strict=True))
+    measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
+    if label := total_label(columns):
+        return tuple(_labelled_totals(label.values, measures))
+    if measures and total_label(columns, 0) and all(_is_sum(cells, 0, cells[1:]) for cells in measures):
+        return (0,)
+    lacks = any(schema.is_empty(column.values[last]) and schema.missing == 1 for column, schema in both)
+    # One match may be chance.
+    are_sums = len(measures) + lacks > 1 and all(_is_sum(cells, last, cells[:last], least=2) for cells in measures)
+    return (last,) if are_sums else ()
+
+
+def _labelled_totals(labels: Sequence[Any], measures: Sequence[Sequence[Number | None]]) -> Iterator[int]:
+    """Yields the last row, a total above an average there, and rows between that sum up those since the last total."""
+    start = 0
+    for row in (row for row, text in enumerate(labels) if isinstance(text, str) and is_total_label(text)):
+        is_last = row == len(labels) - 1 or (row == len(labels) - 2 and is_total_label(str(labels[-1])))
+        if is_last or (measures and all(_is_sum(cells, row, cells[start:row]) for cells in measures)):
+            yield row
+        start = row + 1
+
+
+def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | None], *, least: int = 1) -> bool:
+    """Returns whether a number is the sum of at least so many others, and beyond them if these are several."""
+    end, present = cells[row], [number for number in others if number is not None]
+    if end is None or len(present) < least:
+        return False
+    is_extreme = least == 1 or not min(present) <= end <= max(present)
+    return sums_up(end, exact_sum([*present, end]), is_extreme=is_extreme)
 
 
 def sums_up(end: Number, total: Number, *, is_extreme: bool) -> bool:
@@ -494,14 +514,6 @@ def sums_up(end: Number, total: Number, *, is_extreme: bool) -> bool:
     if isinstance(total, float):
         return is_extreme and math.isclose(total, 2 * float(end), rel_tol=1e-12)
     return is_extreme and total == 2 * Fraction(end)
-
-
-def _digits_only(counts: Mapping[str, int]) -> bool:
-    return all(text.isdecimal() for text in counts if text and not is_missing_text(text))
-
-
-def _is_like_number(cell: Any) -> bool:
-    return isinstance(cell, str) and (cell[:1] == "0" or read_number(cell) is not None)
 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:

@@ -28,7 +28,7 @@ class TableFacts:
         columns: the facts of each column, in the order in which the rows have them.
         outliers: the cells that stand apart, the farthest first, at most one for each row.
         outlier_count: how many cells stand apart in all columns together.
-        total_rows: the indexes of last rows that sum up the others, and take no part in any figure.
+        total_rows: the indexes of rows that sum up others, and take no part in any figure.
         repeated_headers: the indexes of rows that hold the names of the columns again, and take no part either.
     """
 
@@ -120,7 +120,11 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
     last = len(records) - 1
     measures = [column for column in facts.columns if column.kind == "number"]
     may_sum_up = last >= MIN_ROWS_ABOVE_TOTAL and (
-        any(isinstance(cell, str) and is_total_label(cell) for cell in islice(records[last].values(), _MAX_LABELS))
+        any(
+            isinstance(cell, str) and is_total_label(cell)
+            for row in (0, last)
+            for cell in islice(records[row].values(), _MAX_LABELS)
+        )
         or (measures and all(column.parts or last in {column.min_row, column.max_row} for column in measures))
     )
     may_repeat = len(facts.columns) > 1 and all(

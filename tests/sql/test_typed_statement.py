@@ -211,6 +211,8 @@ def test_notes_name_the_columns_of_the_statement_alone():
         "day: ISO dates here; as written ('Jan 3, 2026') in \"day#text\"",
         "fee: numbers in €; a comma marks the decimals; as written ('300,25 €') in \"fee#text\"",
     ]
+    totals = image_of({"rows": iter_columns([{"a": name} for name in ("x", "y", "z", "Total")])})
+    assert answer("SELECT count(*) FROM rows", totals).notes[0].endswith("leave it out by WHERE \"a\" <> 'Total'")
     ids = image_of({"rows": iter_columns([{"user_id": "9"}, {"user_id": "010"}])})
     assert 'CAST("user_id" AS INTEGER)' in answer("SELECT max(user_id) FROM rows", ids).notes[0]
     assert answer("SELECT user_id FROM rows", ids).notes == []

@@ -114,6 +114,12 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
     assert "rows 4" in facts.as_dict()["rows_apart"]
     assert "rows 4" in facts_as_text(facts)["rows_apart"]
     assert schema_of(found).total_rows == (4,)
+    summed = [row | {"region": name} for row, name in ((found[4], "Total"), (found[0], "Sum of N"), (found[4], "Mean"))]
+    for several, apart in (
+        ([summed[0], *found[:4]], (0,)),
+        ([found[0], summed[1], *found[1:4], *summed[::2]], (1, 5, 6)),
+    ):
+        assert (table_facts(several).total_rows, table_facts(several).column("units").total) == (apart, 10)
 
 
 @pytest.mark.parametrize(
