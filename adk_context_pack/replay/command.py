@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
@@ -128,16 +127,8 @@ def load_plugin(name: str | None, app: AppRequests | None) -> Any:
 _OPTIONS = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pack:
-    """Tells what the plugin would do."""
-
-    settings_for: SettingsFor
-    counter: Counter | None = None
-
-
-def load_pack(options: argparse.Namespace, app: AppRequests | None) -> Pack:
-    """Returns the pack that the options of `replay` describe: by default, `ContextPackPlugin()`.
+def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[SettingsFor, Counter | None]:
+    """Returns the settings and the counter that the options of `replay` describe: by default, `ContextPackPlugin()`.
 
     Raises:
         SettingError: an option that cannot work.
@@ -147,12 +138,12 @@ def load_pack(options: argparse.Namespace, app: AppRequests | None) -> Pack:
         raise SettingError.of("replay", "--plugin", options.plugin, f"given without {given[0]}")
     plugin = None if given else load_plugin(options.plugin, app)
     if plugin is not None:
-        return Pack(settings_for=plugin.settings_for, counter=getattr(plugin, "counter", None))
+        return plugin.settings_for, getattr(plugin, "counter", None)
     limits = {"max_rows": options.max_rows, "max_tokens": options.max_payload_tokens}
     caps = () if options.no_caps else default_result_passes(**{name: n for name, n in limits.items() if n is not None})
     passes = None if options.passes is None else load_passes(options.passes)
     settings = PackSettings(passes=passes, max_tokens=options.window, result_passes=caps)
-    return Pack(settings_for=lambda _: settings)
+    return (lambda _: settings), None
 
 
 _WIDTH = 24
@@ -249,13 +240,13 @@ class _Run:
         self._progress = Progress(err)
         an_app = "an app or an agent, such as mypackage.agent:root_agent"
         app = AppRequests(load_object("--app", options.app, is_app, an_app)) if options.app is not None else None
-        pack = load_pack(options, app)
+        settings_for, counter = load_pack(options, app)
         self._full = FullResults(artifact_service=load_artifacts(options.artifacts))
-        self._answers = AnswerabilitySums(pack.settings_for) if options.answerability else None
-        counter, a_counter = pack.counter, "a function from text to its number of tokens"
+        self._answers = AnswerabilitySums(settings_for) if options.answerability else None
         if options.counter is not None:
+            a_counter = "a function from text to its number of tokens"
             counter = load_object("--counter", options.counter, callable, a_counter)
-        self._replayer = Replayer(pack.settings_for, counter=counter, app=app, keep_requests=bool(options.html))
+        self._replayer = Replayer(settings_for, counter=counter, app=app, keep_requests=bool(options.html))
         self._log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
         for name in ("price_input", "price_cached"):
             if not getattr(options, name) >= 0:

@@ -126,14 +126,21 @@ async def test_without_a_counter_replays_agree(tmp_path, capsys, monkeypatch):
         assert told[1][name]["tokens_with"] == pytest.approx(tokens, rel=0.2)
 
 
-async def test_results_of_wrapped_tools_come_back(tmp_path):
-    """Results that a wrapped tool capped, without the plugin, are put back as well."""
-    tools = [cap_rows(tool, max_rows=50, store="state") for tool in TOOLS]
+@pytest.mark.parametrize(
+    ("plugins", "tools", "restored"),
+    [
+        ((), [cap_rows(tool, max_rows=50, store="state") for tool in TOOLS], 4),
+        ((ContextPackPlugin(store=PayloadStore(place="state", max_results=4)),), TOOLS, 5),
+    ],
+    ids=["capped by wrapped tools", "expired since, but still on the event that brought it"],
+)
+async def test_results_come_back(tmp_path, plugins, tools, restored):
+    """Results are put back whoever capped them, and also if the state has them no longer."""
     alone, _ = await run(tmp_path)
-    packed, _ = await run(tmp_path, tools=tools)
+    packed, _ = await run(tmp_path, *plugins, tools=tools)
     full = FullResults().of(written(packed, tmp_path))
     assert results_of(full.events) == results_of(alone.events)
-    assert full.restored == 4
+    assert full.restored == restored
 
 
 async def test_what_cannot_be_had_is_told(tmp_path, capsys):
@@ -146,15 +153,6 @@ async def test_what_cannot_be_had_is_told(tmp_path, capsys):
     assert found["tokens_without"] == pytest.approx(plugin.reports.totals().tokens_without_pack, rel=0.01)
     assert "cannot be opened in full: 5." in " ".join(found["notes"])
     assert "--artifacts" in " ".join(found["notes"])
-
-
-async def test_expired_results_are_found_in_their_events(tmp_path):
-    """A result that has expired from the state since is still on the event that brought it."""
-    alone, _ = await run(tmp_path)
-    packed, _ = await run(tmp_path, ContextPackPlugin(store=PayloadStore(place="state", max_results=4)))
-    full = FullResults().of(written(packed, tmp_path))
-    assert results_of(full.events) == results_of(alone.events)
-    assert full.still_capped == ()
 
 
 async def test_nothing_of_the_recording_is_changed(tmp_path):
