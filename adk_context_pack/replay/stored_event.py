@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -86,11 +87,10 @@ def from_json(value: Any) -> Any:
         raise RecordingError("a JSON column holds no JSON") from None
 
 
-def _names(model: type[BaseModel], _seen: dict[type[BaseModel], frozenset[str]] = {}) -> frozenset[str]:  # noqa: B006
-    if model not in _seen:
-        aliases = (field.alias for field in model.model_fields.values() if field.alias)
-        _seen[model] = frozenset((*model.model_fields, *aliases))
-    return _seen[model]
+@cache
+def _names(model: type[BaseModel]) -> frozenset[str]:
+    aliases = (field.alias for field in model.model_fields.values() if field.alias)
+    return frozenset((*model.model_fields, *aliases))
 
 
 def _seconds(value: Any) -> float:

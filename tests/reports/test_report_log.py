@@ -252,8 +252,7 @@ def test_names_what_helps(categories, what, advice):
 
 def test_a_tool_with_small_results_is_cleared():
     """Where few tokens of a tool are in each request, old results are cleared, since there is little to cap."""
-    small = one(tokens=1_000, tool_calls_and_results=800)
-    assert "old ones add up" in found(small)[0].advice
+    assert "old ones add up" in found(one(tokens=1_000, tool_calls_and_results=800))[0].advice
 
 
 @pytest.mark.parametrize(("kept", "advice"), [(500, "static_instruction"), (40_000, "FitTokenBudget")])
@@ -268,20 +267,16 @@ def test_a_prefix_that_breaks_again_and_again(kept, advice):
     assert advice in offender.advice
 
 
-def test_a_pass_that_fails_comes_first():
-    """A pass that fails is the worst, since nobody knows what it costs."""
-    call = one(relayed=50_000)
-    call.passes = (PassReport(name="p", tokens_before=5, tokens_after=5, error="ValueError: no"),)
-    assert found(call)[0].what == "pass p failed 1 times"
-
-
 def test_at_most_five_and_the_worst_first():
-    """There are at most five, in falling order, and nothing is found where nothing was sent."""
+    """There are at most five, in falling order, a pass that fails first, and nothing where nothing was sent."""
     large = {"tool_declarations": 20_000, "system_instruction": 19_000, "relayed": 18_000, "own_words": 17_000}
     worst = found(one(**large, media=15_500, tool_calls_and_results=5_000))
     assert len(worst) == 5
     assert [each.tokens for each in worst] == sorted((each.tokens for each in worst), reverse=True)
     assert found() == found(one(tokens=0)) == []
+    failing = one(relayed=50_000)
+    failing.passes = (PassReport(name="p", tokens_before=5, tokens_after=5, error="ValueError: no"),)
+    assert found(failing)[0].what == "pass p failed 1 times"
 
 
 def test_advice_names_parts_that_exist():
