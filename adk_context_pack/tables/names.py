@@ -90,7 +90,7 @@ def names_nothing(name: str) -> bool:
     """Returns whether a name leaves open what its numbers are: a word without a meaning here, and not a plural."""
     parts = words(name)
     is_known = any(map(meanings_of, parts)) or not any(
-        (word[2:] or not word.isascii()) and word.isalpha() for word in parts
+        (word[2:] or not word.isascii()) and not word.isdecimal() for word in parts
     )
     return not is_known and not any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts)
 
