@@ -1,5 +1,5 @@
 # ruff: isort: skip_file
-# Repeats `_HOMES` for type checkers, which a test holds to.
+# The one list of public names and their modules: `__init__.py` reads it.
 from adk_context_pack.agents.a2a_context import a2a_context as a2a_context
 from adk_context_pack.agents.compact_state_step import CompactStateStep as CompactStateStep
 from adk_context_pack.agents.data_summarizer import DataSummarizer as DataSummarizer
