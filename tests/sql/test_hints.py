@@ -31,27 +31,22 @@ def advice(image, sql):
     [
         ("SELECT median(cost) FROM rows", "row_number() OVER"),
         ("SELECT date_trunc('month', id) FROM rows", "strftime('%Y-%m'"),
-        ("SELECT avrage(cost) FROM rows", "Did you mean avg"),
-        ("SELECT stddev(cost) FROM rows", "sqrt(avg(x * x)"),
+        ("SELECT avrage(cost) FROM rows", "Did you mean avg"), ("SELECT stddev(cost) FROM rows", "sqrt(avg(x * x)"),
         ("SELECT load_extension('x')", "Functions: ->, ->>, abs"),
         ("SELECT order FROM rows", 'write it in double quotes, "order"'),
         ("SELECT cost::int FROM rows", "CAST(x AS INTEGER)"),
         ("SELECT cost FROM rows WHERE cost ILIKE 'a'", "LIKE ignores the case"),
         ("SELECT 'it's' FROM rows", "write a single quote twice"),
-        ("SELECT 12ab FROM rows", 'in double quotes: "12ab"'),
-        ("SELECT # FROM rows", "outside of quotes"),
-        ("SELECT costs FROM rows", 'Did you mean "cost"'),
-        ("SELECT metrics FROM rows", '"metrics.clicks"'),
+        ("SELECT 12ab FROM rows", 'in double quotes: "12ab"'), ("SELECT # FROM rows", "outside of quotes"),
+        ("SELECT costs FROM rows", 'Did you mean "cost"'), ("SELECT metrics FROM rows", '"metrics.clicks"'),
         ("SELECT json_extract(metrics, '$.clicks') FROM rows", '"metrics.clicks"'),
         ("SELECT items.price FROM rows", "json_extract(items, '$.price')"),
-        ("SELECT r.items.price FROM rows r", "json_each(rows.items)"),
-        ("SELECT id FROM rows a, rows b", "as in a.id"),
+        ("SELECT r.items.price FROM rows r", "json_each(rows.items)"), ("SELECT id FROM rows a, rows b", "as in a.id"),
         ("SELECT id FROM rows WHERE sum(cost) > 3", "HAVING"),
         ("SELECT id FROM rows WHERE rank() OVER (ORDER BY id) = 1", "inner SELECT"),
-        ("SELECT * FROM orders", "single quotes"),
-        ("SELECT id FROM", "single quotes"),
+        ("SELECT * FROM orders", "single quotes"), ("SELECT id FROM", "single quotes"),
     ],
-)
+)  # fmt: skip
 def test_each_kind_of_error_has_its_advice(image, sql, says):
     """SQLite's own words for each mistake lead to what to write instead."""
     assert says in advice(image, sql)

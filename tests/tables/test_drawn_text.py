@@ -61,21 +61,14 @@ def test_cells(text, rows):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "--\n",
-        lines("|---|---|", "| 1 | x |"),
-        lines("| a | b |", "|---|---|"),
-        lines("| a | b |", "|---|---|---|", "| 1 | x |"),
-        lines("| a | b |", "|---|---|", "| 1 | x | more |"),
-        lines("| a | b |", "|---|---|", "| 1 | x |", "| ... | ... |"),
-        lines("| a | ... |", "|---|---|", "| 1 | x |"),
-        lines("| a |  |", "|---|---|", "| 1 | x |"),
-        lines("|  |  |", "|---|---|", "| 1 | x |"),
-        lines("| a |", "|---|", "| 1 |"),
-        lines("+---+---+", "| a | b |", "| words | too |", "+---+---+", "| 1 | x |"),
+        "", "--\n", lines("|---|---|", "| 1 | x |"), lines("| a | b |", "|---|---|"),
+        lines("| a | b |", "|---|---|---|", "| 1 | x |"), lines("| a | b |", "|---|---|", "| 1 | x | more |"),
+        lines("| a | b |", "|---|---|", "| 1 | x |", "| ... | ... |"), lines("| a | ... |", "|---|---|", "| 1 | x |"),
+        lines("| a |  |", "|---|---|", "| 1 | x |"), lines("|  |  |", "|---|---|", "| 1 | x |"),
+        lines("| a |", "|---|", "| 1 |"), lines("+---+---+", "| a | b |", "| words | too |", "+---+---+", "| 1 | x |"),
         lines("a b", "--- ---", "1 2"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_a_ruled_table(text):
     """Without names, rows or a rule that fits them, or where rows are left out, nothing is a table."""
     assert find_ruled(text) is None
