@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from threading import Thread
 from typing import Any
 
@@ -23,7 +24,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack._adk.releases import scope_of_event
+from adk_context_pack._adk.releases import invocation_of, isolation_scope_of, scope_of_event
 
 
 def node_path_of(event: Event) -> str | None:
@@ -176,6 +177,41 @@ def contents_of(
     given: dict[str, Any] = {"preserve_function_call_ids": keep_ids, "isolation_scope": isolation_scope}
     more = {name: value for name, value in given.items() if name in _SETTINGS}
     return _build(branch, list(events), agent_name, **more)
+
+
+def new_contents(request: LlmRequest) -> list[types.Content]:
+    """Returns what goes to a model whose provider keeps the rest, as ADK's own client for such models picks it."""
+    contents = request.contents or []
+    pick = getattr(import_module("google.adk.models.interactions_utils"), "_get_latest_user_contents", None)
+    return (pick(contents) if pick else None) or contents
+
+
+def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: Sequence[Event]) -> list[types.Content]:
+    """Returns a request's contents behind the history that ADK or another callback left to the provider.
+
+    Args:
+        request: the request. Its contents, dynamic instructions included, are the last ones of the result.
+        context: ADK's context of the call, or None.
+        agent_name: the name of the agent.
+        events: the session's events, oldest first.
+
+    Raises:
+        ValueError: the contents do not end the history, since something has rewritten calls or results.
+    """
+    contents = request.contents or []
+    invocation = invocation_of(context)
+    if getattr(getattr(invocation, "agent", None), "include_contents", "default") == "none":
+        return contents
+    scope = isolation_scope_of(invocation)
+    branch = getattr(invocation, "branch", None)
+    whole = contents_of(events, agent_name, branch=branch, keep_ids=True, isolation_scope=scope)
+    place = len(whole)
+    for content in reversed(contents):
+        if place and content == whole[place - 1]:
+            place -= 1
+        elif any(part.function_call or part.function_response for part in content.parts or ()):
+            raise ValueError("the calls and results of the request are not those of the session")
+    return [*whole[:place], *contents]
 
 
 def request_of(event: Event, contents: list[types.Content]) -> LlmRequest:

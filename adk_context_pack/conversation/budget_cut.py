@@ -138,6 +138,7 @@ class BudgetCut:
         calibration: what the estimates are worth.
         walk: how far an earlier call followed this history. See `CutWalk.fits`.
         settled: how many of the first groups are known to stay as they are however the history grows.
+        is_fresh: whether the newest request cuts whatever room is left, since no cached prefix would be lost.
     """
 
     groups: Sequence[Group]
@@ -152,6 +153,7 @@ class BudgetCut:
     calibration: Calibration
     walk: CutWalk | None = None
     settled: int = 0
+    is_fresh: bool = False
 
     def find(self) -> CutWalk:
         """Follows the history to its end, and returns what leaves it.
@@ -182,7 +184,7 @@ class BudgetCut:
             walk.stop = stop
             if not is_end:
                 self.walk, walk = walk, walk.copy()
-        self._shrink(walk, len(self.groups))
+        self._shrink(walk, len(self.groups), always=self.is_fresh)
         return walk
 
     def _reweigh(self, walk: CutWalk, stop: int, *, steady: bool) -> None:
@@ -200,9 +202,9 @@ class BudgetCut:
                 walk.total += weight - walk.weights[index]
             walk.weights[index] = weight
 
-    def _shrink(self, walk: CutWalk, stop: int) -> bool:
+    def _shrink(self, walk: CutWalk, stop: int, *, always: bool = False) -> bool:
         """Cuts the request that holds the groups before `stop`, if it is over the budget. Returns whether it did."""
-        if walk.total <= self.budget:
+        if walk.total <= self.budget and not always:
             return False
         before = len(walk.dropped)
         goal = walk.standing + self.target * max(self.budget - walk.standing, 0)

@@ -26,6 +26,8 @@ _TYPICAL = (0.5, 2.0)
 """The same relative to the factor already known. The lower bound is strict, since a step that also removed something
 looks like cheap tokens, and would let a request grow over its budget."""
 _MEANINGFUL = 100
+_FALL = 0.9
+"""A prompt that is smaller by more than a tenth began a new chain. A shorter instruction explains less."""
 _SEARCHED = 50
 
 
@@ -37,6 +39,35 @@ def is_plausible(factor: float) -> bool:
 def has_figures(call: ModelCall) -> bool:
     """Tells whether the provider has given a figure for any of this agent's calls."""
     return _answers(call).counted
+
+
+class Kept(NamedTuple):
+    """Holds what the provider keeps of a chain of calls, by its own figures.
+
+    Attributes:
+        tokens: those of the newest request and its answer. 0 without a figure.
+        began: those of the request that began the chain.
+        restarted: whether an older chain came before this one.
+    """
+
+    tokens: int
+    began: int
+    restarted: bool
+
+
+def kept_by_provider(call: ModelCall) -> Kept:
+    """Returns what the provider keeps of the agent's calls, if it keeps any. A new chain begins with fewer tokens."""
+    given = [event.usage_metadata for event in _answers(call).events if event.usage_metadata]
+    counted = [usage for usage in given if usage.prompt_token_count]
+    if not counted:
+        return Kept(0, 0, restarted=False)
+    tokens = began = counted[-1].prompt_token_count or 0
+    for usage in reversed(counted):
+        before = usage.prompt_token_count or 0
+        if began < _FALL * before:
+            return Kept(tokens + (counted[-1].candidates_token_count or 0), began, restarted=True)
+        began = before
+    return Kept(tokens + (counted[-1].candidates_token_count or 0), began, restarted=False)
 
 
 class Figure(NamedTuple):

@@ -58,6 +58,8 @@ class ClearToolResults(ContextPass):
     follows the results of a finished turn, so they are cleared as soon as the next turn begins, at almost no cost.
     """
 
+    cuts_history = True
+
     keep_results: int = 3
     keep_in_turn: int | None = None
     min_tokens: int = 200

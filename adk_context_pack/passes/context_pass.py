@@ -17,7 +17,8 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, global_instructions, plugins_of
 from adk_context_pack._adk.known_tools import ToolKind
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.calibration import Kept, kept_by_provider
+from adk_context_pack.conversation.model_call import CHAIN, Chain, ModelCall
 from adk_context_pack.errors import did_you_mean, misspelled, one_of, refuse_class, warn_once
 from adk_context_pack.views.template import PREFIX, slot_keys
 
@@ -94,6 +95,9 @@ class ContextPass(ABC):
     shortens: ClassVar[Collection[ToolKind]] = ()
     """The kinds of ADK's tools whose results it makes smaller in each request, and so finds whole in the session."""
 
+    cuts_history: ClassVar[bool] = False
+    """Whether it only takes from history, and so stands aside where the provider keeps the history."""
+
     on_error: Literal["skip", "raise"] = "skip"
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
@@ -139,6 +143,17 @@ class ContextPass(ABC):
         """
         return False
 
+    def begins_chain(self, new: LlmRequest, whole: LlmRequest, call: ModelCall, kept: Kept) -> bool:  # noqa: ARG002
+        """Returns whether an agent whose provider keeps the history should begin anew. By default a pass says no.
+
+        Args:
+            new: the request with what the provider does not have yet.
+            whole: the request with all that another model would be sent.
+            call: whose request it is.
+            kept: what the provider keeps.
+        """
+        return False
+
     async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:  # noqa: B027 - most wait for nothing
         """Waits for what `apply` needs from outside, such as an answer of a service. By default there is nothing.
 
@@ -159,7 +174,11 @@ class ContextPass(ABC):
         try:
             with ModelCall.remembering(callback_context) as call:
                 warn_of_unfilled_slots(call.context, (self,))
-                adopt(llm_request, self.apply(llm_request, call))
+                request = llm_request
+                if getattr(request, "previous_interaction_id", None):
+                    request = on_chain(request, call, (self,))
+                aside = self.cuts_history and getattr(request, "previous_interaction_id", None)
+                adopt(llm_request, request if aside else self.apply(request, call))
         except Exception:
             if self.on_error == "raise":
                 raise
@@ -174,6 +193,41 @@ def adopt(target: LlmRequest, source: LlmRequest) -> None:
         target.contents = source.contents
     if source.config is not target.config:
         target.config = source.config
+    if getattr(source, "previous_interaction_id", None) is not getattr(target, "previous_interaction_id", None):
+        target.previous_interaction_id = source.previous_interaction_id
+
+
+def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]) -> LlmRequest:
+    """Returns what goes to a model whose provider keeps the history: only what is new, or all of it in a new chain.
+
+    Args:
+        request: what ADK wants to send, with the id of the agent's last interaction.
+        call: whose request it is.
+        passes: the passes that decide whether a new chain begins.
+    """
+    if CHAIN not in call.memo:
+        call.memo[CHAIN] = None
+        try:
+            # Few apps have such a model, and what rebuilds requests loads much of ADK.
+            from adk_context_pack._adk.requests import new_contents, whole_contents  # noqa: PLC0415
+
+            whole = whole_contents(request, call.context, call.agent_name, call.events)
+            kept, new = kept_by_provider(call), new_contents(request)
+            # Passes that are asked look at the request as it would begin the new chain.
+            call.memo[CHAIN] = chain = Chain(kept.tokens, whole, whole, is_new=True, has_left=True)
+            asked = request.model_copy(update={"contents": new}), _begun(request, whole)
+            if not any(each.begins_chain(*asked, call, kept) for each in passes):
+                call.memo[CHAIN] = chain._replace(sent=new, is_new=False, has_left=kept.restarted)
+        except Exception:
+            logger.exception("the chain of agent %s goes on as it is", call.agent_name)
+    chain = call.memo[CHAIN]
+    if chain is None:
+        return request
+    return _begun(request, chain.sent) if chain.is_new else request.model_copy(update={"contents": chain.sent})
+
+
+def _begun(request: LlmRequest, contents: list[types.Content]) -> LlmRequest:
+    return request.model_copy(update={"contents": contents, "previous_interaction_id": None})
 
 
 def own_passes(context: Any) -> list[ContextPass]:
@@ -224,8 +278,9 @@ def note_led(request: LlmRequest, passes: Sequence[LeadingPass]) -> None:
 
 
 def handed_over(call: ModelCall) -> list[types.Content]:
-    """Returns what leading passes will put into a request. A pass that cannot say so is logged, and adds nothing."""
-    found: list[types.Content] = []
+    """Returns what leading passes will put into a request, and what its provider keeps. A pass may fail to say so."""
+    chain = call.memo.get(CHAIN)
+    found: list[types.Content] = list(chain.whole) if chain is not None else []
     for entry in leading_passes(call.context):
         try:
             found += entry.handed(call)

@@ -44,6 +44,8 @@ class DropOldMedia(ContextPass):
     words of a reference stay the same from then on.
     """
 
+    cuts_history = True
+
     keep_turns: int = 1
     min_bytes: int = 1_024
     keep_types: Collection[str] = ()

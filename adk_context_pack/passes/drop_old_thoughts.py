@@ -27,6 +27,8 @@ class DropOldThoughts(ContextPass):
     With `ClearToolResults(keep_results=0)`, that is the same miss.
     """
 
+    cuts_history = True
+
     keep_turns: int = 1
 
     def __post_init__(self) -> None:

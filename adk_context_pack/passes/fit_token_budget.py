@@ -14,11 +14,11 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import offers
 from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, GroupWeights, marker_text, without
-from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, has_figures
+from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, Kept, has_figures
 from adk_context_pack.conversation.contents import copies_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.ledger import Ledger, ledger_text
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import CHAIN, ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
@@ -27,6 +27,8 @@ from adk_context_pack.passes.context_pass import ContextPass, logger
 
 _CROWDED = 0.5
 """The share of the budget above which the report mentions what active instructions take."""
+_WORTH = 0.75
+"""The largest share of a chain's tokens with which a new chain is worth beginning."""
 _LITTLE = 2 * MAX_TOKENS
 """Smaller savings are checked by characters as well: the marker could be longer than the text it replaces."""
 
@@ -64,6 +66,8 @@ class FitTokenBudget(ContextPass):
     threshold below `max_tokens`, or compact by `compaction_interval`.
     """
 
+    cuts_history = True
+
     max_tokens: int
     keep_turns: int = 1
     cut_to: float = 0.5
@@ -84,6 +88,9 @@ class FitTokenBudget(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` within the budget, or the same object where it fits."""
+        chain = call.memo.get(CHAIN)
+        if chain is not None:
+            call.note(f"began a new chain, since the provider kept {chain.kept:,} tokens")
         found = self._walk(request, call)
         if found is None:
             return request
@@ -110,6 +117,15 @@ class FitTokenBudget(ContextPass):
         """Returns whether the request is over the budget, so that history leaves it."""
         found = self._walk(request, call)
         return found is not None and bool(found.walk.dropped)
+
+    def begins_chain(self, new: LlmRequest, whole: LlmRequest, call: ModelCall, kept: Kept) -> bool:
+        """Returns whether the provider would hold more than the budget, and much less in a new chain."""
+        tokens = kept.tokens + sum(meter_of(call, self.counter).sizes(new.contents))
+        if not kept.tokens or tokens <= self.max_tokens:
+            return False
+        found = self._walk(whole, call)
+        # What began the last chain at this size would begin the next one so, whatever the estimates say.
+        return max(found.walk.total if found else 0, kept.began) <= _WORTH * tokens
 
     def _walk(self, request: LlmRequest, call: ModelCall) -> _Found | None:
         """Returns what leaves the request and what the answer was made of, or None for a request that surely fits."""
@@ -164,6 +180,7 @@ class FitTokenBudget(ContextPass):
             else Calibration({}),
             walk=walk,
             settled=outline.settled,
+            is_fresh=(chain := call.memo.get(CHAIN)) is not None and chain.is_new,
         )
 
     def _pinned(self, request: LlmRequest, call: ModelCall, outline: Outline, sizes: Sequence[int]) -> set[int]:

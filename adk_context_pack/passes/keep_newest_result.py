@@ -33,6 +33,8 @@ class KeepNewestResult(ContextPass):
     Cost to the prompt cache: when a result is repeated, everything behind the older one misses the cache once.
     """
 
+    cuts_history = True
+
     min_tokens: int = 100
     exclude_tools: Collection[str] = field(default=())
     counter: Counter | None = None

@@ -13,7 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
 from adk_context_pack._adk.instruction import agent_of
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import CHAIN, ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.errors import at_least, instances, refuse_class, warn_once
 from adk_context_pack.passes.context_pass import (
@@ -22,6 +22,7 @@ from adk_context_pack.passes.context_pass import (
     leading_passes,
     logger,
     note_led,
+    on_chain,
     warn_of_unfilled_slots,
 )
 from adk_context_pack.reports.call_report import CallReport
@@ -144,6 +145,8 @@ class ContextPipeline:
         passes = (*leading, *(self.passes if passes is None else passes))
         note_led(request, leading)
         warn_of_unfilled_slots(call.context, passes)
+        if getattr(request, "previous_interaction_id", None):
+            request = on_chain(request, call, passes)
         reporter = CallReporter(request, call, meter_of(call, self._counter))
         for entry in passes:
             request = reporter.ran(entry.name, *attempt(entry, request, call))
@@ -211,6 +214,11 @@ async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, r
 
 def leave_history(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> bool:
     """Returns whether a pass says that it leaves history out. One that fails to say so is logged, and counts as no."""
+    if getattr(request, "previous_interaction_id", None):
+        on_chain(request, call, passes)
+        if (chain := call.memo[CHAIN]) is None or not chain.has_left:
+            return False
+        request = request.model_copy(update={"contents": chain.whole})
     for entry in passes:
         try:
             if entry.leaves_history(request, call):
@@ -227,6 +235,10 @@ def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[L
     If the pass fails, the request is `request` itself.
     """
     call.notes.clear()
+    if entry.cuts_history and getattr(request, "previous_interaction_id", None):
+        chain = call.memo.get(CHAIN)
+        call.note(f"stood aside: the provider keeps the history, {chain.kept if chain else 0:,} tokens")
+        return request, 0.0, None
     error = None
     result = request
     start = perf_counter()

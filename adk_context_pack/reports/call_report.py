@@ -247,6 +247,8 @@ class CallReport(Saving):
         prompt_tokens: the provider's own count, cached tokens included. None until it has answered, or if its answer
             has no count.
         cached_tokens: the tokens among them that the provider read from its cache.
+        kept_by_provider: what the provider keeps of the conversation, in tokens, by its figure for the agent's last
+            call. Then `prompt_tokens` covers it as well. None if the request goes out whole.
         scale: what the pipeline's own count was multiplied by.
         request_before: the request as ADK had built it, if the user asked for requests to be kept, otherwise None.
         request_after: the request as the model received it, under the same condition.
@@ -270,6 +272,7 @@ class CallReport(Saving):
     prefix: PrefixReport = field(default_factory=PrefixReport)
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
+    kept_by_provider: int | None = None
     scale: float = 1.0
     user_id: str = field(default="", repr=False, compare=False)
     # Payloads: kept out of repr, and so out of every log that prints a report.
@@ -310,6 +313,8 @@ class CallReport(Saving):
         }
         if self.scale != 1.0:
             totals["scale"] = round(self.scale, 4)
+        if self.kept_by_provider is not None:
+            totals["kept_by_provider"] = self.kept_by_provider
         if self.pack_tools:
             totals["pack_tools"] = self.pack_tools
         if failed := [each.name for each in self.passes if each.error]:
@@ -333,6 +338,7 @@ class CallReport(Saving):
             "prefix": {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)},
             "prompt_tokens": self.prompt_tokens,
             "cached_tokens": self.cached_tokens,
+            "kept_by_provider": self.kept_by_provider,
             "scale": round(self.scale, 4),
         }
 
@@ -361,7 +367,9 @@ class CallReport(Saving):
         if self.unknown_results:
             yield f"savings not known: {self.unknown_results:,} smaller results, which an earlier process made"
         prefix = self.prefix
-        if prefix.previous_tokens:
+        if self.kept_by_provider is not None:
+            yield f"the provider keeps the history: {self.kept_by_provider:,} tokens"
+        elif prefix.previous_tokens:
             of_it = f"{prefix.tokens:,} of {prefix.previous_tokens:,} tokens ({prefix.share:.0%})"
             yield f"prefix kept: {of_it} of this agent's previous request"
         else:

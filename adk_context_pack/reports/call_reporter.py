@@ -20,7 +20,7 @@ from google.genai import types
 
 from adk_context_pack.conversation.calibration import is_plausible
 from adk_context_pack.conversation.known_contents import payload_hash
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import CHAIN, ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import logger
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, view_of
@@ -211,7 +211,8 @@ def hear(report: CallReport, usage: Any, *, is_estimate: bool) -> None:
     report.heard(usage)
     # In shadow mode the provider counted the request that ADK alone built.
     counted = report.tokens_without_pack if report.shadow else report.tokens_after
-    if is_estimate and report.prompt_tokens and counted > 0:
+    # A figure for all that the provider keeps says nothing of what was sent.
+    if is_estimate and report.prompt_tokens and counted > 0 and report.kept_by_provider is None:
         rescale(report, report.prompt_tokens / counted)
 
 
@@ -288,6 +289,7 @@ class CallReporter:
             passes=tuple(self._passes),
             tokens_before=self.tokens_before,
             tokens_after=self.tokens_after,
+            kept_by_provider=chain.kept if (chain := call.memo.get(CHAIN)) is not None and not chain.is_new else None,
         )
         try:
             saved = saved_by_results(self._call, self._first.contents or (), self._meter)
@@ -295,7 +297,7 @@ class CallReporter:
             report.unknown_results = saved[UNKNOWN.tool]
             report.pack_tools = declared_tokens(self._call, self._first, self._meter)
             self._sort(report, request, categories=categories)
-            if memory is not None:
+            if memory is not None and report.kept_by_provider is None:
                 report.prefix = memory.compare(self.key, request, self._meter, self.tokens_after)
             if keep_requests:
                 report.request_before = view_of(self._first)

@@ -27,6 +27,8 @@ ATTACHED = [
 _ENVIRONMENT = {
     "gemini": {"GOOGLE_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": "{url}"},
     "openai": {},
+    "interactions": {"GOOGLE_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": "{url}"},
+    "responses": {},
     "anthropic": {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": "{url}"},
 }
 # What a developer's shell may hold and would lead a client elsewhere.
@@ -53,6 +55,13 @@ def connect(provider: str, url: str, monkeypatch: pytest.MonkeyPatch) -> BaseLlm
     if provider == "anthropic":
         pytest.importorskip("anthropic", reason="Anthropic's client is not installed")
         return _made("anthropic_llm", "AnthropicLlm", model="claude-sonnet-4-20250514")
+    if provider == "responses":
+        reason = "this ADK has no model for OpenAI's responses"
+        pytest.importorskip("openai", reason="OpenAI's client is not installed")
+        made = pytest.importorskip("google.adk.integrations.openai._openai_responses_llm", reason=reason)
+        return made.OpenAIResponsesLlm(model="gpt-4.1-mini", base_url=f"{url}/v1", api_key="key")
+    if provider == "interactions":
+        return _made("google_llm", "Gemini", model="gemini-2.5-flash", use_interactions_api=True)
     name = "gemini-3-pro-preview" if provider == "gemini-with-ids" else "gemini-2.5-flash"
     return _made("google_llm", "Gemini", model=name)
 
