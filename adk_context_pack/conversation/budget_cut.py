@@ -138,7 +138,7 @@ class BudgetCut:
         calibration: what the estimates are worth.
         walk: how far an earlier call followed this history. See `CutWalk.fits`.
         settled: how many of the first groups are known to stay as they are however the history grows.
-        is_fresh: whether the newest request cuts whatever room is left, since no cached prefix would be lost.
+        is_fresh: whether the newest request begins anew, and so may leave more room than another one has to.
     """
 
     groups: Sequence[Group]
@@ -184,7 +184,7 @@ class BudgetCut:
             walk.stop = stop
             if not is_end:
                 self.walk, walk = walk, walk.copy()
-        self._shrink(walk, len(self.groups), always=self.is_fresh)
+        self._shrink(walk, len(self.groups), is_fresh=self.is_fresh)
         return walk
 
     def _reweigh(self, walk: CutWalk, stop: int, *, steady: bool) -> None:
@@ -202,18 +202,19 @@ class BudgetCut:
                 walk.total += weight - walk.weights[index]
             walk.weights[index] = weight
 
-    def _shrink(self, walk: CutWalk, stop: int, *, always: bool = False) -> bool:
-        """Cuts the request that holds the groups before `stop`, if it is over the budget. Returns whether it did."""
-        if walk.total <= self.budget and not always:
+    def _shrink(self, walk: CutWalk, stop: int, *, is_fresh: bool = False) -> bool:
+        """Cuts the request with the groups before `stop` if it fills more room than it may. Returns whether it did."""
+        goal = walk.standing + self.target * max(self.budget - walk.standing, 0)
+        limit = goal if is_fresh else self.budget
+        if walk.total <= limit:
             return False
         before = len(walk.dropped)
-        goal = walk.standing + self.target * max(self.budget - walk.standing, 0)
         while walk.total > goal and walk.next_turn < len(walk.turns) - self.keep_turns:
             for index in walk.turns[walk.next_turn]:
                 self._drop(walk, index)
             walk.next_turn += 1
         for kinds in _WITHIN_TURNS:
-            if walk.total > self.budget:
+            if walk.total > limit:
                 self._shrink_turns(walk, kinds, stop, goal)
         return len(walk.dropped) > before
 

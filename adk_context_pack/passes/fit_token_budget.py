@@ -29,6 +29,8 @@ _CROWDED = 0.5
 """The share of the budget above which the report mentions what active instructions take."""
 _WORTH = 0.75
 """The largest share of a chain's tokens with which a new chain is worth beginning."""
+_UNCOUNTED = 4 / 3
+"""What the estimate of new contents is multiplied by, so that the provider does not count more than the budget."""
 _LITTLE = 2 * MAX_TOKENS
 """Smaller savings are checked by characters as well: the marker could be longer than the text it replaces."""
 
@@ -120,7 +122,7 @@ class FitTokenBudget(ContextPass):
 
     def begins_chain(self, new: LlmRequest, whole: LlmRequest, call: ModelCall, kept: Kept) -> bool:
         """Returns whether the provider would hold more than the budget, and much less in a new chain."""
-        tokens = kept.tokens + sum(meter_of(call, self.counter).sizes(new.contents))
+        tokens = kept.tokens + _UNCOUNTED * sum(meter_of(call, self.counter).sizes(new.contents))
         if not kept.tokens or tokens <= self.max_tokens:
             return False
         found = self._walk(whole, call)
@@ -163,6 +165,8 @@ class FitTokenBudget(ContextPass):
         # Providers read the turn after a call without a result as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
         pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
+        # The figures of the chain before count other requests than would be made smaller now.
+        is_fresh = (chain := call.memo.get(CHAIN)) is not None and chain.is_new
         step = max(self.max_tokens // 64, 1)
         return BudgetCut(
             groups=groups,
@@ -176,11 +180,11 @@ class FitTokenBudget(ContextPass):
             keep_turns=self.keep_turns,
             marker=MAX_TOKENS + self._ledger_tokens,
             calibration=Calibration.of(call, request, outline.calls, standing, meter)
-            if self._is_calibrated(call)
+            if not is_fresh and self._is_calibrated(call)
             else Calibration({}),
             walk=walk,
             settled=outline.settled,
-            is_fresh=(chain := call.memo.get(CHAIN)) is not None and chain.is_new,
+            is_fresh=is_fresh,
         )
 
     def _pinned(self, request: LlmRequest, call: ModelCall, outline: Outline, sizes: Sequence[int]) -> set[int]:

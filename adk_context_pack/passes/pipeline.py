@@ -216,9 +216,7 @@ def leave_history(passes: Iterable[ContextPass], request: LlmRequest, call: Mode
     """Returns whether a pass says that it leaves history out. One that fails to say so is logged, and counts as no."""
     if getattr(request, "previous_interaction_id", None):
         on_chain(request, call, passes)
-        if (chain := call.memo[CHAIN]) is None or not chain.has_left:
-            return False
-        request = request.model_copy(update={"contents": chain.whole})
+        return (chain := call.memo[CHAIN]) is not None and chain.has_left
     for entry in passes:
         try:
             if entry.leaves_history(request, call):

@@ -24,7 +24,7 @@ def read_file(number: int) -> str:
 
 def brain(request):
     """Reads the file that the user's newest message names, then answers with the number of what it remembers."""
-    last = request.contents[-1].parts[0]
+    last = next(c.parts[0] for c in reversed(request.contents) if c.parts[0].function_response or "file " in (c.parts[0].text or ""))
     if last.function_response:
         return f"It says so much, and I remember {len(request.contents)} steps."
     return call("read_file", number=int(last.text.split("file ")[1].split("?")[0]))
@@ -34,6 +34,9 @@ def go_on(callback_context, llm_request):
     """What an app does to use OpenAI's chains, since ADK does it for Gemini alone."""
     own = (each for each in reversed(callback_context.session.events) if each.author == "helper")
     llm_request.previous_interaction_id = next((each.interaction_id for each in own if each.interaction_id), None)
+    if llm_request.previous_interaction_id:
+        while llm_request.contents[0].role == "model" or any(each.role == "model" for each in llm_request.contents):
+            llm_request.contents = llm_request.contents[1:]
 
 
 @pytest.fixture(params=["interactions", "responses"])
