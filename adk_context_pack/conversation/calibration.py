@@ -31,6 +31,10 @@ _FALL = 0.9
 _SEARCHED = 50
 
 
+CHAIN = "chain"
+"""The key in a call's memo of its `Chain`, or of None where that cannot be told."""
+
+
 def is_plausible(factor: float) -> bool:
     """Tells whether a provider's tokenizer may explain what one estimated token is worth."""
     return _PLAUSIBLE[0] <= factor <= _PLAUSIBLE[1]
@@ -41,33 +45,35 @@ def has_figures(call: ModelCall) -> bool:
     return _answers(call).counted
 
 
-class Kept(NamedTuple):
-    """Holds what the provider keeps of a chain of calls, by its own figures.
+class Chain(NamedTuple):
+    """Describes a call of an agent whose provider keeps the history.
 
     Attributes:
-        tokens: those of the newest request and its answer. 0 without a figure.
-        began: those of the request that began the chain.
-        restarted: whether an older chain came before this one.
+        kept: tokens of the newest request and its answer, by the provider's figure. 0 without one.
+        began: tokens of the request that began the chain.
+        has_left: whether something was left out when a chain began.
+        new: the contents that the provider does not have.
+        whole: the contents that another model would be sent.
+        is_new: whether the request begins a new chain, with all contents that fit.
     """
 
-    tokens: int
+    kept: int
     began: int
-    restarted: bool
+    has_left: bool
+    new: list[types.Content]
+    whole: list[types.Content]
+    is_new: bool = False
 
 
-def kept_by_provider(call: ModelCall) -> Kept:
-    """Returns what the provider keeps of the agent's calls, if it keeps any. A new chain begins with fewer tokens."""
-    given = [event.usage_metadata for event in _answers(call).events if event.usage_metadata]
-    counted = [usage for usage in given if usage.prompt_token_count]
-    if not counted:
-        return Kept(0, 0, restarted=False)
-    tokens = began = counted[-1].prompt_token_count or 0
-    for usage in reversed(counted):
-        before = usage.prompt_token_count or 0
-        if began < _FALL * before:
-            return Kept(tokens + (counted[-1].candidates_token_count or 0), began, restarted=True)
-        began = before
-    return Kept(tokens + (counted[-1].candidates_token_count or 0), began, restarted=False)
+def chain_of(call: ModelCall, new: list[types.Content], whole: list[types.Content]) -> Chain:
+    """Returns the chain that a call goes on with. An older one ends where a prompt is much smaller than the last."""
+    figures = [event.usage_metadata for event in _answers(call).events if event.usage_metadata]
+    prompts = [figure.prompt_token_count or 0 for figure in figures] or [0]
+    place = len(prompts) - 1
+    while place and prompts[place] >= _FALL * prompts[place - 1]:
+        place -= 1
+    said = (figures[-1].candidates_token_count or 0) if prompts[-1] else 0
+    return Chain(prompts[-1] + said, prompts[place], place > 0, new, whole)
 
 
 class Figure(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
@@ -16,28 +16,6 @@ from adk_context_pack.conversation import memos
 
 OFFERED = "offered"
 """The key in a call's memo of the names of tools that its agent is given where its request shows what they open."""
-
-
-CHAIN = "chain"
-"""The key in a call's memo of its `Chain`, where the provider keeps the history."""
-
-
-class Chain(NamedTuple):
-    """Describes a call of an agent whose provider keeps the history.
-
-    Attributes:
-        kept: tokens that the provider keeps, by its own figure for the agent's last call. 0 without a figure.
-        whole: the contents that another model would be sent.
-        sent: the contents that go out before any pass: those that are new, or the whole in a new chain.
-        is_new: whether the request begins a new chain.
-        has_left: whether what was left out when a chain began may be looked for.
-    """
-
-    kept: int
-    whole: list[types.Content]
-    sent: list[types.Content]
-    is_new: bool
-    has_left: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, weakref_slot=True)

@@ -59,7 +59,6 @@ class ClearToolResults(ContextPass):
     """
 
     cuts_history = True
-
     keep_results: int = 3
     keep_in_turn: int | None = None
     min_tokens: int = 200

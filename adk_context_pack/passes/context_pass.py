@@ -17,8 +17,8 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, global_instructions, plugins_of
 from adk_context_pack._adk.known_tools import ToolKind
-from adk_context_pack.conversation.calibration import Kept, kept_by_provider
-from adk_context_pack.conversation.model_call import CHAIN, Chain, ModelCall
+from adk_context_pack.conversation.calibration import CHAIN, Chain, chain_of
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import did_you_mean, misspelled, one_of, refuse_class, warn_once
 from adk_context_pack.views.template import PREFIX, slot_keys
 
@@ -143,15 +143,8 @@ class ContextPass(ABC):
         """
         return False
 
-    def begins_chain(self, new: LlmRequest, whole: LlmRequest, call: ModelCall, kept: Kept) -> bool:  # noqa: ARG002
-        """Returns whether an agent whose provider keeps the history should begin anew. By default a pass says no.
-
-        Args:
-            new: the request with what the provider does not have yet.
-            whole: the request with all that another model would be sent.
-            call: whose request it is.
-            kept: what the provider keeps.
-        """
+    def begins_chain(self, request: LlmRequest, call: ModelCall, chain: Chain) -> bool:  # noqa: ARG002 - for subclasses
+        """Returns whether to give up `chain`, which the provider keeps, and to send `request` whole. Most say no."""
         return False
 
     async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:  # noqa: B027 - most wait for nothing
@@ -198,13 +191,7 @@ def adopt(target: LlmRequest, source: LlmRequest) -> None:
 
 
 def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]) -> LlmRequest:
-    """Returns what goes to a model whose provider keeps the history: only what is new, or all of it in a new chain.
-
-    Args:
-        request: what ADK wants to send, with the id of the agent's last interaction.
-        call: whose request it is.
-        passes: the passes that decide whether a new chain begins.
-    """
+    """Returns what goes to a provider that keeps the history: only what is new, or all of it if a pass begins anew."""
     if CHAIN not in call.memo:
         call.memo[CHAIN] = None
         try:
@@ -212,22 +199,20 @@ def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
             from adk_context_pack._adk.requests import new_contents, whole_contents  # noqa: PLC0415
 
             whole = whole_contents(request, call.context, call.agent_name, call.events)
-            kept, new = kept_by_provider(call), new_contents(request)
-            # Passes that are asked look at the request as it would begin the new chain.
-            call.memo[CHAIN] = chain = Chain(kept.tokens, whole, whole, is_new=True, has_left=True)
-            asked = request.model_copy(update={"contents": new}), _begun(request, whole)
-            if not any(each.begins_chain(*asked, call, kept) for each in passes):
-                call.memo[CHAIN] = chain._replace(sent=new, is_new=False, has_left=kept.restarted)
+            chain = chain_of(call, new_contents(request), whole)
+            # The passes look at the call as one that begins anew.
+            call.memo[CHAIN] = chain._replace(is_new=True, has_left=True)
+            asked = request.model_copy(update={"contents": whole, "previous_interaction_id": None})
+            if not any(each.begins_chain(asked, call, chain) for each in passes):
+                call.memo[CHAIN] = chain
         except Exception:
+            call.memo[CHAIN] = None
             logger.exception("the chain of agent %s goes on as it is", call.agent_name)
-    chain = call.memo[CHAIN]
-    if chain is None:
+    if (chain := call.memo[CHAIN]) is None:
         return request
-    return _begun(request, chain.sent) if chain.is_new else request.model_copy(update={"contents": chain.sent})
-
-
-def _begun(request: LlmRequest, contents: list[types.Content]) -> LlmRequest:
-    return request.model_copy(update={"contents": contents, "previous_interaction_id": None})
+    before = None if chain.is_new else request.previous_interaction_id
+    contents = chain.whole if chain.is_new else chain.new
+    return request.model_copy(update={"contents": contents, "previous_interaction_id": before})
 
 
 def own_passes(context: Any) -> list[ContextPass]:

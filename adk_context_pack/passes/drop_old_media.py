@@ -45,7 +45,6 @@ class DropOldMedia(ContextPass):
     """
 
     cuts_history = True
-
     keep_turns: int = 1
     min_bytes: int = 1_024
     keep_types: Collection[str] = ()

@@ -28,7 +28,6 @@ class DropOldThoughts(ContextPass):
     """
 
     cuts_history = True
-
     keep_turns: int = 1
 
     def __post_init__(self) -> None:

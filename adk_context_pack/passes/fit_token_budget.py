@@ -14,11 +14,11 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import offers
 from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, GroupWeights, marker_text, without
-from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, Calibration, Kept, has_figures
+from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, Chain, has_figures
 from adk_context_pack.conversation.contents import copies_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.ledger import Ledger, ledger_text
-from adk_context_pack.conversation.model_call import CHAIN, ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
@@ -69,7 +69,6 @@ class FitTokenBudget(ContextPass):
     """
 
     cuts_history = True
-
     max_tokens: int
     keep_turns: int = 1
     cut_to: float = 0.5
@@ -120,14 +119,14 @@ class FitTokenBudget(ContextPass):
         found = self._walk(request, call)
         return found is not None and bool(found.walk.dropped)
 
-    def begins_chain(self, new: LlmRequest, whole: LlmRequest, call: ModelCall, kept: Kept) -> bool:
-        """Returns whether the provider would hold more than the budget, and much less in a new chain."""
-        tokens = kept.tokens + _UNCOUNTED * sum(meter_of(call, self.counter).sizes(new.contents))
-        if not kept.tokens or tokens <= self.max_tokens:
+    def begins_chain(self, request: LlmRequest, call: ModelCall, chain: Chain) -> bool:
+        """Returns whether the chain would be over the budget, and much smaller if it began anew."""
+        tokens = chain.kept + _UNCOUNTED * sum(meter_of(call, self.counter).sizes(chain.new))
+        if not chain.kept or tokens <= self.max_tokens:
             return False
-        found = self._walk(whole, call)
-        # What began the last chain at this size would begin the next one so, whatever the estimates say.
-        return max(found.walk.total if found else 0, kept.began) <= _WORTH * tokens
+        found = self._walk(request, call)
+        # What began the chain at this size would begin the next one so, whatever the estimates say.
+        return max(found.walk.total if found else 0, chain.began) <= _WORTH * tokens
 
     def _walk(self, request: LlmRequest, call: ModelCall) -> _Found | None:
         """Returns what leaves the request and what the answer was made of, or None for a request that surely fits."""

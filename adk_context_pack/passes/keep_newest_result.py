@@ -34,7 +34,6 @@ class KeepNewestResult(ContextPass):
     """
 
     cuts_history = True
-
     min_tokens: int = 100
     exclude_tools: Collection[str] = field(default=())
     counter: Counter | None = None

@@ -13,7 +13,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
 from adk_context_pack._adk.instruction import agent_of
-from adk_context_pack.conversation.model_call import CHAIN, ModelCall
+from adk_context_pack.conversation.calibration import CHAIN
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.errors import at_least, instances, refuse_class, warn_once
 from adk_context_pack.passes.context_pass import (
@@ -212,7 +213,7 @@ async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, r
                 logger.exception("pass %s could not be prepared", entry.name)
 
 
-def leave_history(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> bool:
+def leave_history(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> bool:
     """Returns whether a pass says that it leaves history out. One that fails to say so is logged, and counts as no."""
     if getattr(request, "previous_interaction_id", None):
         on_chain(request, call, passes)

@@ -18,9 +18,9 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.calibration import is_plausible
+from adk_context_pack.conversation.calibration import CHAIN, is_plausible
 from adk_context_pack.conversation.known_contents import payload_hash
-from adk_context_pack.conversation.model_call import CHAIN, ModelCall
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import logger
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, view_of

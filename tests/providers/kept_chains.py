@@ -83,7 +83,9 @@ class KeptChains:
         google = "/interactions" in path
         if part.function_call is None:
             text = {"type": "text" if google else "output_text", "text": part.text, "annotations": []}
-            own = {"type": "model_output"} if google else {"type": "message", "role": "assistant", "id": f"msg_{number}"}
+            own = (
+                {"type": "model_output"} if google else {"type": "message", "role": "assistant", "id": f"msg_{number}"}
+            )
             return {**own, "content": [text], "status": "completed"}
         call = {"type": "function_call", "id": f"call_{number}", "name": part.function_call.name}
         args = part.function_call.args or {}

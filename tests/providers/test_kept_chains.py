@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
+from google.adk.plugins.base_plugin import BasePlugin
 
-from adk_context_pack import ContextPackPlugin
+from adk_context_pack import ClearToolResults, ContextPackPlugin, FitTokenBudget
 from tests.providers.kept_chains import KeptChains
 from tests.providers.provider_clients import connect
 from tests.support.run import run_agent
 from tests.support.scripted_model import call
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.filterwarnings("ignore::UserWarning")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
 
 BUDGET = 1_500
 TURNS = [f"What is in file {number}? Name all that you find there." for number in range(14)]
@@ -23,61 +27,102 @@ def read_file(number: int) -> str:
 
 
 def brain(request):
-    """Reads the file that the user's newest message names, then answers with the number of what it remembers."""
-    last = next(c.parts[0] for c in reversed(request.contents) if c.parts[0].function_response or "file " in (c.parts[0].text or ""))
-    if last.function_response:
-        return f"It says so much, and I remember {len(request.contents)} steps."
-    return call("read_file", number=int(last.text.split("file ")[1].split("?")[0]))
+    """Reads the file that the user names, then says so."""
+    parts = [part for content in request.contents for part in content.parts]
+    newest = next(part for part in reversed(parts) if part.function_response or "file " in (part.text or ""))
+    if newest.function_response:
+        return "It says so much."
+    return call("read_file", number=int(newest.text.split("file ")[1].split("?")[0]))
 
 
-def go_on(callback_context, llm_request):
-    """What an app does to use OpenAI's chains, since ADK does it for Gemini alone."""
-    own = (each for each in reversed(callback_context.session.events) if each.author == "helper")
-    llm_request.previous_interaction_id = next((each.interaction_id for each in own if each.interaction_id), None)
-    if llm_request.previous_interaction_id:
-        while llm_request.contents[0].role == "model" or any(each.role == "model" for each in llm_request.contents):
-            llm_request.contents = llm_request.contents[1:]
+class GoOn(BasePlugin):
+    """Names the last interaction to OpenAI, and leaves what is new, as an app does. ADK does both for Gemini alone."""
+
+    async def before_model_callback(self, *, callback_context, llm_request):
+        own = (each for each in reversed(callback_context.session.events) if each.author == "helper")
+        llm_request.previous_interaction_id = next((each.interaction_id for each in own if each.interaction_id), None)
+        if llm_request.previous_interaction_id:
+            answered = [place for place, each in enumerate(llm_request.contents) if each.role == "model"][-1]
+            llm_request.contents = llm_request.contents[answered + 1 :]
 
 
 @pytest.fixture(params=["interactions", "responses"])
 def talk(request, strict_server, monkeypatch):
-    """Has the conversation with a provider that keeps it, and returns the run and the provider."""
+    """Has a conversation with a provider that keeps it, and returns the tokens that it counted in each request."""
     provider = KeptChains()
     strict_server.providers, strict_server.brain = (provider,), brain
+    model = connect(request.param, strict_server.url, monkeypatch)
 
     async def run(*plugins, turns=TURNS, **settings):
-        model = connect(request.param, strict_server.url, monkeypatch)
-        last = [_as_plugin()] if request.param == "responses" else []
-        agent = LlmAgent(name="helper", model=model, instruction="Be brief.", tools=[read_file], **settings)
-        return await run_agent(agent, *turns, plugins=[*last, *plugins]), provider
+        first = [GoOn(name="go_on")] if request.param == "responses" else []
+        settings = {"instruction": "Be brief.", **settings}
+        agent = LlmAgent(name="helper", model=model, tools=[read_file], **settings)
+        await run_agent(agent, *turns, plugins=[*first, *plugins])
+        assert strict_server.refusals == []
+        return provider.counted
 
     return run
 
 
-def _as_plugin():
-    from google.adk.plugins.base_plugin import BasePlugin  # noqa: PLC0415
-
-    class GoOn(BasePlugin):
-        """ADK calls plugins before an agent's own callbacks."""
-
-        async def before_model_callback(self, *, callback_context, llm_request):
-            go_on(callback_context, llm_request)
-
-    return GoOn(name="go_on")
-
-
-def began(server):
+def beginnings(server):
     """The numbers of the requests that began a chain."""
     ids = [each.body.get("previous_interaction_id") or each.body.get("previous_response_id") for each in server.seen]
     return [number for number, each in enumerate(ids) if each is None]
 
 
 async def test_a_chain_that_outgrows_its_budget_begins_anew(talk, strict_server):
-    """No request and chain is above the budget, few chains begin, and each goes on for as long as it fits."""
+    """No chain is above the budget, each goes on for long, and what can be looked up again stays declared."""
     plugin = ContextPackPlugin(max_tokens=BUDGET)
-    _, provider = await talk(plugin)
-    print(provider.counted, began(strict_server))
-    for r in plugin.reports: print(r.tokens_before, r.tokens_after, r.prompt_tokens, r.kept_by_provider, r.scale, [p.note for p in r.passes])
-    print(plugin.reports[-1])
-    assert strict_server.refusals == []
-    assert max(provider.counted) <= BUDGET
+    counted = await talk(plugin)
+    first, second, *more = beginnings(strict_server)
+    assert BUDGET // 2 < max(counted) <= BUDGET
+    assert first == 0
+    assert all(later - earlier >= 6 for earlier, later in zip([first, second, *more], [second, *more], strict=False))
+    declared = ["search_history" in str(each.body.get("tools")) for each in strict_server.seen]
+    assert declared == [number >= second for number in range(len(declared))]
+    assert "began a new chain" in str(plugin.reports[second])
+
+
+async def test_reports_tell_what_the_provider_keeps(talk):
+    """Passes over history stand aside and say so, and a count of the whole chain corrects no estimate."""
+    plugin = ContextPackPlugin(max_tokens=BUDGET)
+    counted = await talk(plugin, turns=TURNS[:4])
+    first, *later = plugin.reports
+    assert first.kept_by_provider is None
+    assert [each.kept_by_provider for each in later] == [tokens + 9 for tokens in counted[:-1]]
+    assert {each.scale for each in later} == {pytest.approx(first.scale, rel=1e-3)}
+    assert max(each.tokens_after for each in later) < 400 < counted[-1]
+    assert f"stood aside: the provider keeps the history, {counted[-2] + 9:,} tokens" in str(later[-1])
+    assert f"the provider keeps the history: {counted[-2] + 9:,} tokens" in str(later[-1])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"before_model_callback": [ClearToolResults(), FitTokenBudget(max_tokens=BUDGET)]},
+        {"static_instruction": "Be brief.", "instruction": "It is now noon."},
+    ],
+    ids=["callbacks", "static instruction"],
+)
+async def test_a_chain_begins_anew_however_the_pack_is_attached(settings, talk, strict_server):
+    """Passes of an agent's own keep chains within the budget, and so does the plugin beside a dynamic instruction."""
+    plugins = [] if "before_model_callback" in settings else [ContextPackPlugin(max_tokens=BUDGET)]
+    counted = await talk(*plugins, **settings)
+    assert max(counted) <= BUDGET
+    assert 2 <= len(beginnings(strict_server)) <= len(counted) // 2
+
+
+async def test_a_chain_begins_anew_within_a_turn(talk, strict_server):
+    """A turn of many calls goes on in a new chain, in which each result follows its call."""
+    numbers = iter(range(1, 30))
+    strict_server.brain = lambda request: call("read_file", number=n) if (n := next(numbers)) % 25 else "Done."
+    counted = await talk(ContextPackPlugin(max_tokens=BUDGET), turns=["Read them all."])
+    assert max(counted) <= BUDGET
+    assert 2 <= len(beginnings(strict_server)) <= len(counted) // 4
+
+
+async def test_a_chain_that_fits_goes_on(talk, strict_server):
+    """With room enough nothing is left out, and no tool is declared."""
+    await talk(ContextPackPlugin(max_tokens=100_000))
+    assert beginnings(strict_server) == [0]
+    assert not any("search_history" in str(each.body.get("tools")) for each in strict_server.seen)
