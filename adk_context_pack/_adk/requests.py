@@ -111,7 +111,7 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
     }
     more = {name: value for name, value in given.items() if name in _SETTINGS}
     build = _build_turn if turn_only or single else _build
-    return build(event.branch, _with_input(event, before, call), event.author, **more)
+    return build(event.branch, with_node_input(event, before), event.author, **more)
 
 
 def _call_answered_by(event: Event, before: Sequence[Event]) -> types.FunctionCall | None:
@@ -132,11 +132,7 @@ def call_on_branch(branch: str | None, agent_name: str, events: Sequence[Event])
 
 def with_node_input(event: Event, before: Sequence[Event]) -> list[Event]:
     """Returns the events before an answer, with the input of a single-turn agent or node, which ADK never stores."""
-    return _with_input(event, before, _call_answered_by(event, before))
-
-
-def _with_input(event: Event, before: Sequence[Event], call: types.FunctionCall | None) -> list[Event]:
-    events = list(before)
+    events, call = list(before), _call_answered_by(event, before)
     if call is not None:
         args = call.args or {}
         text = args["request"] if args.keys() == {"request"} else json.dumps(args)
@@ -187,13 +183,7 @@ def new_contents(request: LlmRequest) -> list[types.Content]:
 
 
 def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: Sequence[Event]) -> list[types.Content]:
-    """Returns a request's contents behind the history that ADK or another callback left to the provider.
-
-    Args:
-        request: the request. Its contents, dynamic instructions included, are the last ones of the result.
-        context: ADK's context of the call, or None.
-        agent_name: the name of the agent.
-        events: the session's events, oldest first.
+    """Returns a request's contents, dynamic instructions included, behind the history that was left to the provider.
 
     Raises:
         ValueError: the contents do not end the history, since something has rewritten calls or results.
@@ -202,9 +192,11 @@ def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: S
     invocation = invocation_of(context)
     if getattr(getattr(invocation, "agent", None), "include_contents", "default") == "none":
         return contents
-    scope = isolation_scope_of(invocation)
-    branch = getattr(invocation, "branch", None)
-    whole = contents_of(events, agent_name, branch=branch, keep_ids=True, isolation_scope=scope)
+    where: dict[str, Any] = {
+        "branch": getattr(invocation, "branch", None),
+        "isolation_scope": isolation_scope_of(invocation),
+    }
+    whole = contents_of(events, agent_name, keep_ids=True, **where)
     place = len(whole)
     for content in reversed(contents):
         if place and content == whole[place - 1]:
@@ -260,12 +252,16 @@ class AppRequests:
 
     def context(self, event: Event, session: Session, user_content: types.Content | None) -> CallbackContext:
         """Returns the callback context of the model call that `event` answers."""
+        agent = self._agents[event.author]
+        # ADK shows a single-turn agent no history, unless the app says otherwise.
+        if getattr(agent, "mode", None) == "single_turn" and "include_contents" not in agent.model_fields_set:
+            agent = agent.model_copy(update={"include_contents": "none"})
         given = {"isolation_scope": scope_of_event(event), "node_path": node_path_of(event)}
         more: dict[str, Any] = {name: value for name, value in given.items() if name in InvocationContext.model_fields}
         return CallbackContext(
             InvocationContext(
                 invocation_id=event.invocation_id,
-                agent=_as_node(self._agents[event.author]),
+                agent=agent,
                 session=session,
                 branch=event.branch,
                 user_content=user_content,
@@ -295,13 +291,6 @@ class AppRequests:
 def is_app(found: Any) -> bool:
     """Tells whether an object is an app, an agent, or a node of a workflow."""
     return not isinstance(found, type) and (hasattr(found, "root_agent") or hasattr(found, "graph"))
-
-
-def _as_node(agent: Any) -> Any:
-    """Returns an agent as ADK runs it. ADK shows a single-turn agent no history, unless the app says otherwise."""
-    if getattr(agent, "mode", None) == "single_turn" and "include_contents" not in agent.model_fields_set:
-        return agent.model_copy(update={"include_contents": "none"})
-    return agent
 
 
 async def _with_processors(context: InvocationContext, request: LlmRequest) -> None:

@@ -63,18 +63,15 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice], 
             last = max(last, reach[stop])
             stop += 1
         is_open = bool(waiting) and not waiting.isdisjoint(range(start, stop))
-        groups.append(_group((start, stop, _kind(range(start, stop), pairing, voices), is_open)))
+        spoken = {voices[index] for index in range(start, stop) if index not in pairing.tooling}
+        kind = next((voice for voice in _STRONGEST if voice in spoken), "exchange")
+        groups.append(_group((start, stop, kind, is_open)))
         start = stop
 
 
 def settled_groups(groups: Sequence[Group], known: int = 0) -> int:
     """Returns how many of the first groups stay as they are however the contents grow."""
     return next((number for number in range(known, len(groups)) if groups[number].open), len(groups))
-
-
-def _kind(inside: range, pairing: Pairing, voices: Sequence[Voice]) -> GroupKind:
-    spoken = {voices[index] for index in inside if index not in pairing.tooling}
-    return next((voice for voice in _STRONGEST if voice in spoken), "exchange")
 
 
 class Outline:
@@ -196,13 +193,12 @@ def _of_list_before(known: KnownContents) -> Outline | None:
     if before is None or outline is None or not len(outline.voices) == len(before.contents) == len(known.contents):
         return None
     pairs = zip(before.contents, known.contents, strict=True)
-    return outline.copied() if all(one is other or _is_outlined_alike(one, other) for one, other in pairs) else None
+    return outline.copied() if all(one is other or _outlined(one) == _outlined(other) for one, other in pairs) else None
 
 
-def _is_outlined_alike(one: types.Content, other: types.Content) -> bool:
-    return one.role == other.role and list(map(_outlined, one.parts or ())) == list(map(_outlined, other.parts or ()))
-
-
-def _outlined(part: types.Part) -> tuple[object, ...]:
-    call, result = part.function_call, part.function_response
-    return part.text, call and (call.id, call.name), result and (result.id, result.name)
+def _outlined(content: types.Content) -> list[object]:
+    found: list[object] = [content.role]
+    for part in content.parts or ():
+        call, result = part.function_call, part.function_response
+        found += part.text, call and (call.id, call.name), result and (result.id, result.name)
+    return found

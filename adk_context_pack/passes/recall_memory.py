@@ -6,7 +6,7 @@ import asyncio
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -363,7 +363,10 @@ def slim_loaded(request: LlmRequest, max_tokens: int, meter: TokenMeter) -> list
     found = []
     for content in request.contents or ():
         parts = [
-            _slim_part(part, queries, max_tokens, meter) if _loads(part, request.tools_dict) else part
+            _slim_part(part, queries, max_tokens, meter)
+            if (said := part.function_call or part.function_response) is not None
+            and kind_in(request.tools_dict, said.name) == "memory"
+            else part
             for part in content.parts or ()
         ]
         same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))
@@ -385,11 +388,6 @@ def _slim_part(part: types.Part, queries: deque[str], max_tokens: int, meter: To
     if meter.payload(response) >= meter.payload(_plain_response(result.response)):
         return part
     return changed(part, "function_response", changed(result, "response", response))
-
-
-def _loads(part: types.Part, tools: Mapping[str, Any] | None) -> bool:
-    said = part.function_call or part.function_response
-    return said is not None and kind_in(tools, said.name) == "memory"
 
 
 def _plain_response(response: Any) -> Any:

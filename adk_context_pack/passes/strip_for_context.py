@@ -124,16 +124,13 @@ def _missing_message(
     if any(content.role == "model" or texts_of(content) in known for content in contents[: first.position]):
         return None
     message = typed[-1] if typed else call.user_content
-    if message is None or _has_blanks(message):
+    texts = texts_of(message) if message is not None else ()
+    # Providers refuse empty texts. ADK passes on a user's empty text, but this pass must not put one in.
+    if message is None or not texts or any(text is not None and not text.strip() for text in texts):
         return None
     if not typed and any(content.role == "user" and same_texts(content, message) for content in contents):
         return None
     return user_content([part.model_copy() for part in message.parts or ()])
-
-
-def _has_blanks(message: types.Content) -> bool:
-    # Providers refuse empty texts. ADK passes on a user's empty text, but this pass must not put one in.
-    return not message.parts or any(part.text is not None and not part.text.strip() for part in message.parts)
 
 
 def _typed_before(event: Event, events: Sequence[Event]) -> list[types.Content]:

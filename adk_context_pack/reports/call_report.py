@@ -313,8 +313,6 @@ class CallReport(Saving):
         }
         if self.scale != 1.0:
             totals["scale"] = round(self.scale, 4)
-        if self.kept_by_provider is not None:
-            totals["kept_by_provider"] = self.kept_by_provider
         if self.pack_tools:
             totals["pack_tools"] = self.pack_tools
         if failed := [each.name for each in self.passes if each.error]:
