@@ -1,12 +1,11 @@
 """The interactions API of Google's and the responses API of OpenAI's, which keep what they were sent and answered.
 
 A request names the interaction that it goes on from, and its tokens are those of the whole chain. What is refused: an
-interaction that nobody made, and a result whose call is neither in the chain nor in the request, or is answered twice.
+interaction that nobody made, and results that do not answer the calls in the chain and the request, each one once.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -14,25 +13,21 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from tests.providers.strict_openai import StrictOpenAI
+
 Json = dict[str, Any]
 
 
-class KeptChains:
+class KeptChains(StrictOpenAI):
     """One server's worth of both APIs; `counted` is how many tokens each request had with its chain, oldest first."""
 
     def __init__(self) -> None:
-        self._numbers = itertools.count(1)
+        super().__init__()
         self._kept: dict[str, list[Json]] = {}
         self.counted: list[int] = []
 
     def serves(self, path: str) -> bool:
         return path.split("?", maxsplit=1)[0].endswith(("/interactions", "/responses"))
-
-    def streams(self, body: Json, path: str) -> bool:
-        return bool(body.get("stream"))
-
-    def error(self, message: str) -> Json:
-        return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": 400}}
 
     def refusal(self, body: Json) -> str | None:
         before = _previous(body)
@@ -40,24 +35,18 @@ class KeptChains:
             return f"Previous response with id '{before}' not found."
         if not body.get("input"):
             return "Missing required parameter: 'input'."
-        calls, results = set(), set()
+        found: dict[bool, list[str]] = {True: [], False: []}
         for item in self._chain(body):
-            if item["type"] == "function_call":
-                calls.add(_id(item))
-            elif "function" in item["type"]:
-                if _id(item) not in calls:
-                    return f"No tool call found for function call output with call_id {_id(item)}."
-                if _id(item) in results:
-                    return f"Duplicate output for call_id {_id(item)}."
-                results.add(_id(item))
-        return f"No tool output found for function call {min(missing)}." if (missing := calls - results) else None
+            if "function" in item["type"]:
+                found[item["type"] == "function_call"].append(_id(item))
+        return None if found[True] == found[False] else f"Tool outputs {found[False]} for calls {found[True]}."
 
     def read(self, body: Json) -> LlmRequest:
         return LlmRequest(contents=[_content(item) for item in self._chain(body)])
 
     def reply(self, content: types.Content, body: Json, path: str) -> list[Any]:
-        tokens = len(json.dumps([self._chain(body), body.get("tools"), _instruction(body)])) // 4
-        self.counted.append(tokens)
+        read = [self._chain(body), *map(body.get, ("tools", "system_instruction", "instructions"))]
+        self.counted.append(tokens := len(json.dumps(read)) // 4)
         made = [self._item(part, path) for part in content.parts or ()]
         key = f"made_{next(self._numbers)}"
         self._kept[key] = [*self._chain(body), *made]
@@ -82,23 +71,16 @@ class KeptChains:
         number = next(self._numbers)
         google = "/interactions" in path
         if part.function_call is None:
-            text = {"type": "text" if google else "output_text", "text": part.text, "annotations": []}
-            own = (
-                {"type": "model_output"} if google else {"type": "message", "role": "assistant", "id": f"msg_{number}"}
-            )
-            return {**own, "content": [text], "status": "completed"}
-        call = {"type": "function_call", "id": f"call_{number}", "name": part.function_call.name}
-        args = part.function_call.args or {}
-        more = {"arguments": args} if google else {"arguments": json.dumps(args), "call_id": f"call_{number}"}
-        return {**call, **more}
+            said = {"type": "text" if google else "output_text", "text": part.text, "annotations": []}
+            kind = "model_output" if google else "message"
+            return {"type": kind, "role": "assistant", "id": f"msg_{number}", "content": [said], "status": "completed"}
+        key, args = f"call_{number}", part.function_call.args or {}
+        given = args if google else json.dumps(args)
+        return {"type": "function_call", "id": key, "call_id": key, "name": part.function_call.name, "arguments": given}
 
 
 def _previous(body: Json) -> str | None:
     return body.get("previous_interaction_id") or body.get("previous_response_id")
-
-
-def _instruction(body: Json) -> str | None:
-    return body.get("system_instruction") or body.get("instructions")
 
 
 def _items(body: Json) -> Iterator[Json]:
@@ -117,14 +99,11 @@ def _id(item: Json) -> str:
 
 
 def _content(item: Json) -> types.Content:
-    is_said = item["type"] == "model_output" or item.get("role") == "assistant"
     if item["type"] == "function_call":
-        part = types.Part(function_call=types.FunctionCall(id=_id(item), name=item["name"]))
-    elif "function" in item["type"]:
+        return types.ModelContent(types.Part.from_function_call(name=item["name"], args={}))
+    if "function" in item["type"]:
         result = {"result": item.get("result") or item.get("output")}
-        part = types.Part(function_response=types.FunctionResponse(id=_id(item), name="tool", response=result))
-    else:
-        text = item["content"]
-        part = types.Part(text=text if isinstance(text, str) else "".join(each["text"] for each in text))
-        return types.Content(role="model" if is_said else "user", parts=[part])
-    return types.Content(role="model" if part.function_call else "user", parts=[part])
+        return types.UserContent(types.Part.from_function_response(name="tool", response=result))
+    text = item["content"] if isinstance(item["content"], str) else "".join(each["text"] for each in item["content"])
+    is_said = item["type"] == "model_output" or item.get("role") == "assistant"
+    return types.ModelContent(text) if is_said else types.UserContent(text)

@@ -12,10 +12,7 @@ from tests.providers.provider_clients import connect
 from tests.support.run import run_agent
 from tests.support.scripted_model import call
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 BUDGET = 1_500
 TURNS = [f"What is in file {number}? Name all that you find there." for number in range(14)]
@@ -83,10 +80,12 @@ async def test_a_chain_that_outgrows_its_budget_begins_anew(talk, strict_server)
     assert "began a new chain" in str(plugin.reports[second])
 
 
-async def test_reports_tell_what_the_provider_keeps(talk):
-    """Passes over history stand aside and say so, and a count of the whole chain corrects no estimate."""
+async def test_reports_tell_what_the_provider_keeps(talk, strict_server):
+    """With room enough the chain goes on, passes stand aside and say so, and its count corrects no estimate."""
     plugin = ContextPackPlugin(max_tokens=BUDGET)
     counted = await talk(plugin, turns=TURNS[:4])
+    assert beginnings(strict_server) == [0]
+    assert "search_history" not in str(strict_server.seen)
     first, *later = plugin.reports
     assert first.kept_by_provider is None
     assert [each.kept_by_provider for each in later] == [tokens + 9 for tokens in counted[:-1]]
@@ -96,33 +95,19 @@ async def test_reports_tell_what_the_provider_keeps(talk):
     assert f"the provider keeps the history: {counted[-2] + 9:,} tokens" in str(later[-1])
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"before_model_callback": [ClearToolResults(), FitTokenBudget(max_tokens=BUDGET)]},
-        {"static_instruction": "Be brief.", "instruction": "It is now noon."},
-    ],
-    ids=["callbacks", "static instruction"],
-)
-async def test_a_chain_begins_anew_however_the_pack_is_attached(settings, talk, strict_server):
-    """Passes of an agent's own keep chains within the budget, and so does the plugin beside a dynamic instruction."""
-    plugins = [] if "before_model_callback" in settings else [ContextPackPlugin(max_tokens=BUDGET)]
-    counted = await talk(*plugins, **settings)
+ATTACHED = {
+    "as callbacks": {"before_model_callback": [ClearToolResults(), FitTokenBudget(max_tokens=BUDGET)]},
+    "beside a dynamic instruction": {"static_instruction": "Be brief.", "instruction": "It is now noon."},
+    "within a turn": {"turns": ["Read them all."]},
+}
+
+
+@pytest.mark.parametrize("way", ATTACHED)
+async def test_a_chain_begins_anew_however_the_pack_is_attached(way, talk, strict_server):
+    """Chains stay within the budget, also in a long turn, where each result follows its call."""
+    if way == "within a turn":
+        numbers = iter(range(1, 30))
+        strict_server.brain = lambda request: call("read_file", number=n) if (n := next(numbers)) % 25 else "Done."
+    counted = await talk(*([] if way == "as callbacks" else [ContextPackPlugin(max_tokens=BUDGET)]), **ATTACHED[way])
     assert max(counted) <= BUDGET
     assert 2 <= len(beginnings(strict_server)) <= len(counted) // 2
-
-
-async def test_a_chain_begins_anew_within_a_turn(talk, strict_server):
-    """A turn of many calls goes on in a new chain, in which each result follows its call."""
-    numbers = iter(range(1, 30))
-    strict_server.brain = lambda request: call("read_file", number=n) if (n := next(numbers)) % 25 else "Done."
-    counted = await talk(ContextPackPlugin(max_tokens=BUDGET), turns=["Read them all."])
-    assert max(counted) <= BUDGET
-    assert 2 <= len(beginnings(strict_server)) <= len(counted) // 4
-
-
-async def test_a_chain_that_fits_goes_on(talk, strict_server):
-    """With room enough nothing is left out, and no tool is declared."""
-    await talk(ContextPackPlugin(max_tokens=100_000))
-    assert beginnings(strict_server) == [0]
-    assert not any("search_history" in str(each.body.get("tools")) for each in strict_server.seen)
