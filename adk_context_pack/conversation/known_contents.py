@@ -277,7 +277,8 @@ def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownCon
     pairs = zip(before.contents, before.hashes, strict=True)
     if len(contents) == len(before.contents):
         return [hashed if one is other else known.of(one) for one, (other, hashed) in zip(contents, pairs, strict=True)]
-    same = _same_at_end(contents, before.contents)
+    ends = enumerate(zip(reversed(contents), reversed(before.contents), strict=False))
+    same = next((n for n, (one, other) in ends if one is not other), min(len(contents), len(before.contents)))
     others = contents[: len(contents) - same]
     end = before.hashes[len(before.hashes) - same :]
     if len(others) <= _FEW:
@@ -285,13 +286,3 @@ def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownCon
         return [*map(known.of, others), *end]
     hashes = {id(one): hashed for one, hashed in pairs}.get
     return [*(known.of(one) if (hashed := hashes(id(one))) is None else hashed for one in others), *end]
-
-
-def _same_at_end(one: Sequence[types.Content], other: Sequence[types.Content]) -> int:
-    """Returns how many contents at the ends of two lists are the same objects."""
-    count = 0
-    for mine, theirs in zip(reversed(one), reversed(other), strict=False):
-        if mine is not theirs:
-            break
-        count += 1
-    return count
