@@ -210,9 +210,8 @@ def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
             logger.exception("the chain of agent %s goes on as it is", call.agent_name)
     if (chain := call.memo[CHAIN]) is None:
         return request
-    before = None if chain.is_new else request.previous_interaction_id
-    contents = chain.whole if chain.is_new else chain.new
-    return request.model_copy(update={"contents": contents, "previous_interaction_id": before})
+    begun = {"contents": chain.whole, "previous_interaction_id": None}
+    return request.model_copy(update=begun if chain.is_new else {"contents": chain.new})
 
 
 def own_passes(context: Any) -> list[ContextPass]:
