@@ -29,8 +29,6 @@ _MEANINGFUL = 100
 _FALL = 0.9
 """A prompt that is smaller by more than a tenth began a new chain. A shorter instruction explains less."""
 _SEARCHED = 50
-
-
 CHAIN = "chain"
 """The key in a call's memo of its `Chain`, or of None where that cannot be told."""
 

@@ -37,7 +37,6 @@ ToolSetting: TypeAlias = "Literal['whole', 'titles'] | ResultPass | None"
 """The setting for one tool: "whole", "titles", a result pass, or None, which means "whole"."""
 NO_TOOLS: Mapping[str, ToolSetting] = {}
 CODE_EXECUTION = "code_execution"
-"""The name under which what code prints is kept and reported."""
 MIN_LOSS = 100
 """Tokens below which naming what a pass left out would cost as much as it saved."""
 

@@ -105,11 +105,10 @@ def test_a_server_answers(name, tmp_path):
     finally:
         os.kill(server.pid, signal.SIGTERM)
         server.wait(timeout=60)
-    for _ in range(600):
-        if not (left := [pid for pid in Path("/proc").glob("[0-9]*") if is_of(pid, server.pid)]):
-            break
+    left = 600
+    while any(is_of(process, server.pid) for process in Path("/proc").glob("[0-9]*")) and (left := left - 1):
         time.sleep(0.1)
-    assert not left
+    assert left
 
 
 def pids_of(port: str, most: int, known: frozenset[str] = frozenset()) -> frozenset[str]:

@@ -28,34 +28,23 @@ def test_a_success_is_never_told_as_an_error(result):
 
 
 FAILURES = [
-    ({"error": "quota"}, "quota"),
-    ({"error": {"code": 3}}, '{"code":3}'),
+    ({"error": "quota"}, "quota"), ({"error": {"code": 3}}, '{"code":3}'),
     ({"error": {"code": 3, "message": "not there"}}, "not there"),
-    ({"error": True, "message": "not there"}, "not there"),
-    ({"error": True}, "failed"),
-    ({"error": 404, "message": "nope"}, "nope"),
-    ({"error_message": "x"}, "x"),
-    ({"exception": "boom"}, "boom"),
-    ({"errors": ["a", "b"]}, '["a","b"]'),
-    ({"errors": [{"message": "a"}, {"message": "b"}], "data": None}, "a\nb"),
-    ({"errors": {"field": ["is missing"]}}, '{"field":["is missing"]}'),
-    ({"errors": "two of them"}, "two of them"),
-    ({"status": "error", "message": "m"}, "m"),
-    ({"status": "ERROR"}, "error"),
-    ({"status": "FAILED", "reason": "no disk"}, "no disk"),
-    ({"status": "denied"}, "denied"),
-    ({"status": "timeout", "query_id": "q"}, "timeout"),
-    ({"status": 404, "detail": "Not found"}, "Not found"),
+    ({"error": True, "message": "not there"}, "not there"), ({"error": True}, "failed"),
+    ({"error": 404, "message": "nope"}, "nope"), ({"error_message": "x"}, "x"), ({"exception": "boom"}, "boom"),
+    ({"errors": ["a", "b"]}, '["a","b"]'), ({"errors": [{"message": "a"}, {"message": "b"}], "data": None}, "a\nb"),
+    ({"errors": {"field": ["is missing"]}}, '{"field":["is missing"]}'), ({"errors": "two of them"}, "two of them"),
+    ({"status": "error", "message": "m"}, "m"), ({"status": "ERROR"}, "error"),
+    ({"status": "FAILED", "reason": "no disk"}, "no disk"), ({"status": "denied"}, "denied"),
+    ({"status": "timeout", "query_id": "q"}, "timeout"), ({"status": 404, "detail": "Not found"}, "Not found"),
     ({"timestamp": 1, "status": 500, "error": "Internal Server Error", "path": "/x"}, "Internal Server Error"),
-    ({"success": False}, "failed"),
-    ({"ok": False, "error": "invalid_auth"}, "invalid_auth"),
+    ({"success": False}, "failed"), ({"ok": False, "error": "invalid_auth"}, "invalid_auth"),
     ({"isError": True}, "failed"),
     ({"isError": True, "content": [{"type": "text", "text": "boom"}, {"type": "text", "text": "bang"}]}, "boom\nbang"),
     ({"isError": False, "content": [{"type": "text", "text": '{"error": "no such"}'}]}, "no such"),
-    ({"result": {"error": "deep"}}, "deep"),
-    ({"result": '{"status": "error", "message": "in JSON"}'}, "in JSON"),
+    ({"result": {"error": "deep"}}, "deep"), ({"result": '{"status": "error", "message": "in JSON"}'}, "in JSON"),
     ({"error": "one shard timed out", "rows": [1, 2]}, "one shard timed out"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("result", "said"), FAILURES, ids=str)
