@@ -192,7 +192,7 @@ def _is_plain(text: str, end: str) -> bool:
 
 def name_currencies(columns: Sequence[Loaded]) -> None:
     """Tells the columns of amounts in several currencies which column tells these apart."""
-    if not any(each.schema and each.schema.reading == "currency" for each in columns):
+    if not any(each.schema and each.schema.reading in {"currency", "unit"} for each in columns):
         return
     loaded = [each for each in columns if each.column]
     known = with_currencies(each.schema or column_schema(each.column) for each in loaded if each.column)

@@ -13,7 +13,7 @@ from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.number_text import Style, read_number
 from adk_context_pack.tables.numbers import number_of
 from adk_context_pack.tables.schema import truth_of
-from adk_context_pack.tables.text_numbers import TextNumbers
+from adk_context_pack.tables.text_numbers import TextNumbers, is_unit
 
 WRITTEN, UNIT = "#text", "#unit"
 """The ends of the names of two columns beside a column: what was written, and the currencies of its amounts."""
@@ -97,7 +97,8 @@ class TypedColumn:
     def said(self) -> str:
         """Returns what to know before amounts in several currencies are compared or added up."""
         by = f"told apart by {shown(self.currency)}"
-        return f"{shown(self.name)} holds amounts in several currencies ({', '.join(self.codes)}), {by}"
+        kinds = "units" if any(map(is_unit, self.codes)) else "currencies"
+        return f"{shown(self.name)} holds amounts in several {kinds} ({', '.join(self.codes)}), {by}"
 
     def instead(self, function: str) -> str:
         """Returns a statement that aggregates within each currency."""

@@ -26,12 +26,12 @@ from adk_context_pack.tables.number_signs import may_be_amounts, sign_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
-from adk_context_pack.tables.text_numbers import TextNumbers, is_version, read_texts
+from adk_context_pack.tables.text_numbers import TextNumbers, is_unit, is_version, read_texts
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "coordinate", "text", "empty"]
 """What a column is for. Only a measure is added up, and only measures have a mean."""
 Reading = Literal[
-    "number", "money", "duration", "size", "date", "version", "boolean", "currency", "text", "other", "empty"
+    "number", "money", "duration", "size", "date", "version", "boolean", "currency", "unit", "text", "other", "empty"
 ]
 """How the cells of a column are written."""
 
@@ -70,9 +70,9 @@ class ColumnSchema:
         example: one of the cells that are not numbers.
         earliest: the first of a column of dates, as written.
         latest: the last of a column of dates, as written.
-        codes: the currencies in a column of currencies.
-        currency_column: the column that holds the currency of each amount, if there are several.
-        currency: the one currency of all amounts, from a column beside them.
+        codes: the currencies in a column of currencies, or the units in one of units.
+        currency_column: the column that holds the currency or unit of each amount, if there are several.
+        currency: the one currency or unit of all amounts, from a column beside them.
     """
 
     name: str
@@ -244,12 +244,21 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
 
 
 def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
-    """Returns columns that know which column beside them holds their currency."""
-    found = tuple(columns)
-    currencies = [column for column in found if column.reading == "currency"]
-    if not currencies:
-        return found
-    return tuple(_with_currency(column, currencies) for column in found)
+    """Returns columns that know which column beside them holds their currency or unit."""
+    found = list(columns)
+    if currencies := [column for column in found if column.reading == "currency"]:
+        found = [_with_currency(column, currencies) for column in found]
+    for place, unit in enumerate(found):
+        # Amounts of money rarely have such a unit. What has it shares a name with it, or stands next to it.
+        others = [
+            at for at, each in enumerate(found)
+            if each.role == "measure" and each.reading in NUMBERS - {"money"} and not each.texts.unit
+        ]  # fmt: skip
+        others = [at for at in others if "money" not in named(found[at].name)] or others
+        if others and unit.reading == "unit":
+            nearest = max(others, key=lambda at: (*_nearness(found[at].name, unit.name), -abs(at - place), at < place))
+            found[nearest] = _told_apart(found[nearest], unit)
+    return tuple(found)
 
 
 def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
@@ -363,10 +372,12 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     truths = [text for text in counts if text and text not in found.missing]
     reading: Reading = "version" if truths and all(map(is_version, truths)) else "text"
     schema = ColumnSchema(name=name, role="text", reading=reading, texts=found, missing=nothing)
+    codes = tuple(islice(filter(None, counts), _MAX_CODES))
     if _are_currencies(name, counts):
-        return replace(
-            schema, role="category", reading="currency", codes=tuple(islice(filter(None, counts), _MAX_CODES))
-        )
+        return replace(schema, role="category", reading="currency", codes=codes)
+    is_named = "unitname" in frozenset[str]().union(*map(meanings_of, words(name)))
+    if is_named and 2 * sum(map(is_unit, codes)) > len(codes):
+        return replace(schema, role="category", reading="unit", codes=codes)
     if 1 <= len(truths) <= 2 and all(truth_of(text) is not None for text in truths):  # noqa: PLR2004 - true, false
         blanks = sum(counts[text] for text in found.missing if text)
         return replace(schema, role="flag", reading="boolean", missing=nothing + blanks)
@@ -405,13 +416,12 @@ def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> 
     if column.role not in {"measure", "rate"} or column.reading not in NUMBERS or not (is_money or may_be_money):
         return column
     nearest = max(currencies, key=lambda other: _nearness(column.name, other.name))
-    several = len(nearest.codes) + bool(nearest.missing) > 1
-    return replace(
-        column,
-        reading="money",
-        currency_column=nearest.name if several else "",
-        currency="" if several else nearest.codes[0],
-    )
+    return replace(_told_apart(column, nearest), reading="money")
+
+
+def _told_apart(column: ColumnSchema, by: ColumnSchema) -> ColumnSchema:
+    several = len(by.codes) + bool(by.missing) > 1
+    return replace(column, currency_column=by.name if several else "", currency="" if several else by.codes[0])
 
 
 def _nearness(amount: str, currency: str) -> tuple[int, int]:

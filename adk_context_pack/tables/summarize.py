@@ -84,7 +84,7 @@ def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
             str(currency): {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}
             for currency, rows in sorted(currencies.items(), key=lambda item: -len(item[1]))[: plan.max_groups]
         }
-        notes.append("Amounts in several currencies are not added up: totals of money are by_currency only.")
+        notes.append("Amounts in several currencies or units are not added up: their totals are by_currency only.")
     note = " ".join(filter(None, notes))
     return found | ({"note": note} if note else {})
 

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import Literal
+from importlib.resources import files
+from typing import Any, Literal
 
 from adk_context_pack.tables.names import QUANTITIES, named
 from adk_context_pack.tables.number_text import Style, Written, is_missing_text, read_number
@@ -84,35 +85,13 @@ _ISO_DURATION = re.compile(
     r"-?P(?=.)(?:[0-9]+D)?(?:T(?=.)(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
 ).fullmatch
 _MAX_UNITS = 4
-_MINUTE, _HOUR, _DAY = 60 * 10**9, 3600 * 10**9, 86_400 * 10**9
-_DURATIONS = {
-    "ns": 1,
-    **dict.fromkeys(("us", "µs", "μs"), 10**3),
-    **dict.fromkeys(("ms", "msec", "millis"), 10**6),
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds", "sek"), 10**9),
-    **dict.fromkeys(("m", "min", "mins", "minute", "minutes", "minuten"), _MINUTE),
-    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "std", "stunden"), _HOUR),
-    **dict.fromkeys(("d", "day", "days", "tage"), _DAY),
-    **dict.fromkeys(("w", "wk", "week", "weeks"), 7 * _DAY),
-}
 # The signs of one currency alone.
 _CODES = {"€": "EUR", "₹": "INR", "₩": "KRW", "₺": "TRY", "₽": "RUB", "zł": "PLN", "Kč": "CZK", "Ft": "HUF"}
-_LETTERS = "kmgtp"
-_SIZES = {
-    "b": 1,
-    "bytes": 1,
-    **{f"{letter}b": 1000**power for power, letter in enumerate(_LETTERS, 1)},
-    **{f"{letter}ib": 1024**power for power, letter in enumerate(_LETTERS, 1)},
-}
-# The units that are one another's multiples. Letters alone count as sizes only under a name for bytes.
-_FAMILIES: tuple[tuple[Literal["duration", "size", ""], Mapping[str, int]], ...] = (
-    ("duration", _DURATIONS),
-    ("size", _SIZES),
-    ("size", {"b": 1, **{letter: 1024**power for power, letter in enumerate(_LETTERS, 1)}}),
-    ("", {"mm": 1, "cm": 10, "m": 1000, "km": 10**6}),
-    ("", {"mg": 1, "g": 10**3, "kg": 10**6, "t": 10**9}),
-    ("", {"ml": 1, "cl": 10, "l": 1000}),
-)
+_SCALES: dict[str, dict[str, int]] = {}
+for _row in files(__package__).joinpath("units.txt").read_text("utf-8").splitlines()[2:]:
+    _kind, _factor, *_spelled = _row.split()
+    _SCALES.setdefault(_kind, {}).update(dict.fromkeys(_spelled, int(_factor)))
+_DURATIONS = _SCALES["duration"]
 _COULD_BE_THOUSANDS = re.compile(r"[^0-9.]*[1-9][0-9]{0,2}\.[0-9]{3}[^0-9.eE]*").fullmatch
 
 
@@ -334,12 +313,18 @@ def _label(unit: str, family: str) -> str:
 
 
 def _family(name: str, units: Sequence[str]) -> tuple[Literal["duration", "size", ""], dict[str, int], str] | None:
-    is_bytes = "bytes" in named(name)
-    for place, (family, scales) in enumerate(_FAMILIES):
-        if all(unit.lower() in scales for unit in units) and (is_bytes or place != 2):  # noqa: PLR2004 - letters alone
+    for kind, scales in _SCALES.items():
+        is_scale = kind != "other" and (kind != "letters" or "bytes" in named(name))
+        if is_scale and all(unit.lower() in scales for unit in units):
+            family: Any = {"duration": "duration", "size": "size", "letters": "size"}.get(kind, "")
             smallest = min(units, key=lambda unit: scales[unit.lower()])
             return family, {unit: scales[unit.lower()] // scales[smallest.lower()] for unit in units}, smallest
     return None
+
+
+def is_unit(text: str) -> bool:
+    """Returns whether a text is a unit of time, data, length, mass, volume, pieces or the like."""
+    return any(text.strip().lower() in scales for scales in _SCALES.values())
 
 
 def _rows(written: Iterable[Written], counts: Counter[str]) -> int:

@@ -43,8 +43,7 @@ if __name__ == "__main__":
 THREAD = """
 found = []
 thread = threading.Thread(target=lambda: found.append(turn()))
-thread.start()
-thread.join()
+thread.start(), thread.join()
 assert found == [ANSWER]
 """
 SMALL = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\ncheck()\n"

@@ -2,12 +2,16 @@
 
 import random
 from collections import defaultdict
+from contextlib import nullcontext
 from decimal import Decimal
 
 import pytest
 
+from adk_context_pack.errors import QueryError
+from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.tables.schema import schema_of
 from adk_context_pack.tables.table_facts import table_facts
+from adk_context_pack.tools.query_rows import load_tables
 from adk_context_pack.tools.shown_rows import facts_as_text, sums_by_value
 
 WRITTEN = {
@@ -61,6 +65,22 @@ def test_amounts_without_a_currency_are_a_part_of_their_own():
     parts = {part.unit: part.total for part in facts.column("cost").parts}
     assert parts == {"EUR": 12, "USD": 15, "(no currency)": 18}
     assert facts.column("orders").total == 18
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "units"),
+    [("Menge", "Einheit", ["Stk", "kg"]), ("v.value", "v.unit", ["mg/dL", "l"]), ("n", "unit", ["Sales", "HR"])],
+)
+def test_units_in_a_column_of_their_own_are_kept_apart(amount, unit, units):
+    """Amounts beside a column of units have figures for each unit, what has a price beside them a sum, as before."""
+    rows = [{"id": n, amount: n, unit: units[n % 2], "price": 2.5} for n in range(1, 10)]
+    facts = table_facts(rows)
+    split = {part.unit: part.total for part in facts.column(amount).parts}
+    assert split == ({units[0]: 20, units[1]: 25} if units[0] != "Sales" else {})
+    assert facts.column("price").total == 22.5
+    database = RowDatabase({"h": load_tables({"rows": rows})})
+    with pytest.raises(QueryError, match=f"in several units.*{unit}") if split else nullcontext():
+        assert database.query(f'SELECT sum("{amount}") FROM rows', max_rows=5, max_seconds=9).rows == [[45]]
 
 
 SECONDS = {"ms": Decimal("0.001"), "s": Decimal(1), "m": Decimal(60), "min": Decimal(60), "h": Decimal(3600)}
