@@ -116,17 +116,12 @@ def test_what_cannot_work_is_refused_with_its_value(build, settings):
 AT_LEAST_1 = {
     CapRows: ("max_rows", "max_tokens", "stub_rows", "stub_tokens"),
     CastNarrative: ("max_said_chars", "max_args_chars", "max_result_chars", "max_error_chars"),
-    ClearToolResults: ("min_tokens",),
-    DropOldMedia: ("keep_turns",),
-    DropOldThoughts: ("keep_turns",),
-    FitTokenBudget: ("max_tokens", "keep_turns"),
-    KeepNewestResult: ("min_tokens",),
-    OffloadPayload: ("max_tokens", "preview_tokens"),
-    PayloadStore: ("max_session_bytes", "max_results", "max_age_s"),
+    ClearToolResults: ("min_tokens",), DropOldMedia: ("keep_turns",), DropOldThoughts: ("keep_turns",),
+    FitTokenBudget: ("max_tokens", "keep_turns"), KeepNewestResult: ("min_tokens",),
+    OffloadPayload: ("max_tokens", "preview_tokens"), PayloadStore: ("max_session_bytes", "max_results", "max_age_s"),
     QueryRows: ("max_rows", "max_tokens", "max_seconds", "max_megabytes"),
-    ReadPayload: ("max_tokens", "max_matches", "max_seconds"),
-    RecallMemory: ("max_tokens",),
-}
+    ReadPayload: ("max_tokens", "max_matches", "max_seconds"), RecallMemory: ("max_tokens",),
+}  # fmt: skip
 AT_LEAST_0 = {
     CastNarrative: ("max_result_tokens", "max_quoted_tokens"),
     ClearToolResults: ("keep_results", "keep_in_turn", "max_ledger_tokens"),

@@ -194,6 +194,7 @@ def remember_result(
 PACK_TOOLS = "tools declared by the plugin"
 """The entry of `ModelCall.memo` with the names of the tools that the plugin added to the request."""
 
+CODE_EXECUTION = "code_execution"
 RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 """How ADK begins the text of another agent's result, with the tool's name."""
 
@@ -236,10 +237,14 @@ def _add(
     tools: Collection[str] | None,
 ) -> None:
     """Adds what contents hold of the results of `tools`, or of all tools where it is None."""
-    voices = Voices.of(call)
+    voices, has_printed = Voices.of(call), CODE_EXECUTION in stored.values()
     for content in contents:
         for part in content.parts or ():
-            response = part.function_response
+            response, text = part.function_response, part.text or ""
+            # So ADK shows a model what an executor printed.
+            is_printed = has_printed and text.startswith("```tool_output\n")
+            if is_printed and (found := SIZES.of_text(call.session_id, CODE_EXECUTION, text, stored)):
+                saved[found.tool] += found.saved
             if response is not None and (tools is None or response.name in tools):
                 body = response.response or {}
                 found = SIZES.of_response(call.session_id, response.name or "", body, stored)

@@ -18,7 +18,7 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import SettingError, StoreError, logger, one_of, refuse_class
 from adk_context_pack.reports.cap_report import CapReport, give_report
-from adk_context_pack.reports.result_sizes import ResultWeigher, as_response, remember_result
+from adk_context_pack.reports.result_sizes import CODE_EXECUTION, ResultWeigher, as_response, remember_result
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.entries import is_entry
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 ToolSetting: TypeAlias = "Literal['whole', 'titles'] | ResultPass | None"
 """The setting for one tool: "whole", "titles", a result pass, or None, which means "whole"."""
 NO_TOOLS: Mapping[str, ToolSetting] = {}
-CODE_EXECUTION = "code_execution"
 MIN_LOSS = 100
 """Tokens below which naming what a pass left out would cost as much as it saved."""
 

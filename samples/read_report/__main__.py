@@ -19,7 +19,7 @@ async def run(question: str) -> None:
     async for event in runner.run_async(user_id="user", session_id=session.id, new_message=message):
         # What `adk web` and the API return with each answer; numbers and names, never a payload.
         if report := (event.custom_metadata or {}).get("adk_context_pack"):
-            print(f"{event.author}: {report['tokens_before']:,} -> {report['tokens_after']:,} tokens")
+            print(f"{event.author}: {report['tokens_without_pack']:,} -> {report['tokens_after']:,} tokens")
 
 
 def main() -> None:

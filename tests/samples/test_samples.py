@@ -24,7 +24,7 @@ SAMPLES = REPO / "samples"
 PAGE = (SAMPLES / "integration-page.md").read_text(encoding="utf-8")
 SHORT = (
     "whole_app", "one_agent", "mcp_rows", "workflow_summary", "own_pass", "read_report", "many_tools", "pass_on",
-    "handoffs",
+    "handoffs", "code_output", "data_frames", "long_chat",
 )  # fmt: skip
 
 
@@ -36,6 +36,8 @@ def agent_module(name: str):
             importlib.import_module("google.adk.tools.mcp_tool.mcp_toolset")
         except ImportError as error:
             pytest.skip(f"this ADK cannot use the installed mcp package: {error}")
+    if name == "data_frames":
+        pytest.importorskip("pandas")
     if name == "workflow_summary":
         pytest.importorskip("google.adk.workflow", reason="this ADK has no Workflow")
     return importlib.import_module(f"samples.{name}.agent")
@@ -46,20 +48,21 @@ def agent_module(name: str):
     [
         ("whole_app", "Report: Order 700 comes to 900."),
         ("one_agent", "989 of 2000 visits were longer than five minutes."),
-        ("mcp_rows", "48 of 800 items have run out."),
-        ("workflow_summary", '"clicks": 79800'),
+        ("mcp_rows", "48 of 800 items have run out."), ("workflow_summary", '"clicks": 79800'),
         ("own_pass", "The log says: job 7 failed\nZeroDivisionError: division by zero"),
         ("many_tools", "Found: museums of rome."),
         ("pass_on", "7 invoices for 300 orders, 74850 cents: Orders of May."),
         ("handoffs", "Report: The orders of c3 come to 71079 cents."),
         ("read_report", "Nothing happened on Monday, Tuesday, Wednesday."),
+        ("code_output", "There was one warning: 2026-05-17 station 23: 98 cm FLOOD WARNING."),
+        ("data_frames", "Sold: 412335.5 EUR, 205543.75 JPY"), ("long_chat", "It was ZX-3811."),
     ],
-)
+)  # fmt: skip
 async def test_a_sample_answers_from_what_reached_its_models(name, answer):
     """Each answer needs what the sample is about: rows read back, a summary, a shorter result."""
     module = agent_module(name)
     target = getattr(module, "app", None) or module.root_agent
-    run = await run_agent(target, "Go.")
+    run = await run_agent(target, *getattr(module, "QUESTIONS", ["Go."]))
     assert run.answer == answer or (name == "workflow_summary" and answer in run.answer)
 
 
@@ -109,9 +112,10 @@ async def test_the_pass_keeps_the_laws_where_it_has_something_to_do():
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_sample_is_short(name):
-    """At most 60 lines of agent code, so that it can be read at a glance."""
+    """At most 60 lines of agent code, so that it can be read at a glance, and a line in the table of all samples."""
     code = [line for line in (SAMPLES / name / "agent.py").read_text().splitlines() if line.strip()]
     assert len(code) <= 60
+    assert f"[{name}]({name}/agent.py)" in (SAMPLES / "README.md").read_text()
 
 
 def test_the_report_is_printed_and_the_page_written(tmp_path):

@@ -95,10 +95,8 @@ def test_orders(order, found):
 @pytest.mark.parametrize(
     ("sql", "values"),
     [
-        ("SELECT sum(price * n) FROM rows", [70_090]),
-        ("SELECT max(price) - min(price) FROM rows r", [11_840]),
-        ("SELECT max(lower(price)) FROM rows", [12_480]),
-        ("SELECT sum(cents) FROM rows", [1.2]),
+        ("SELECT sum(price * n) FROM rows", [70_090]), ("SELECT max(price) - min(price) FROM rows r", [11_840]),
+        ("SELECT max(lower(price)) FROM rows", [12_480]), ("SELECT sum(cents) FROM rows", [1.2]),
         ("SELECT \"price#text\" FROM rows WHERE c > 'd'", ["$12,480", "N/A"]),
         ("SELECT replace(price, '$', 'USD ') FROM rows WHERE c = 'd'", ["USD 1,250"]),
         ("WITH t(v, k) AS (SELECT price, n FROM rows) SELECT sum(t.v * k) FROM t", [70_090]),
@@ -116,8 +114,7 @@ def test_orders(order, found):
         ("SELECT count(*) FROM rows WHERE (n, c) IN ((2, 'b'), (3, 'x'))", [1]),
         ("SELECT sum(n) OVER w - n FROM rows WHERE c < 'c' WINDOW w AS (ORDER BY c)", [0, 1]),
         ("SELECT sum(n) FILTER (WHERE c = 'a') OVER (ORDER BY c) * 2 FROM rows LIMIT 1", [2]),
-        ("SELECT 5 -- price * 2\n - 3", [2]),
-        ("SELECT max(n, 2.5) FROM rows WHERE c < 'c'", [2.5, 2.5]),
+        ("SELECT 5 -- price * 2\n - 3", [2]), ("SELECT max(n, 2.5) FROM rows WHERE c < 'c'", [2.5, 2.5]),
         ("SELECT date(slash, '+1 day') FROM rows WHERE c = 'b'", ["2025-12-26"]),
         ("SELECT group_concat(ok) FROM rows", ["1,0,1,1,0"]),
     ],

@@ -27,23 +27,16 @@ def fixed(value, places):
 
 
 NOTATIONS = {
-    "plain": lambda v: fixed(v, 2).replace(",", ""),
-    "thousands": lambda v: fixed(v, 2),
+    "plain": lambda v: fixed(v, 2).replace(",", ""), "thousands": lambda v: fixed(v, 2),
     "whole": lambda v: fixed(v.quantize(Decimal(1)), 0),
     "dollars": lambda v: fixed(v, 2).replace("-", "-$") if v < 0 else f"${fixed(v, 2)}",
-    "brackets": lambda v: f"({fixed(-v, 2)})" if v < 0 else fixed(v, 2),
-    "code": lambda v: f"{fixed(v, 2)} EUR",
-    "comma": lambda v: fixed(v, 2).translate(SWAP),
-    "euros": lambda v: f"{fixed(v, 2).translate(SWAP)} €",
-    "blanks": lambda v: fixed(v, 2).replace(",", "\u202f"),
-    "percent": lambda v: f"{fixed(v, 2)} %",
-    "unit": lambda v: f"{fixed(v, 2)} km",
-    "padded": lambda v: f"{fixed(v, 2)}    ",
-    "minus behind": lambda v: f"{fixed(-v, 2)}-" if v < 0 else fixed(v, 2),
-    "scientific": lambda v: f"{v:.6e}",
-    "a number": lambda v: int(v * 100),
-    "a decimal": lambda v: v,
-}
+    "brackets": lambda v: f"({fixed(-v, 2)})" if v < 0 else fixed(v, 2), "code": lambda v: f"{fixed(v, 2)} EUR",
+    "comma": lambda v: fixed(v, 2).translate(SWAP), "euros": lambda v: f"{fixed(v, 2).translate(SWAP)} €",
+    "blanks": lambda v: fixed(v, 2).replace(",", "\u202f"), "percent": lambda v: f"{fixed(v, 2)} %",
+    "unit": lambda v: f"{fixed(v, 2)} km", "padded": lambda v: f"{fixed(v, 2)}    ",
+    "minus behind": lambda v: f"{fixed(-v, 2)}-" if v < 0 else fixed(v, 2), "scientific": lambda v: f"{v:.6e}",
+    "a number": lambda v: int(v * 100), "a decimal": lambda v: v,
+}  # fmt: skip
 UNITS = {"dollars": "$", "code": "EUR", "euros": "€", "percent": "% (points)", "unit": "km"}
 
 

@@ -55,17 +55,11 @@ def test_whole_documents(text, value):
 @pytest.mark.parametrize(
     ("value", "found"),
     [
-        ([{}, {}], True),
-        ([[1], {}], True),
-        ([{}], False),
-        ([{}, 1], False),
-        ([1, {}], False),
-        ("ab", False),
-        ({"a": {"b": {"c": [{}, {}]}}}, True),
-        ({"a": {"b": {"c": {"d": [{}, {}]}}}}, False),
+        ([{}, {}], True), ([[1], {}], True), ([{}], False), ([{}, 1], False), ([1, {}], False), ("ab", False),
+        ({"a": {"b": {"c": [{}, {}]}}}, True), ({"a": {"b": {"c": {"d": [{}, {}]}}}}, False),
         ({"x": 1, "a": [[], []]}, True),
     ],
-)
+)  # fmt: skip
 def test_what_holds_rows(value, found):
     """Two objects or lists are rows, at most three objects deep."""
     assert holds_rows(value) is found

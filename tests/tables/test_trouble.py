@@ -120,21 +120,16 @@ def test_the_worst_comes_first_wherever_it_is():
 
 RESULTS = [
     ({"exit_code": 127, "stdout": "", "stderr": "sh: jq: not found"}, "sh: jq: not found"),
-    ({"returncode": 2}, "returncode: 2"),
-    ({"code": 404, "message": "Not Found", "path": "/v1/x"}, "Not Found"),
-    ({"code": 404, "status": "NOT_FOUND"}, "not_found"),
-    ({"code": "503", "data": None}, "code: 503"),
+    ({"returncode": 2}, "returncode: 2"), ({"code": 404, "message": "Not Found", "path": "/v1/x"}, "Not Found"),
+    ({"code": 404, "status": "NOT_FOUND"}, "not_found"), ({"code": "503", "data": None}, "code: 503"),
     ({"status": "PERMISSION_DENIED", "message": "no role"}, "no role"),
     ("line one\nline two\nProcess exited with code 2", "line one\nline two\nProcess exited with code 2"),
     ("compiling\nBUILD FAILED in 3s\n", "compiling\nBUILD FAILED in 3s\n"),
-    ({"exit_code": 0, "stderr": "a note"}, None),
-    ({"exitCode": 1, "job_id": "etl-7"}, None),
-    ({"code": 404, "id": 7, "message": "Room"}, None),
-    ({"code": 450, "title": "Physics"}, None),
-    ({"code": 200, "message": "ok"}, None),
-    ("2026 INFO a\n2026 ERROR b failed\n2026 INFO c", None),
+    ({"exit_code": 0, "stderr": "a note"}, None), ({"exitCode": 1, "job_id": "etl-7"}, None),
+    ({"code": 404, "id": 7, "message": "Room"}, None), ({"code": 450, "title": "Physics"}, None),
+    ({"code": 200, "message": "ok"}, None), ("2026 INFO a\n2026 ERROR b failed\n2026 INFO c", None),
     ("The banner Permission denied was seen\nby all of us", None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("result", "said"), RESULTS, ids=str)

@@ -96,18 +96,13 @@ def test_a_pass_that_raises_is_said_to_raise():
 @pytest.mark.parametrize(
     ("good", "except_for"),
     [
-        (StripForContext(), {"reachable"}),
-        (CastNarrative(), ()),
-        (ClearToolResults(), {"steady"}),
-        (FitTokenBudget(max_tokens=300), {"steady"}),
-        (DropOldMedia(min_bytes=0), {"steady", "never_grows"}),
-        (DropOldThoughts(), {"steady"}),
-        (KeepNewestResult(min_tokens=1), {"steady"}),
-        (CompactState(key="queries"), {"never_grows"}),
-        (lambda request, call: request, ()),
+        (StripForContext(), {"reachable"}), (CastNarrative(), ()), (ClearToolResults(), {"steady"}),
+        (FitTokenBudget(max_tokens=300), {"steady"}), (DropOldMedia(min_bytes=0), {"steady", "never_grows"}),
+        (DropOldThoughts(), {"steady"}), (KeepNewestResult(min_tokens=1), {"steady"}),
+        (CompactState(key="queries"), {"never_grows"}), (lambda request, call: request, ()),
     ],
     ids=lambda value: getattr(value, "name", ""),
-)
+)  # fmt: skip
 def test_good_passes_pass(good, except_for):
     """The pack's own passes keep the laws on the kit's conversations, and so does one that does nothing."""
     check_pass(good, examples=30, state={"queries": [{"id": 1}]}, except_for=except_for)

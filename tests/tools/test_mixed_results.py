@@ -93,23 +93,18 @@ MIXED = {
     "page with a table": ({"page": PAGE}, [70], [len(PAGE)]),
     "several tables": ({"lots": lots(60), "ships": [{"n": n, "at": words(3)} for n in range(180)]}, [60, 180], []),
     "dict of dicts": ({"customer": "C", "months": BY_MONTH, "notes": LOG}, [], [len(LOG)]),
-    "log": ({"stdout": LOG, "code": 0}, [], [len(LOG)]),
-    "log alone": (LOG, [], [len(LOG)]),
-    "search hits": ({"results": hits(20), "total": 20}, [], []),
-    "tickets": ({"tickets": tickets(90)}, [90], []),
-    "wide table": ({"rows": WIDE}, [110], []),
-    "short prose": ({"document": prose(6000)}, [], []),
+    "log": ({"stdout": LOG, "code": 0}, [], [len(LOG)]), "log alone": (LOG, [], [len(LOG)]),
+    "search hits": ({"results": hits(20), "total": 20}, [], []), "tickets": ({"tickets": tickets(90)}, [90], []),
+    "wide table": ({"rows": WIDE}, [110], []), "short prose": ({"document": prose(6000)}, [], []),
     "long prose": ({"document": prose(40_000)}, [], [40_000]),
     "deep JSON": ({"cfg": {f"k{n}": {"a": n, "b": {"c": words(4)}} for n in range(250)}}, [], None),
     "MCP": ({"content": [{"type": "text", "text": json.dumps({"lots": lots(150)})}], "isError": False}, [150], []),
-    "CSV text": (CSV, [400], []),
-    "strings": ({"names": [words(3) for _ in range(250)]}, [250], []),
-    "numbers": (list(range(160)), [160], []),
-    "many short fields": ({f"f{n}": words(12) for n in range(90)}, [], None),
+    "CSV text": (CSV, [400], []), "strings": ({"names": [words(3) for _ in range(250)]}, [250], []),
+    "numbers": (list(range(160)), [160], []), "many short fields": ({f"f{n}": words(12) for n in range(90)}, [], None),
     "texts in rows": ({"docs": [{"id": n, "body": prose(4000)} for n in range(6)]}, [6], []),
     "an empty table beside a log": ({"rows": [], "log": LOG}, [], [len(LOG)]),
     "empty": ({"rows": [], "next": None}, [], []),
-}
+}  # fmt: skip
 
 
 async def reduced(result):

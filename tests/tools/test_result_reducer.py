@@ -23,6 +23,7 @@ from tests.faults.test_state_faults import refusing
 from tests.support.agents import calling
 from tests.support.events import agent_said, event, result_part
 from tests.support.in_tool import in_tool
+from tests.support.plugin_apps import stores_late
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
@@ -273,11 +274,12 @@ PRINTS = {
 }
 
 
-@pytest.mark.newest
 @pytest.mark.parametrize(("tool", "found"), [("read_payload", "needle 4711"), ("query_rows", "1213650")])
 @pytest.mark.parametrize("refused", [False, True])
 async def test_what_code_prints_is_a_result(tool, found, refused):
-    """It is shown in part at each later call and to the next agent, and read back. Not so what could not be kept."""
+    """It is shown in part at each later call, which reports count, and read back. Not so what could not be kept."""
+    if not await stores_late():
+        pytest.skip("this ADK stores an event before a plugin sees it")
     sessions = refusing(InMemorySessionService, lambda delta: refused and any(map(is_result_key, delta)))
 
     def answer(request):
@@ -292,7 +294,10 @@ async def test_what_code_prints_is_a_result(tool, found, refused):
 
     coder = LlmAgent(name="coder", model=ScriptedModel(answer=answer), code_executor=UnsafeLocalCodeExecutor())
     team = SequentialAgent(name="team", sub_agents=[coder, LlmAgent(name="next", model=ScriptedModel())])
-    run = await run_agent(team, "go", plugins=[ContextPackPlugin()], session_service=sessions())
+    plugin = ContextPackPlugin()
+    run = await run_agent(team, "go", plugins=[plugin], session_service=sessions())
+    totals = plugin.reports.totals()
+    assert refused or totals.tokens_without_pack > 5 * totals.tokens_after
     assert all(len(text_of(request)) < 4_000 for request in run.requests)
     assert ("not kept" in text_of(run.requests[1])) is refused
     assert refused or found in str(results_in(run.requests[2], tool)[0].response)

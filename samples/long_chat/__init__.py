@@ -1,0 +1,1 @@
+"""A long chat within a budget."""
