@@ -95,9 +95,8 @@ class ContextPackPlugin(BasePlugin):
             `ADK_CONTEXT_PACK_REPORT`, else no file.
         prices: the prices of input tokens, for the costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else no
             costs.
-        max_memory_bytes: what the pack may keep in this process and in those of its queries, each of which may have a
-            quarter of it after a query. It holds for all plugins together, so that the last one with a limit sets it. A
-            query that runs may take 256 MiB more. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
+        max_memory_bytes: what the pack keeps in this process and in those of its queries, a quarter in each. The last
+            plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
 
     Attributes:
         counter: the tokenizer for budgets and reports, or None.
@@ -284,9 +283,10 @@ class ContextPackPlugin(BasePlugin):
                 return None
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
-            # Executors of ADK's give what code prints first. A model that runs code itself says first which code.
+            # Executors of ADK's give what code prints first. A model that runs code itself says which, or its name.
             parts = (event.content.parts if event.content else None) or [types.Part()]
-            if parts[0].code_execution_result or event.get_function_responses():
+            is_printed = parts[0].code_execution_result and not getattr(event, "model_version", None)
+            if is_printed or event.get_function_responses():
                 await self._reducer(settings).reduce_event(invocation_context, event)
         except Exception:
             logger.exception("an event is stored as it is")

@@ -38,16 +38,14 @@ SETTINGS = {
     CastNarrative: ("max_said_chars", "max_args_chars", "on_error"),
     ClearToolResults: ("keep_results", "min_tokens", "exclude_tools", "on_error"),
     CompactState: ("key", "select", "output_key", "on_error"),
-    DropOldMedia: ("keep_turns", "min_bytes", "keep_types", "on_error"),
-    DropOldThoughts: ("keep_turns", "on_error"),
+    DropOldMedia: ("keep_turns", "min_bytes", "keep_types", "on_error"), DropOldThoughts: ("keep_turns", "on_error"),
     FitTokenBudget: ("max_tokens", "keep_turns", "cut_to", "counter", "on_error"),
     KeepNewestResult: ("min_tokens", "exclude_tools", "on_error"),
     OffloadPayload: ("max_tokens", "preview_tokens", "counter", "tools", "on_report"),
     PayloadStore: ("place", "max_state_bytes", "max_results", "max_age_s", "timeout_s"),
-    QueryRows: ("max_rows", "max_tokens", "max_seconds", "max_megabytes"),
-    ReadPayload: ("max_tokens", "max_seconds"),
+    QueryRows: ("max_rows", "max_tokens", "max_seconds", "max_megabytes"), ReadPayload: ("max_tokens", "max_seconds"),
     StripForContext: ("on_error",),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, names in SETTINGS.items() for name in names])

@@ -487,9 +487,9 @@ def printed(part: types.Part) -> types.FunctionResponse | None:
 def with_output(part: types.Part, result: Any) -> types.Part:
     """Returns a code executor's part with another result of it as its output."""
     text = result.get("result") if isinstance(result, dict) and len(result) == 1 else None
-    output = {"output": text if isinstance(text, str) else json_text(result)}
     code = part.code_execution_result or types.CodeExecutionResult()
-    return part.model_copy(update={"code_execution_result": code.model_copy(update=output)})
+    output = code.model_copy(update={"output": text if isinstance(text, str) else json_text(result)})
+    return part.model_copy(update={"code_execution_result": output})
 
 
 def _undone(response: Mapping[str, Any], smaller: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:

@@ -200,16 +200,11 @@ def figures(**tokens):
         (figures(a1=100, a3=200), figures(a1=100, a3=200), True),
         (figures(a1=100, a3=200), figures(a1=100, a3=200, a5=300), True),
         (figures(a1=100, a3=200), figures(a1=100, a3=200, a4=300), True),
-        (figures(a1=100), figures(a1=100, a3=300), False),
-        (figures(a1=100), figures(a1=100, a2=300), False),
-        (figures(a1=100, a3=200), figures(a1=100, a3=201), False),
-        (figures(a1=100, a3=200), figures(a1=100), False),
-        (figures(a1=100), {}, False),
-        ({}, figures(a3=100), False),
-        ({}, figures(a5=100), True),
-        ({}, {}, True),
+        (figures(a1=100), figures(a1=100, a3=300), False), (figures(a1=100), figures(a1=100, a2=300), False),
+        (figures(a1=100, a3=200), figures(a1=100, a3=201), False), (figures(a1=100, a3=200), figures(a1=100), False),
+        (figures(a1=100), {}, False), ({}, figures(a3=100), False), ({}, figures(a5=100), True), ({}, {}, True),
     ],
-)
+)  # fmt: skip
 def test_a_longer_history_goes_on(before, now, goes_on):
     """Up to the last call that was asked for, the third content, both must hold the same figures."""
     assert Calibration(before, 2.0).continues_as(Calibration(now, 2.0), 3) is goes_on

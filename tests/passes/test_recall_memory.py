@@ -245,19 +245,14 @@ def contents_of(*texts):
 @pytest.mark.parametrize(
     ("before", "asked", "after"),
     [
-        (["one"], ["one"], ["B one", "one"]),
-        (["B one", "one"], ["one"], None),
+        (["one"], ["one"], ["B one", "one"]), (["B one", "one"], ["one"], None),
         (["one", "M", "two"], ["one", "two"], ["B one", "one", "M", "B two", "two"]),
         (["one", "M", "B two", "two"], ["one", "two"], ["B one", "one", "M", "B two", "two"]),
         (["same", "M", "same"], ["same", "same"], ["B same", "same", "M", "B same", "same"]),
-        (["same", "M", "same"], ["same"], ["same", "M", "B same", "same"]),
-        (["M one", "two"], ["M one"], None),
-        (["two"], ["one"], None),
-        (["two"], ["one", "two"], ["B two", "two"]),
-        ([], ["one"], None),
-        (["one"], [], None),
+        (["same", "M", "same"], ["same"], ["same", "M", "B same", "same"]), (["M one", "two"], ["M one"], None),
+        (["two"], ["one"], None), (["two"], ["one", "two"], ["B two", "two"]), ([], ["one"], None), (["one"], [], None),
     ],
-)
+)  # fmt: skip
 def test_where_blocks_stand(before, asked, after):
     """Each block stands right before its message, once, the newest message first. Without one the request stays."""
     request = LlmRequest(contents=contents_of(*before))

@@ -76,15 +76,10 @@ class StrictAnthropic:
         blocks = [self._block(part) for part in content.parts or ()]
         stop = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
         message = {
-            "id": f"msg_{next(self._numbers)}",
-            "type": "message",
-            "role": "assistant",
-            "model": body["model"],
-            "content": blocks,
-            "stop_reason": stop,
-            "stop_sequence": None,
+            "id": f"msg_{next(self._numbers)}", "type": "message", "role": "assistant", "model": body["model"],
+            "content": blocks, "stop_reason": stop, "stop_sequence": None,
             "usage": {"input_tokens": len(json.dumps(body)) // 4, "output_tokens": 9},
-        }
+        }  # fmt: skip
         return _stream(message) if self.streams(body, path) else [message]
 
     def _block(self, part: types.Part) -> Json:

@@ -76,18 +76,13 @@ HANDLE = "2abcdefghjk"
 @pytest.mark.parametrize(
     ("response", "text"),
     [
-        ({"a": 1, "b": [2]}, '{"a":1,"b":[2]}'),
-        ({"result": "x" * 60}, f'"{"x" * 60}"'),
-        ({"result": "x" * 61}, "x" * 61),
-        ({"output": {"a": 1}}, '{"a":1}'),
-        ({"result": 1, "more": 2}, '{"result":1,"more":2}'),
-        ({"error": "no such table"}, "error: no such table"),
-        ({"error": {"code": 3}}, '{"error":{"code":3}}'),
-        ({"error": "no", "more": 2}, '{"error":"no","more":2}'),
-        ("plain", '"plain"'),
-        (None, "null"),
+        ({"a": 1, "b": [2]}, '{"a":1,"b":[2]}'), ({"result": "x" * 60}, f'"{"x" * 60}"'),
+        ({"result": "x" * 61}, "x" * 61), ({"output": {"a": 1}}, '{"a":1}'),
+        ({"result": 1, "more": 2}, '{"result":1,"more":2}'), ({"error": "no such table"}, "error: no such table"),
+        ({"error": {"code": 3}}, '{"error":{"code":3}}'), ({"error": "no", "more": 2}, '{"error":"no","more":2}'),
+        ("plain", '"plain"'), (None, "null"),
     ],
-)
+)  # fmt: skip
 def test_the_whole_text(response, text):
     """A wrapper alone says nothing and is left out, and an error alone is one."""
     assert whole_text(response) == text

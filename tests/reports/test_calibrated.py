@@ -22,17 +22,12 @@ def report(**given):
         PassReport(name="two", tokens_before=700, tokens_after=500),
     )
     settings = {
-        "tokens_before": 1000,
-        "tokens_after": 500,
-        "passes": passes,
+        "tokens_before": 1000, "tokens_after": 500, "passes": passes,
         "categories_before": {"user": 300, "tool_calls_and_results": 700},
-        "categories": {"user": 300, "tool_calls_and_results": 200},
-        "tools_before": {"a": 300, "b": 400},
-        "tools": {"a": 100, "b": 100},
-        "results": {"a": 2000},
-        "pack_tools": 100,
+        "categories": {"user": 300, "tool_calls_and_results": 200}, "tools_before": {"a": 300, "b": 400},
+        "tools": {"a": 100, "b": 100}, "results": {"a": 2000}, "pack_tools": 100,
         "prefix": PrefixReport(tokens=200, previous_tokens=400),
-    }
+    }  # fmt: skip
     names = {"agent": "a", "model": "m", "invocation_id": "i", "session_id": "s"}
     return CallReport(**names, **{**settings, **given})
 

@@ -76,17 +76,11 @@ def test_conditions(condition, found):
 @pytest.mark.parametrize(
     ("order", "found"),
     [
-        ("price", "fcbade"),
-        ("replace(price, '$', '')", "fcbade"),
-        ("lower(price) DESC", "edabcf"),
-        ("price COLLATE NOCASE", "fcbade"),
-        ("day", "fcdbae"),
-        ("slash DESC", "eabdcf"),
-        ("zone, c", "feacdb"),
-        ("version, c", "befcad"),
-        ("CASE WHEN c > 'a' THEN price END DESC", "edbcaf"),
+        ("price", "fcbade"), ("replace(price, '$', '')", "fcbade"), ("lower(price) DESC", "edabcf"),
+        ("price COLLATE NOCASE", "fcbade"), ("day", "fcdbae"), ("slash DESC", "eabdcf"), ("zone, c", "feacdb"),
+        ("version, c", "befcad"), ("CASE WHEN c > 'a' THEN price END DESC", "edbcaf"),
     ],
-)
+)  # fmt: skip
 def test_orders(order, found):
     """Rows are in the order of what their cells mean."""
     assert "".join(row[0] for row in answer(f"SELECT c FROM rows ORDER BY {order}").rows) == found

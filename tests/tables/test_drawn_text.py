@@ -84,18 +84,13 @@ def test_the_longest_line(width, is_table):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        lines("NAME  AGE"),
-        lines("NAME  AGE", "ann   3"),
-        "words\n" * 12 + lines("NAME  AGE", "ann   3", "bo    4"),
-        lines("name  town", "ann   Oslo", "bo    Rome"),
-        lines("NAME\tAGE", "ann   3", "bo    4"),
-        lines("NAME  AGE", "ann   3", "...   ..."),
-        lines("...   AGE", "ann   3", "bo    4"),
-        lines("NAME  AGE", *["ann   3"] * 30, "barbara 4"),
+        "", lines("NAME  AGE"), lines("NAME  AGE", "ann   3"),
+        "words\n" * 12 + lines("NAME  AGE", "ann   3", "bo    4"), lines("name  town", "ann   Oslo", "bo    Rome"),
+        lines("NAME\tAGE", "ann   3", "bo    4"), lines("NAME  AGE", "ann   3", "...   ..."),
+        lines("...   AGE", "ann   3", "bo    4"), lines("NAME  AGE", *["ann   3"] * 30, "barbara 4"),
         lines("NAME AGE", "ann  3", "bob  4"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_aligned(text):
     """Too few lines, tabs, names of no column, rows left out, and cells across an edge make no table."""
     assert find_aligned(text) is None

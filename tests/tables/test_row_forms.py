@@ -35,17 +35,12 @@ def test_moments_of_bigquery(value, read):
 @pytest.mark.parametrize(
     ("kind", "value", "read"),
     [
-        ("BOOLEAN", "true", True),
-        ("BOOL", "false", False),
-        ("BOOL", "yes", "yes"),
-        ("STRING", "true", "true"),
-        ("INTEGER", "7", "7"),
-        ("STRING", [{"v": "a"}, {"v": "b"}], ["a", "b"]),
+        ("BOOLEAN", "true", True), ("BOOL", "false", False), ("BOOL", "yes", "yes"), ("STRING", "true", "true"),
+        ("INTEGER", "7", "7"), ("STRING", [{"v": "a"}, {"v": "b"}], ["a", "b"]),
         ("TIMESTAMP", [{"v": "0"}], ["1970-01-01T00:00:00+00:00"]),
-        ("RECORD", {"f": [{"v": "x"}, {"v": "true"}]}, {"s": "x", "b": True}),
-        ("RECORD", {"g": 1}, {"g": 1}),
+        ("RECORD", {"f": [{"v": "x"}, {"v": "true"}]}, {"s": "x", "b": True}), ("RECORD", {"g": 1}, {"g": 1}),
     ],
-)
+)  # fmt: skip
 def test_cells_of_bigquery(kind, value, read):
     """Each type of cell is read as what it is, in lists and records as well."""
     inner = {"fields": [field("s"), field("b", "BOOL")]} if kind == "RECORD" else {}
@@ -103,16 +98,12 @@ def test_dynamo():
         ([["name", "age"], ["ann", 3], ["bo", 4]], ["name", "age"]),
         ([["name", "age"], ["ann", "3"], ["bo", "4"]], ["name", "age"]),
         ([["name", "age"], ["ann", 3], ["bo"]], ["name", "age"]),
-        ([("name", "age"), ("ann", 3), ("bo", 4)], ["name", "age"]),
-        ([["name", "age"], ["ann", 3]], None),
+        ([("name", "age"), ("ann", 3), ("bo", 4)], ["name", "age"]), ([["name", "age"], ["ann", 3]], None),
         ([["name", "town"], ["ann", "Oslo"], ["bo", "Rome"]], None),
-        ([["name", "age"], ["ann", 3, 5], ["bo", 4]], None),
-        ([["name", 1], ["ann", 3], ["bo", 4]], None),
-        ([["name", "age"], {"x": 3}, ["bo", 4]], None),
-        ([[1, 2], [3, 4], [5, 6]], None),
-        ([1, 2], None),
+        ([["name", "age"], ["ann", 3, 5], ["bo", 4]], None), ([["name", 1], ["ann", 3], ["bo", 4]], None),
+        ([["name", "age"], {"x": 3}, ["bo", 4]], None), ([[1, 2], [3, 4], [5, 6]], None), ([1, 2], None),
     ],
-)
+)  # fmt: skip
 def test_lists_below_their_names(rows, names):
     """Three lists or more of which the first has the names of the columns are rows with names."""
     assert read_rows(rows, {}) == (RowForm(rows[1:], names, (rows[0],)) if names else None)

@@ -25,18 +25,14 @@ MCP = {"content": [{"type": "text", "text": json.dumps({"items": ROWS})}], "isEr
 @pytest.mark.parametrize(
     ("result", "steps", "value"),
     [
-        (ROWS, (), ROWS),
-        (ROWS, (2, Key("id")), 2),
-        (ROWS, (Key("result"), 2, Key("id")), 2),
+        (ROWS, (), ROWS), (ROWS, (2, Key("id")), 2), (ROWS, (Key("result"), 2, Key("id")), 2),
         ({"a": {"1": "x"}, "b": [7]}, (Key("a"), Key("1")), "x"),
         ({"a": {"b": [7]}}, (Key("a"), Key("b"), Key("0")), 7),
         ({"rows": ROWS}, (Key("rows"), EACH, Key("tags"), -1), list(range(30))),
-        ({"text": json.dumps(ROWS)}, (Key("text"), 3, Key("id")), 3),
-        (MCP, (Key("items"), 3, Key("id")), 3),
-        (MCP, (Key("content"), 0, Key("text"), Key("items"), 3, Key("id")), 3),
-        ("{not json", (), "{not json"),
+        ({"text": json.dumps(ROWS)}, (Key("text"), 3, Key("id")), 3), (MCP, (Key("items"), 3, Key("id")), 3),
+        (MCP, (Key("content"), 0, Key("text"), Key("items"), 3, Key("id")), 3), ("{not json", (), "{not json"),
     ],
-)
+)  # fmt: skip
 def test_the_value_is_found(result, steps, value):
     """Names, indexes, JSON within texts, MCP's envelope and the name of a bare list lead where they say."""
     assert OpenResult(result).value_at(steps) == value

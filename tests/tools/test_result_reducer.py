@@ -9,6 +9,7 @@ import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.code_executors import UnsafeLocalCodeExecutor
 from google.adk.events.event_actions import EventActions
+from google.adk.models.llm_response import LlmResponse
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.adk.tools.load_artifacts_tool import LoadArtifactsTool
@@ -301,3 +302,12 @@ async def test_what_code_prints_is_a_result(tool, found, refused):
     assert all(len(text_of(request)) < 4_000 for request in run.requests)
     assert ("not kept" in text_of(run.requests[1])) is refused
     assert refused or found in str(results_in(run.requests[2], tool)[0].response)
+
+
+async def test_what_a_model_printed_itself_stays():
+    """No tool that reads back could stand beside its own. In a stream its output may come as an event by itself."""
+    part = types.Part(code_execution_result=types.CodeExecutionResult(output="line\n" * 3_000))
+    said = LlmResponse(content=types.Content(role="model", parts=[part]), model_version="gemini-2.5-flash")
+    model = ScriptedModel(answer=lambda request: said if len(request.contents) == 1 else "Done.")
+    run = await run_agent(LlmAgent(name="coder", model=model), "go", plugins=[ContextPackPlugin()])
+    assert run.session.events[1].content.parts[0].code_execution_result.output == "line\n" * 3_000
