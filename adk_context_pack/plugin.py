@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,7 @@ from adk_context_pack.environment import Environment
 from adk_context_pack.pack_settings import PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
+from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.cap_report import CapReport
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
@@ -36,6 +39,7 @@ from adk_context_pack.reports.result_sizes import PACK_TOOLS
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.stores.worker import OFF_LOOP_BYTES, OFF_LOOP_EVENTS, off_loop
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, DEFAULT_ROWS, OffloadPayload
 from adk_context_pack.tools.read_back import READ_BACK
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
 
     from adk_context_pack.reports.telemetry import Telemetry
-    from adk_context_pack.tools.shadow import ShadowSession
+    from adk_context_pack.tools.shadow import ShadowCall, ShadowSession
 
 logger = logging.getLogger("adk_context_pack")
 
@@ -236,17 +240,11 @@ class ContextPackPlugin(BasePlugin):
         except Exception:
             logger.exception("a request goes out as it is")
             return None
-        # Nothing is awaited while the memos are lent.
         await prepare_all(passes, context, request)
-        with remembering as lent:
-            call = lent if shadow is None else shadow.of(lent)
-            try:
-                self._prepare(settings, passes, request, call)
-            except Exception:
-                logger.exception("a request goes out as it is")
-                return None
-            result, report = self._pipeline.run(request, call, passes)
-        self._pipeline.deliver(context, request, result, report)
+        run = partial(self._ran, settings, passes, request, remembering, shadow)
+        ran = run() if len(request.contents) < OFF_LOOP_EVENTS else await off_loop(OFF_LOOP_BYTES, run)
+        if ran is not None:
+            self._pipeline.deliver(context, request, *ran)
         return None
 
     async def after_model_callback(
@@ -299,17 +297,30 @@ class ContextPackPlugin(BasePlugin):
 
             await keep_page(self.reports, self._report_file, self._prices)
 
-    def _prepare(
-        self, settings: PackSettings, passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall
-    ) -> None:
-        if self._stored_first is not False and not call.is_shadow:
-            # Up to 1.22 ADK stores an event before a plugin sees it. The first event shows which release this is: that
-            # of the call, which comes before the tool returns.
-            self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
-        if settings.read_back:
-            call.memo[OFFERED] = READ_BACK if takes_tools(request) else frozenset()
-            history = leave_history(passes, request, call)
-            call.memo[PACK_TOOLS] = settings.offer_read_back(request, call, history=history)
+    def _ran(
+        self,
+        settings: PackSettings,
+        passes: Sequence[ContextPass],
+        request: LlmRequest,
+        remembering: AbstractContextManager[ModelCall],
+        shadow: ShadowCall | None,
+    ) -> tuple[LlmRequest, CallReport] | None:
+        # Nothing is awaited while the memos are lent.
+        with remembering as lent:
+            call = lent if shadow is None else shadow.of(lent)
+            try:
+                if self._stored_first is not False and not call.is_shadow:
+                    # Up to 1.22 ADK stores an event before a plugin sees it. The first event shows which release this
+                    # is: that of the call, which comes before the tool returns.
+                    self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
+                if settings.read_back:
+                    call.memo[OFFERED] = READ_BACK if takes_tools(request) else frozenset()
+                    history = leave_history(passes, request, call)
+                    call.memo[PACK_TOOLS] = settings.offer_read_back(request, call, history=history)
+            except Exception:
+                logger.exception("a request goes out as it is")
+                return None
+            return self._pipeline.run(request, call, passes)
 
     def _shortens(self, kind: ToolKind, context: ToolContext) -> bool:
         """Returns whether a pass over an agent's requests makes the results of a kind of tools smaller there."""

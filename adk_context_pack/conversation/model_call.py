@@ -56,7 +56,7 @@ class ModelCall:
 
     @classmethod
     def of(cls, context: CallbackContext) -> ModelCall:
-        """Returns the call behind an ADK callback context, without copying anything.
+        """Returns the call behind an ADK callback context, without copying an event or a value of the state.
 
         Its memos are empty. Use `remembering` in a callback that runs before each model call.
         """
@@ -67,8 +67,9 @@ class ModelCall:
             invocation_id=context.invocation_id,
             session_id=session.id,
             user_content=context.user_content,
-            events=session.events,
-            state=session.state,
+            # Of the moment: passes over a long history run in a thread while others append to the session.
+            events=list(session.events),
+            state=dict(session.state),
             context=context,
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
@@ -30,6 +29,7 @@ from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, calibrated, hear
 from adk_context_pack.reports.outlets import annotate, log_line
 from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.stores.worker import OFF_LOOP_BYTES, OFF_LOOP_EVENTS, off_loop
 
 if TYPE_CHECKING:
     from adk_context_pack.reports.telemetry import Telemetry
@@ -111,23 +111,32 @@ class ContextPipeline:
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Changes `llm_request` at its top level only. This is ADK's `before_model_callback`.
 
-        It returns an awaitable where a pass has to wait for something first. ADK awaits it.
+        It returns an awaitable if a pass has to wait for something first, or if the history is long: the passes then
+        run in a thread. ADK awaits it.
         """
         is_wired = self._is_heard or getattr(agent_of(callback_context), "after_model_callback", True)
         if not is_wired and self._unheard is None:
             self._unheard = callback_context.agent_name
-        if any(entry.prepares for entry in self.passes):
+        if len(llm_request.contents) >= OFF_LOOP_EVENTS or any(entry.prepares for entry in self.passes):
             return self._prepared(callback_context, llm_request)
-        with _call_behind(callback_context) as call:
-            if call is not None:
-                self.deliver(callback_context, llm_request, *self.run(llm_request, call))
+        if (ran := self._ran(callback_context, llm_request)) is not None:
+            self.deliver(callback_context, llm_request, *ran)
         return None
 
     async def _prepared(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         await prepare_all(self.passes, callback_context, llm_request)
-        with _call_behind(callback_context) as call:
-            if call is not None:
-                self.deliver(callback_context, llm_request, *self.run(llm_request, call))
+        size = OFF_LOOP_BYTES * len(llm_request.contents) // OFF_LOOP_EVENTS
+        if (ran := await off_loop(size, self._ran, callback_context, llm_request)) is not None:
+            self.deliver(callback_context, llm_request, *ran)
+
+    def _ran(self, context: CallbackContext, request: LlmRequest) -> tuple[LlmRequest, CallReport] | None:
+        try:
+            remembering = ModelCall.remembering(context)
+        except Exception:
+            logger.exception("the callback context could not be read; the request goes out as it is")
+            return None
+        with remembering as call:
+            return self.run(request, call)
 
     def run(
         self, request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass] | None = None
@@ -191,14 +200,6 @@ class ContextPipeline:
                 self._reports.answered(callback_context)
         except Exception:
             logger.exception("a response could not be reported on")
-
-
-def _call_behind(context: CallbackContext) -> AbstractContextManager[ModelCall | None]:
-    try:
-        return ModelCall.remembering(context)
-    except Exception:
-        logger.exception("the callback context could not be read; the request goes out as it is")
-        return nullcontext()
 
 
 async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, request: LlmRequest) -> None:

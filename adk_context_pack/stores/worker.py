@@ -1,4 +1,4 @@
-"""Runs long work of the stores beside the event loop, in a few threads of the pack's own."""
+"""Runs long work beside the event loop, in a few threads of the pack's own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import lru_cache
 from typing import ParamSpec, TypeVar
 
@@ -14,6 +15,8 @@ T = TypeVar("T")
 
 OFF_LOOP_BYTES = 65_536
 """Work over fewer bytes stays on the event loop, where it takes less time than a change of threads."""
+OFF_LOOP_EVENTS = 256
+"""The same for work over events or contents."""
 
 # One for each process: threads die in a fork, and work given to those of the parent would never end.
 # asyncio's default executor also resolves host names, so that work of ours in it could hold up every connection.
@@ -33,4 +36,7 @@ async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.k
     """
     if size < OFF_LOOP_BYTES:
         return work(*args, **kwargs)
-    return await asyncio.get_running_loop().run_in_executor(_threads(os.getpid()), lambda: work(*args, **kwargs))
+    context = copy_context()
+    return await asyncio.get_running_loop().run_in_executor(
+        _threads(os.getpid()), lambda: context.run(work, *args, **kwargs)
+    )

@@ -7,12 +7,31 @@ import re
 import time
 
 import pytest
+from google.adk.agents import LlmAgent
+from google.adk.memory.base_memory_service import SearchMemoryResponse
+from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.genai import types
 
-from adk_context_pack import CapRows, OffloadPayload, QueryRows, ReadPayload
+from adk_context_pack import (
+    CapRows,
+    ContextPackPlugin,
+    ContextPipeline,
+    FitTokenBudget,
+    HistorySummarizer,
+    OffloadPayload,
+    QueryRows,
+    ReadPayload,
+    RecallMemory,
+)
 from adk_context_pack.stores import payload_store
 from adk_context_pack.stores.handles import new_handle
 from adk_context_pack.tools.wrap import wrap_tool
 from tests.attacks.hostile import OddTool, heart, own_run
+from tests.support.histories import many_turns
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel
 from tests.tools.test_query_rows import ask
 
 pytestmark = pytest.mark.slow
@@ -51,6 +70,63 @@ async def test_the_loop_does_a_small_share_of_the_work(entry, value, question):
     await loop_and_process_time(CapRows().reduce, {"rows": ROWS["rows"][:200]}, CASES["rows"][2])
     longest, whole = await loop_and_process_time(entry.reduce, value, question)
     assert longest < 0.1 * whole
+
+
+class Steps:
+    """Awaits what a method returns, and keeps the longest processor time of a step and that of the process in all."""
+
+    def __init__(self, awaited):
+        self.awaited, self.longest, self.begun = awaited, 0.0, time.process_time()
+
+    def __await__(self):
+        steps, sent = self.awaited.__await__(), None
+        while True:
+            before = time.thread_time()
+            try:
+                waits = steps.send(sent)
+            except StopIteration as end:
+                return end.value
+            finally:
+                self.longest = max(self.longest, time.thread_time() - before)
+                self.whole = time.process_time() - self.begun
+            sent = yield waits
+
+
+async def remembered(*_, **__):
+    texts = [" ".join(f"thing{number * word % 997}" for word in range(100)) for number in range(2000)]
+    return SearchMemoryResponse(memories=[MemoryEntry(content=types.UserContent(text)) for text in texts])
+
+
+async def test_the_loop_does_a_small_share_of_the_work_over_a_long_history(monkeypatch):
+    """Of the passes over 3,000 events, their summary and a recall, the loop does less than a fifth in one go."""
+    monkeypatch.setattr(InMemoryMemoryService, "search_memory", remembered)
+    taken = {}
+
+    def watch(owner, name):
+        method = getattr(owner, name)
+
+        async def watched(*args, **kwargs):
+            steps = taken[owner.__name__] = Steps(method(*args, **kwargs))
+            return await steps
+
+        monkeypatch.setattr(owner, name, watched)
+
+    watch(ContextPackPlugin, "before_model_callback")
+    watch(ContextPipeline, "__call__")
+    watch(RecallMemory, "prepare")
+    watch(HistorySummarizer, "maybe_summarize_events")
+    callbacks = [ContextPipeline([FitTokenBudget(max_tokens=50_000)]), RecallMemory()]
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda _: "ok"), before_model_callback=callbacks)
+    sessions, events = InMemorySessionService(), many_turns(500)
+    session = await sessions.create_session(app_name="app", user_id="user", session_id="session")
+    for event in events:
+        await sessions.append_event(session, event)
+    gc.freeze()
+    await run_agent(agent, "Of thing1, thing2 and thing4?", plugins=[ContextPackPlugin()], session_service=sessions)
+    await HistorySummarizer().maybe_summarize_events(events=events)
+    gc.unfreeze()
+    assert len(taken) == 4
+    assert {name: each.longest for name, each in taken.items() if each.longest > 0.2 * each.whole} == {}
 
 
 @pytest.mark.parametrize("names", [("session_id", "s1", "s2"), ("user_id", "ann", "bob"), ("app_name", "one", "two")])
