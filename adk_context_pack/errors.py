@@ -17,11 +17,12 @@ does not raise in the caller. It is logged under `adk_context_pack`, it is in th
 from __future__ import annotations
 
 import logging
+import re
 import warnings
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from difflib import get_close_matches
 from functools import lru_cache, wraps
-from typing import Any, ParamSpec, get_type_hints
+from typing import Any, ClassVar, ParamSpec, Self, get_type_hints
 
 logger = logging.getLogger("adk_context_pack")
 P = ParamSpec("P")
@@ -193,10 +194,22 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
     return found
 
 
-def refuse_class(kind: type, given: Collection[str]) -> None:
-    """Raises a `SettingError` if ADK calls a class as if it were a callback."""
-    if not {"callback_context", "tool_context"}.isdisjoint(given):
-        raise SettingError(f"{kind.__name__}: a callback must be an instance, {kind.__name__}(…), not the class")
+class Callback:
+    """The base of what goes into an agent's lists of callbacks as an instance."""
+
+    name: ClassVar[str]
+    """The class's name in snake case, as logs and reports show it."""
+
+    def __init_subclass__(cls) -> None:
+        """Names the class."""
+        super().__init_subclass__()
+        cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """Refuses the class itself in such a list, since ADK then calls the class."""
+        if not {"callback_context", "tool_context"}.isdisjoint(settings):
+            raise SettingError(f"{cls.__name__}: a callback must be an instance, {cls.__name__}(…), not the class")
+        return super().__new__(cls)
 
 
 CLOSE = 0.75

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "read_back"]
@@ -164,14 +165,17 @@ def declaration_of(tool: BaseTool) -> types.FunctionDeclaration | None:
     return tool._get_declaration()  # noqa: SLF001 - ADK has no public way to ask a tool
 
 
-def without_titles(declared: types.FunctionDeclaration | None) -> types.FunctionDeclaration | None:
-    """Returns the declaration of a tool of the pack without what no model reads: titles and empty defaults."""
-    schema: Any = getattr(declared, "parameters_json_schema", None)
-    if declared is None or schema is None:
-        return declared
-    properties = {name: {"type": each["type"]} for name, each in schema["properties"].items()}
-    short = {name: value for name, value in schema.items() if name != "title"} | {"properties": properties}
-    return declared.model_copy(update={"parameters_json_schema": short})
+class ReadBackTool(FunctionTool):
+    """Declares itself without what no model reads: titles and empty defaults."""
+
+    def _get_declaration(self) -> types.FunctionDeclaration | None:
+        declared = super()._get_declaration()
+        schema: Any = getattr(declared, "parameters_json_schema", None)
+        if declared is None or schema is None:
+            return declared
+        properties = {name: {"type": each["type"]} for name, each in schema["properties"].items()}
+        short = {name: value for name, value in schema.items() if name != "title"} | {"properties": properties}
+        return declared.model_copy(update={"parameters_json_schema": short})
 
 
 def is_node(tool: Any) -> bool:

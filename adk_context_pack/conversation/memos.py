@@ -126,9 +126,6 @@ def bytes_of(value: Any) -> int:
 
 Memo = dict[Hashable, Any]
 
-_EMPTY_BYTES = 1_000
-"""Bytes of a session's key and of its place among the others."""
-
 
 class ToolRun(NamedTuple):
     """Holds the tool that answers a call.
@@ -193,7 +190,8 @@ class SessionMemos:
         try:
             yield memo
         finally:
-            self._cache.put(key, memo, _EMPTY_BYTES + bytes_of(memo) + sum(map(bytes_of, memo.values())))
+            # A session's key and its place among the others take about 1,000 bytes.
+            self._cache.put(key, memo, 1_000 + bytes_of(memo) + sum(map(bytes_of, memo.values())))
 
 
 RUNS = RunMemos()

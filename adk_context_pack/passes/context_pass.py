@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
 
 from google.adk.agents.callback_context import CallbackContext
@@ -19,7 +18,7 @@ from adk_context_pack._adk.instruction import agent_of, global_instructions, plu
 from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.calibration import CHAIN, Chain, chain_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import did_you_mean, misspelled, one_of, refuse_class, warn_once
+from adk_context_pack.errors import Callback, did_you_mean, misspelled, one_of, warn_once
 from adk_context_pack.views.template import PREFIX, slot_keys
 
 logger = logging.getLogger("adk_context_pack")
@@ -80,7 +79,7 @@ def _keys_of(entry: Any) -> frozenset[str] | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextPass(ABC):
+class ContextPass(Callback, ABC):
     """One rewriting of a request before it goes to the model.
 
     An instance is an entry for `before_model_callback=[…]`, alone, in any order with other callbacks, or within a
@@ -100,19 +99,9 @@ class ContextPass(ABC):
 
     on_error: Literal["skip", "raise"] = "skip"
 
-    def __new__(cls, *_: Any, **settings: Any) -> Self:
-        """Refuses the class itself in a list of callbacks, since ADK then calls the class with a request."""
-        refuse_class(cls, settings)
-        return super().__new__(cls)
-
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
         one_of(self, "on_error", self.on_error, ("skip", "raise"))
-
-    @property
-    def name(self) -> str:
-        """The name of the pass in snake case, as logs and reports show it."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
 
     @property
     def slot_keys(self) -> frozenset[str]:
@@ -147,7 +136,7 @@ class ContextPass(ABC):
         """Returns whether to give up `chain`, which the provider keeps, and to send `request` whole. Most say no."""
         return False
 
-    async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:  # noqa: B027 - most wait for nothing
+    async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:
         """Waits for what `apply` needs from outside, such as an answer of a service. By default there is nothing.
 
         The plugin and the pipeline call it before any pass runs. It must not change the request.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Sequence
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
@@ -15,7 +15,7 @@ from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack.conversation.calibration import CHAIN
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, meter_of
-from adk_context_pack.errors import at_least, instances, refuse_class, warn_once
+from adk_context_pack.errors import Callback, at_least, instances, warn_once
 from adk_context_pack.passes.context_pass import (
     ContextPass,
     adopt,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from adk_context_pack.reports.telemetry import Telemetry
 
 
-class ContextPipeline:
+class ContextPipeline(Callback):
     """Runs passes in order as one `before_model_callback`, and reports on each of them.
 
         pipeline = ContextPipeline([StripForContext(), CompactState(key="gaql_queries")])
@@ -61,11 +61,6 @@ class ContextPipeline:
     """
 
     runs_leading_passes = True
-
-    def __new__(cls, *_: Any, **settings: Any) -> Self:
-        """Refuses the class itself in a list of callbacks, since ADK then calls the class with a request."""
-        refuse_class(cls, settings)
-        return super().__new__(cls)
 
     def __init__(
         self,

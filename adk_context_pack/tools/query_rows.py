@@ -6,11 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
-from google.genai import types
 
-from adk_context_pack._adk.known_tools import without_titles
+from adk_context_pack._adk.known_tools import ReadBackTool
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import HandleError, QueryError, StoreError, answering, positive
@@ -65,7 +63,7 @@ _MAX_JOINED = 8
 _NAMES_BYTES = 2**12
 
 
-class QueryRows(FunctionTool):
+class QueryRows(ReadBackTool):
     """`query_rows` with chosen limits. The ready-made `query_rows` has the defaults.
 
     The rows are loaded once into SQLite and kept for the next queries, in the cache that all sessions share.
@@ -92,9 +90,6 @@ class QueryRows(FunctionTool):
         self._max_seconds = positive("QueryRows", "max_seconds", max_seconds)
         self._max_megabytes = positive("QueryRows", "max_megabytes", max_megabytes)
         super().__init__(self.query_rows)
-
-    def _get_declaration(self) -> types.FunctionDeclaration | None:
-        return without_titles(super()._get_declaration())
 
     # The model reads this docstring, on every call: only what it needs to write a query.
     @answering("The query could not be run.")

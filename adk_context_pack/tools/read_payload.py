@@ -9,11 +9,9 @@ from sys import getsizeof
 from typing import Any
 
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
-from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
-from google.genai import types
 
-from adk_context_pack._adk.known_tools import without_titles
+from adk_context_pack._adk.known_tools import ReadBackTool
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
@@ -31,7 +29,7 @@ from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
 # One for the process, so that page after page is not loaded anew; every key names its session.
 
 
-class ReadPayload(FunctionTool):
+class ReadPayload(ReadBackTool):
     """`read_payload` with chosen limits. The ready-made `read_payload` has the defaults.
 
     A text is read as it is, anything else as compact JSON. All pages together are exactly that text, whatever is in it.
@@ -55,9 +53,6 @@ class ReadPayload(FunctionTool):
         self._max_matches = positive("ReadPayload", "max_matches", max_matches)
         self._max_seconds = positive("ReadPayload", "max_seconds", max_seconds)
         super().__init__(self.read_payload)
-
-    def _get_declaration(self) -> types.FunctionDeclaration | None:
-        return without_titles(super()._get_declaration())
 
     # The model reads this docstring, on every call: only what it needs to read on.
     @answering("The stored result could not be read.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import SettingError, StoreError, logger, one_of, refuse_class
+from adk_context_pack.errors import Callback, SettingError, StoreError, logger, one_of
 from adk_context_pack.reports.cap_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION, ResultWeigher, as_response, remember_result
 from adk_context_pack.stores.append_guard import Addition, guard
@@ -41,7 +40,7 @@ MIN_LOSS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultPass(ABC):
+class ResultPass(Callback, ABC):
     """One rewriting of a tool's result before ADK stores it and the model sees it.
 
     An instance is an entry for `after_tool_callback=[…]`, alone or with other callbacks, or for the `result_passes` of
@@ -70,11 +69,6 @@ class ResultPass(ABC):
     on_report: Callable[[CapReport], None] | None = None
     _names: AppNames = field(init=False, repr=False, compare=False)
 
-    def __new__(cls, *_: Any, **settings: Any) -> Self:
-        """Refuses the class itself in a list of callbacks, since ADK then calls the class with a result."""
-        refuse_class(cls, settings)
-        return super().__new__(cls)
-
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
         one_of(self, "on_error", self.on_error, ("skip", "raise"))
@@ -86,11 +80,6 @@ class ResultPass(ABC):
                 example = f'settings by tool name such as {{"search": {kind.__name__}(), "read": "whole"}}'
                 raise SettingError.of(self, "tools", settings, example)
         object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, tools=frozenset(self.tools)))
-
-    @property
-    def name(self) -> str:
-        """The name of the pass in snake case, as reports show it."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
 
     @abstractmethod
     async def apply(self, result: Any, call: ToolCall) -> Any:

@@ -8,11 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
-from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
-from google.genai import types
 
-from adk_context_pack._adk.known_tools import without_titles
+from adk_context_pack._adk.known_tools import ReadBackTool
 from adk_context_pack._adk.live_events import SessionEvents, live_events, rewound_to, session_events
 from adk_context_pack._adk.releases import isolation_scope_of, scope_of_event
 from adk_context_pack.conversation.account import EntryKind, entries, event_text
@@ -124,7 +122,7 @@ class SessionPast(NamedTuple):
         return keep
 
 
-class SearchHistory(FunctionTool):
+class SearchHistory(ReadBackTool):
     """`search_history` with other limits. The ready-made `search_history` has the defaults.
 
     The reply holds the passages of the session that fit the query best, each with the passages around it. The index is
@@ -141,9 +139,6 @@ class SearchHistory(FunctionTool):
     def __init__(self, *, max_tokens: int = 1500) -> None:
         self._max_tokens = positive("SearchHistory", "max_tokens", max_tokens)
         super().__init__(self.search_history)
-
-    def _get_declaration(self) -> types.FunctionDeclaration | None:
-        return without_titles(super()._get_declaration())
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Runs the search that a model asked for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 import pytest
@@ -31,13 +30,6 @@ BREAKERS = [
     (laws.no_new_problem, breakers.cuts_a_window), (laws.no_new_problem, breakers.loses_signatures),
     (laws.settled, breakers.raises),
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    logging.disable(logging.ERROR)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def looked_at(check: Callable[[Conversation], None]) -> None:

@@ -6,7 +6,6 @@ at an earlier one. The cases take turns, so that each session meets some and eac
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
@@ -37,13 +36,6 @@ BITES = {
     "relayed": {"strip", "strip all", "strip some", "cast", "cast short", "compact", "fit", "fit some", "fit small"},
 }
 """What there is something to do for: results to clear in an agent's own history, logs to leave out of another's."""
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    logging.disable(logging.ERROR)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def moments(events: Sequence[Event], agent: str) -> list[int]:

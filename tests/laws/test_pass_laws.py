@@ -7,7 +7,6 @@ and seed are printed at the end of the run.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from zlib import crc32
 
@@ -27,14 +26,6 @@ from tests.support.events import agent_called, agent_said, event, tool_returned,
 from tests.support.laws_settings import LAWS_CASES, laws_settings, shares, some_of
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    """ADK and the passes say a lot about conversations like these."""
-    logging.disable(logging.ERROR)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize(("group", "number", "examples"), shares(GROUPS))

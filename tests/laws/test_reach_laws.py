@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 from hypothesis import given, seed
 
@@ -20,13 +18,6 @@ pytestmark = [pytest.mark.laws, pytest.mark.slow, pytest.mark.filterwarnings("ig
 COUNT = 40
 REACH_EXAMPLES = LAWS_EXAMPLES // 10
 """The share of the laws' conversations that is tried here: each of them is searched page by page."""
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    logging.disable(logging.ERROR)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize("case", [*PASSES, *ORDERS], ids=lambda case: case.name)

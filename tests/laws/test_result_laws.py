@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 from dataclasses import dataclass
 from itertools import permutations
@@ -16,13 +15,6 @@ from tests.support.laws_settings import LAWS_EXAMPLES
 pytestmark = [pytest.mark.laws, pytest.mark.slow]
 
 COUNT = max(10, LAWS_EXAMPLES // 60)
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    logging.disable(logging.ERROR)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @dataclass(frozen=True, kw_only=True)

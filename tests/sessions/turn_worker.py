@@ -1,8 +1,9 @@
 """A process that takes turns in a session that other processes write to as well; its parent may kill it at any time.
 
-    python -m tests.sessions.turn_worker '{"kind": …, "place": …, "folder": …, "worker": …, "turns": […]}'
+    python tests/sessions/turn_worker.py '{"kind": …, "place": …, "folder": …, "worker": …, "turns": […]}'
 
-It says a line for each turn: `done 3`, or `refused 3` where the session service refused an event of the turn.
+It says a line for each turn: `done 3`, or `refused 3` where the session service refused an event of the turn. It may
+also be told `handles` by the tags of their results, and says how many it reads as they were.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Any
 from google.adk.agents import LlmAgent
 from google.adk.artifacts.file_artifact_service import FileArtifactService
 
-from adk_context_pack import ContextPackPlugin
+from adk_context_pack import ContextPackPlugin, PayloadStore, load_payload
 from tests.support.databases import Database
+from tests.support.in_tool import in_tool
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
 
@@ -34,7 +36,7 @@ def list_sales(tag: str) -> dict[str, Any]:
     return {"rows": rows_of(tag)}
 
 
-async def turn(sessions: Any, folder: str, tag: str) -> None:
+async def turn(sessions: Any, folder: str, place: str, tag: str) -> None:
     """Takes one turn, in which the plugin keeps the rows of `tag`."""
 
     def answer(request: Any) -> Any:
@@ -46,18 +48,31 @@ async def turn(sessions: Any, folder: str, tag: str) -> None:
         session_service=sessions,
         artifact_service=FileArtifactService(root_dir=folder),
         session_id=SESSION,
-        plugins=[ContextPackPlugin(passes=())],
+        plugins=[ContextPackPlugin(passes=(), store=PayloadStore(place=place))],
     )
 
 
-async def work(kind: str, place: str, folder: str, worker: str, turns: list[int]) -> None:
-    """Takes the turns one after the other, and says how each ended."""
+async def read(sessions: Any, folder: str, handles: dict[str, str]) -> list[str]:
+    """Returns the tags of the results that are as they were."""
+
+    async def found(context: Any) -> list[str]:
+        values = {tag: await load_payload(context, handle) for tag, handle in handles.items()}
+        return [tag for tag, value in values.items() if value == {"rows": rows_of(tag)}]
+
+    services = {"session_service": sessions, "artifact_service": FileArtifactService(root_dir=folder)}
+    return await in_tool(found, session_id=SESSION, **services)
+
+
+async def work(kind: str, place: str, folder: str, handles: dict[str, str] | None = None, **told: Any) -> None:
+    """Takes the turns one after the other and says how each ended, or reads results."""
     async with Database(kind=kind, place=place).open() as sessions:
-        for number in turns:
+        if handles is not None:
+            print(f"read {len(await read(sessions, folder, handles))}", flush=True)  # noqa: T201 - its way to speak
+        for number in told.get("turns", ()):
             try:
-                await turn(sessions, folder, f"{worker}-{number}")
+                await turn(sessions, folder, told["keeps"], f"{told['worker']}-{number}")
             except Exception as error:
-                print(f"refused {number} {type(error).__name__}", flush=True)  # noqa: T201 - its way to speak
+                print(f"refused {number} {type(error).__name__}", flush=True)  # noqa: T201
             else:
                 print(f"done {number}", flush=True)  # noqa: T201
 
