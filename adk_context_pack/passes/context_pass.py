@@ -113,6 +113,7 @@ class ContextPass(Callback, ABC):
         """Returns the request as the model should see it.
 
         It must be pure: it builds new objects where something changes, and returns `request` itself where nothing does.
+        Over a long history the plugin and the pipeline run it in a thread, beside the event loop.
 
         Args:
             request: what ADK, or the pass before, wants to send. Its parts share objects with the session.
