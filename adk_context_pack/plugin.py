@@ -38,8 +38,9 @@ from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.result_sizes import PACK_TOOLS
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
+from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.payload_store import PayloadStore, Place
-from adk_context_pack.stores.worker import OFF_LOOP_BYTES, OFF_LOOP_EVENTS, off_loop
+from adk_context_pack.stores.worker import OFF_LOOP_EVENTS, off_loop
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, DEFAULT_ROWS, OffloadPayload
 from adk_context_pack.tools.read_back import READ_BACK
@@ -242,7 +243,7 @@ class ContextPackPlugin(BasePlugin):
             return None
         await prepare_all(passes, context, request)
         run = partial(self._ran, settings, passes, request, remembering, shadow)
-        ran = run() if len(request.contents) < OFF_LOOP_EVENTS else await off_loop(OFF_LOOP_BYTES, run)
+        ran = run() if len(request.contents) < OFF_LOOP_EVENTS else await off_loop(rough_size(request.contents), run)
         if ran is not None:
             self._pipeline.deliver(context, request, *ran)
         return None

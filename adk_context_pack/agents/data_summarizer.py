@@ -16,7 +16,7 @@ from adk_context_pack.errors import SettingError, at_least, did_you_mean, logger
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve
-from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
+from adk_context_pack.stores.worker import off_loop
 from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.names import snake_case
 from adk_context_pack.tables.results import Result, read_result, read_results
@@ -126,8 +126,8 @@ class DataSummarizer(BaseAgent):
 
     async def _summary(self, ctx: InvocationContext) -> dict[str, Any]:
         plan, results = self._plan, await self._results(ctx)
-        # A table of any length may be behind a result.
-        summary = await off_loop(OFF_LOOP_BYTES, lambda: {result.id: self._entry(result, plan) for result in results})
+        size = rough_size([result.rows for result in results])
+        summary = await off_loop(size, lambda: {result.id: self._entry(result, plan) for result in results})
         is_set = self.source != _SOURCE
         self._check.source(self.source, ctx.session.state, is_set=is_set, others=bool(results))
         self._check.columns(summary)

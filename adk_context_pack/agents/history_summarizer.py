@@ -12,7 +12,8 @@ from google.genai import types
 from adk_context_pack.conversation.account import Limits, account_lines, bounded, event_text
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_counter
 from adk_context_pack.errors import logger, positive
-from adk_context_pack.stores.worker import OFF_LOOP_BYTES, OFF_LOOP_EVENTS, off_loop
+from adk_context_pack.stores.codec import rough_size
+from adk_context_pack.stores.worker import off_loop
 
 
 class HistorySummarizer(BaseEventsSummarizer):
@@ -62,8 +63,7 @@ class HistorySummarizer(BaseEventsSummarizer):
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
         """Returns the compaction of `events` as ADK stores it, or None if nothing would be gained."""
         try:
-            size = OFF_LOOP_BYTES * len(events) // OFF_LOOP_EVENTS
-            return await off_loop(size, self._summarize, finished(events))
+            return await off_loop(rough_size(events), self._summarize, finished(events))
         except Exception:
             # ADK goes on with the whole history. Raised to ADK, the error would end the run on some releases.
             logger.exception("the events could not be summarised; they stay as they are")

@@ -175,7 +175,7 @@ class ClearToolResults(ContextPass):
         wait for more of them costs no less.
         """
         gains, contents, results, first_cut = sums
-        keep, keep_in_turn = self.keep_results, self._kept_in_turn
+        keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
         done, cleared, before, sent, held = batches
         cached, dear = self.cached_price, 1 - self.cached_price
         for calls, (now, there, before_turn) in enumerate(islice(steps, done, None), done + 1):
@@ -203,10 +203,6 @@ class ClearToolResults(ContextPass):
     @property
     def _asked(self) -> str:
         return f"cleared by {id(self)}"
-
-    @property
-    def _kept_in_turn(self) -> int:
-        return max(self.keep_results, self.keep_in_turn or 0)
 
 
 class _Cut(NamedTuple):

@@ -29,7 +29,8 @@ from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, calibrated, hear
 from adk_context_pack.reports.outlets import annotate, log_line
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.stores.worker import OFF_LOOP_BYTES, OFF_LOOP_EVENTS, off_loop
+from adk_context_pack.stores.codec import rough_size
+from adk_context_pack.stores.worker import OFF_LOOP_EVENTS, off_loop
 
 if TYPE_CHECKING:
     from adk_context_pack.reports.telemetry import Telemetry
@@ -120,7 +121,7 @@ class ContextPipeline(Callback):
 
     async def _prepared(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         await prepare_all(self.passes, callback_context, llm_request)
-        size = OFF_LOOP_BYTES * len(llm_request.contents) // OFF_LOOP_EVENTS
+        size = rough_size(llm_request.contents)
         if (ran := await off_loop(size, self._ran, callback_context, llm_request)) is not None:
             self.deliver(callback_context, llm_request, *ran)
 

@@ -28,7 +28,8 @@ from adk_context_pack.errors import positive
 from adk_context_pack.passes.context_pass import ContextPass, logger
 from adk_context_pack.search.ranked_index import RankedIndex
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
-from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
+from adk_context_pack.stores.codec import rough_size
+from adk_context_pack.stores.worker import off_loop
 
 _MAX_KEPT_BLOCKS = 50
 
@@ -133,7 +134,7 @@ class RecallMemory(ContextPass):
         # ADK preloads the answer to the same question.
         new = nothing() if _preloaded(request) else known(query)
         memories, earlier = await asyncio.gather(new, asyncio.gather(*map(checked, earlier)))
-        lines = await off_loop(OFF_LOOP_BYTES, self._lines, query, memories or (), context, earlier)
+        lines = await off_loop(rough_size(memories), self._lines, query, memories or (), context, earlier)
         # A service that failed is not asked again in this turn.
         this = Recalled(context.invocation_id, texts_of(message), block_of(lines) if lines else "", lines)
         kept = (*earlier, this)[-_MAX_KEPT_BLOCKS:]

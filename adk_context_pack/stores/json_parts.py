@@ -51,7 +51,7 @@ def parts(value: Any, write: Callable[[Any], str], depth: int = _MAX_DEPTH) -> I
     elif type(value) is list and len(value) > _ITEMS_AT_ONCE:
         steps = range(0, len(value), _ITEMS_AT_ONCE)
         yield from _enclosed("[]", ",", (write(value[at : at + _ITEMS_AT_ONCE]) for at in steps))
-    elif type(value) is dict and depth and _has_long_parts(value):
+    elif type(value) is dict and depth and any(map(_is_long, value.values())) and _has_text_keys(value):
         for number, (key, item) in enumerate(value.items()):
             yield f"{',' if number else '{'}{write(key)}:"
             yield from parts(item, write, depth - 1)
@@ -72,10 +72,6 @@ def _enclosed(marks: str, separator: str, written: Iterable[str]) -> Iterator[st
             yield separator
         yield part[1:-1]
     yield marks[1]
-
-
-def _has_long_parts(value: dict[Any, Any]) -> bool:
-    return any(map(_is_long, value.values())) and _has_text_keys(value)
 
 
 def _has_text_keys(value: dict[Any, Any]) -> bool:

@@ -20,7 +20,8 @@ OFF_LOOP_EVENTS = 256
 
 # One for each process: threads die in a fork, and work given to those of the parent would never end.
 # asyncio's default executor also resolves host names, so that work of ours in it could hold up every connection.
-_threads = lru_cache(maxsize=1)(lambda _: ThreadPoolExecutor(max_workers=2, thread_name_prefix="adk_context_pack"))
+# Large work has one thread, and small work another, so that a small result never waits for large ones.
+_threads = lru_cache(maxsize=2)(lambda *_: ThreadPoolExecutor(max_workers=1, thread_name_prefix="adk_context_pack"))
 
 
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -29,7 +30,8 @@ async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.k
     The caller can be cancelled at once. Work that has begun then ends by itself, and its result is dropped.
 
     Args:
-        size: bytes, or characters, that the work goes over. A rough figure is enough.
+        size: bytes, or characters, that the work goes over. A rough figure is enough. Large work is done one after the
+            other, and small work beside it.
         work: a function that touches nothing of the event loop.
         args: its arguments.
         kwargs: its arguments by name.
@@ -38,5 +40,5 @@ async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.k
         return work(*args, **kwargs)
     context = copy_context()
     return await asyncio.get_running_loop().run_in_executor(
-        _threads(os.getpid()), lambda: context.run(work, *args, **kwargs)
+        _threads(os.getpid(), size > 16 * OFF_LOOP_BYTES), lambda: context.run(work, *args, **kwargs)
     )

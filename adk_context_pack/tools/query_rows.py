@@ -133,7 +133,8 @@ class QueryRows(ReadBackTool):
         try:
             answer = await asyncio.wrap_future(shared_pool().submit(owner, job, key=result.handle, patience=patience))
         except QueryError as error:
-            return error_reply(str(error), _names(images), max_tokens=self._max_tokens)
+            names = {handle: image.names for handle, image in images.items()}
+            return error_reply(str(error), names, max_tokens=self._max_tokens)
         return answer_reply(answer, max_tokens=self._max_tokens)
 
 
@@ -158,10 +159,6 @@ async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], Tab
         return image, len(image.data) + _NAMES_BYTES
 
     return lambda: CACHE.get_or_make(key, make)
-
-
-def _names(images: Mapping[str, TableImage]) -> dict[str, TableNames]:
-    return {handle: image.names for handle, image in images.items()}
 
 
 query_rows = QueryRows().query_rows

@@ -26,6 +26,7 @@ from google.genai import types
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text, opened
 from adk_context_pack.errors import ContextPackError, QueryError, SettingError, logger, positive
+from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.handles import find_result, stored_results
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
@@ -204,7 +205,8 @@ async def value_of(reference: Reference, context: Any, results: dict[str, OpenRe
     if reference.handle not in results:
         results[reference.handle] = OpenResult(await load_payload(context, reference.handle))
     try:
-        return await off_loop(OFF_LOOP_BYTES, results[reference.handle].value_at, reference.steps)
+        result = results[reference.handle]
+        return await off_loop(max(OFF_LOOP_BYTES, result.size), result.value_at, reference.steps)
     except QueryError as error:
         raise QueryError(f"{reference.text}: {error}") from None
 
@@ -373,6 +375,7 @@ class OpenResult:
 
     def __init__(self, whole: Any) -> None:
         self._whole = whole
+        self.size = rough_size(whole)
         self._read: dict[int, Any] = {}
 
     def value_at(self, steps: Sequence[Step]) -> Any:

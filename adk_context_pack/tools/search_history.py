@@ -19,6 +19,7 @@ from adk_context_pack.errors import QueryError, answering, positive
 from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
+from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 
 NAME = "search_history"
@@ -170,11 +171,10 @@ class SearchHistory(ReadBackTool):
         """
         wanted = Wanted(agent, tool, int(turn or 0), before_event, *_span(since, until))
         loaded, asked, start = await session_events(tool_context), str(query or "").strip(), max(int(offset or 0), 0)
+        size = max(OFF_LOOP_BYTES, rough_size(loaded.events))
         if read_event:
-            return await off_loop(
-                OFF_LOOP_BYTES, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start)
-            )
-        return await off_loop(OFF_LOOP_BYTES, self.found, tool_context, loaded, wanted, query=asked, offset=start)
+            return await off_loop(size, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start))
+        return await off_loop(size, self.found, tool_context, loaded, wanted, query=asked, offset=start)
 
     def found(
         self, context: ToolContext, known: SessionEvents, wanted: Wanted, *, query: str, offset: int = 0

@@ -445,7 +445,7 @@ def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> st
     """
     found = list(iter_columns(rows, columns))
     cells = zip(*(column.values for column in found), strict=True)
-    return _csv([[column.name for column in found], *(map(_csv_cell, row) for row in cells)])
+    return _csv([[column.name for column in found], *(map(plain, row) for row in cells)])
 
 
 def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = None) -> dict[str, Any]:
@@ -520,10 +520,6 @@ def quoted(value: str) -> str:
     """Returns a value as it is listed among others: in quotes if its end is not plain, or if it has figures."""
     is_plain = value.strip() == value != "" and not any(sign in _MARKS or sign.isdigit() for sign in value)
     return value if is_plain else json_text(value)
-
-
-def _csv_cell(value: Any) -> Any:
-    return "" if value is None else plain(value)
 
 
 def _csv(lines: Iterable[Iterable[Any]]) -> str:

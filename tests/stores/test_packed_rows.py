@@ -250,15 +250,16 @@ def test_a_limit_that_cannot_work_names_its_value():
 
 
 async def test_long_work_leaves_the_loop_and_never_enters_asyncios_pool():
-    """Small work runs at once, large work in a thread of the pack's own, while the loop goes on."""
+    """Little work runs at once, more in a thread of the pack's own and before what is large, while the loop goes on."""
     assert await off_loop(10, threading.get_ident) == threading.get_ident()
     name = await off_loop(OFF_LOOP_BYTES, lambda: threading.current_thread().name)
     assert name.startswith("adk_context_pack")
     go = threading.Event()
-    waiting = [asyncio.ensure_future(off_loop(OFF_LOOP_BYTES, go.wait, 30)) for _ in range(8)]
+    waiting = [asyncio.ensure_future(off_loop(2**24, go.wait, 30)) for _ in range(8)]
     await asyncio.sleep(0.05)
     ours = [thread for thread in threading.enumerate() if thread.name.startswith("adk_context_pack")]
     assert len(ours) <= 2
+    assert await off_loop(OFF_LOOP_BYTES, go.is_set) is False
     assert await asyncio.to_thread(lambda: "asyncio's pool is free") == "asyncio's pool is free"
     go.set()
     assert await asyncio.gather(*waiting) == [True] * 8
