@@ -55,7 +55,7 @@ def decode(data: bytes | str) -> Any:
     try:
         return loads(data if isinstance(data, str) else data.decode())
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"the stored result cannot be read ({type(error).__name__})") from error
+        raise StoreError(f"the stored result is damaged ({type(error).__name__}); call its tool again") from error
 
 
 def compress(data: bytes) -> str:
@@ -71,7 +71,7 @@ def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
     """
     length, _, rest = str(text).partition(":")
     if not length.isdecimal() or len(length) > len(str(max_bytes)) or int(length) > max_bytes:
-        raise StoreError("the stored result cannot be read (its length is missing or too large)")
+        raise StoreError("the stored result is damaged (its length is missing or too large); call its tool again")
     return int(length), rest
 
 
@@ -89,9 +89,9 @@ def decompress(text: str, size: int, unpacker: Any = None) -> bytes:
     try:
         data: bytes = (unpacker or zlib.decompressobj()).decompress(base64.b64decode(text, validate=True), size + 1)
     except Exception as error:
-        raise StoreError(f"the stored result cannot be read ({type(error).__name__})") from error
+        raise StoreError(f"the stored result is damaged ({type(error).__name__}); call its tool again") from error
     if len(data) != size:
-        raise StoreError("the stored result is not as long as it was")
+        raise StoreError("the stored result is damaged (its length); call its tool again")
     return data
 
 

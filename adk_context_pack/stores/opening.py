@@ -123,7 +123,7 @@ async def _stored(entry: dict[str, Any], context: Any, timeout_s: float) -> Any:
     if data is None:
         raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
     if not await off_loop(len(data), is_intact, entry, data):
-        raise StoreError(f"the {store.name} service gave back something else than was stored")
+        raise StoreError(f"the {store.name} service gave back something else than was stored; call the tool again")
     return await off_loop(len(data), decode, data)
 
 

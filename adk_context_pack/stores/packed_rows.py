@@ -66,14 +66,14 @@ def unpack_rows(text: object) -> Any:
         StoreError: the text is damaged, or this Python was built without LZMA.
     """
     if lzma is None:  # pragma: no cover - some Pythons are built without it
-        raise StoreError("the stored result cannot be read (this Python has no lzma module)")
+        raise StoreError("the stored result cannot be read, since this Python has no lzma module; call its tool again")
     size, packed = sized(text, _MAX_BYTES)
     filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": _DICTIONARY}]
     data = decompress(packed, size, lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters))
     try:
         return _value(json.loads(data.decode(errors="surrogatepass")))
     except _DAMAGED as error:
-        raise StoreError(f"the stored result cannot be read ({type(error).__name__})") from error
+        raise StoreError(f"the stored result is damaged ({type(error).__name__}); call its tool again") from error
 
 
 class _Packer:

@@ -77,7 +77,7 @@ def registered(name: object) -> ResultStore:
         StoreError: no `PayloadStore` of this process has such a store.
     """
     if not isinstance(name, str) or name not in KNOWN_STORES:
-        raise StoreError("this process has no store of that name")
+        raise StoreError("this process has no store of that name; call the tool again")
     return KNOWN_STORES[name]
 
 
