@@ -249,7 +249,7 @@ class _Checker:
         choices = [schema["const"]] if "const" in schema else _listed(schema.get("enum"))
         if choices and not self._chosen(value, choices, as_text=bool(wanted)):
             texts = {str(one).casefold(): one for one in choices}
-            near = difflib.get_close_matches(str(value).casefold(), texts, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(str(value)[:_MAX_BOUND].casefold(), texts, n=1, cutoff=0.5)
             return Checked([f"{place} must be one of {json_text(choices)}"], texts[near[0]] if near else value)
         problems = [f"{place} {text}" for text in self._broken(schema, value)]
         problems += self._in_forms(schema, value, path, closed=closed and not schema.get("properties"))
@@ -314,7 +314,9 @@ class _Checker:
             forms = [known[name]] if name in known else []
             forms += [form for pattern, form in patterns.items() if _matches(name, pattern)]
             if not forms and others is False and name not in required:
-                near = _near(name, [other for other in known if other not in value])
+                # The answer has no room for more of them.
+                is_told = not problems[10:11]
+                near = _near(name[:_MAX_BOUND], [other for other in known if other not in value]) if is_told else None
                 problems.append(f"there is no argument {place}" + (f"; {near} is meant" if near else ""))
                 if near:
                     found[near] = self.check(known[near], one, f"{path}.{near}" if path else near).nearest
