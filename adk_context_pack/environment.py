@@ -97,8 +97,7 @@ def _number(text: str) -> int:
 
 
 def _prices(text: str) -> Prices:
-    given, cached = text.split(",")
-    return Prices(input=float(given), cached=float(cached))
+    return Prices(**dict(zip(("input", "cached"), map(float, text.split(",")), strict=True)))
 
 
 def _page(text: str) -> Path:

@@ -31,8 +31,7 @@ from adk_context_pack.environment import Environment
 from adk_context_pack.pack_settings import PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
-from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.cap_report import CapReport
+from adk_context_pack.reports.call_report import CallReport, CapReport
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.result_sizes import PACK_TOOLS

@@ -120,7 +120,8 @@ class ClearToolResults(ContextPass):
             return None
         known = known_contents(call, contents)
         editor = ClearingEditor(known, meter, findable=findable, max_ledger_tokens=self.max_ledger_tokens)
-        excluded = self._excluded(request, call, pairing)
+        shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
+        excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
         with known.growing(("clearable", self, findable, excluded), list[int], items=results) as (gains, new):
             whole = meter.sizes(contents)
             for place in new:
@@ -143,10 +144,6 @@ class ClearToolResults(ContextPass):
         name = ("batches", self, findable, excluded, first) if gains is clearable else None
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
         return _Cut(editor, pairing, list(zip(results[:cleared], gains, strict=False))) if cleared else None
-
-    def _excluded(self, request: LlmRequest, call: ModelCall, pairing: Pairing) -> frozenset[str]:
-        shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
-        return lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
 
     def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor, excluded: Collection[str]) -> int:
         """Returns the tokens of a result that may be cleared, or 0 for one that stays whatever its age."""

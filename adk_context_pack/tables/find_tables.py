@@ -77,7 +77,9 @@ class TableWalk:
             return text
         parts = self._once(text, lambda: find_in_text(text))
         values = [self._part(part, keys) for part in parts]
-        if all(value is _value_of(part) for part, value in zip(parts, values, strict=True)):
+        if all(
+            value is (part if isinstance(part, str) else part.value) for part, value in zip(parts, values, strict=True)
+        ):
             return text
         new = [_written(part, value) for part, value in zip(parts, values, strict=True)]
         return new[0] if len(new) == 1 else "".join(one if isinstance(one, str) else json_text(one) for one in new)
@@ -220,10 +222,6 @@ class TableWalk:
             return block
         new = self._value(block["text"], keys)
         return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else json_text(new)}
-
-
-def _value_of(part: str | TextTable) -> Any:
-    return part if isinstance(part, str) else part.value
 
 
 def _written(part: str | TextTable, value: Any) -> Any:

@@ -88,7 +88,10 @@ def read_result(value: Any, *, name: str, own_id: bool = True) -> list[Result]:
         empty = error is None and (value is None or isinstance(value, (list, tuple)) or _says_empty(value))
         return [
             replace(
-                result, rows=[] if empty else None, error=None if empty else error or _odd(value), failed=bool(error)
+                result,
+                rows=[] if empty else None,
+                error=None if empty else error or f"no rows found in a value of type {type(value).__name__}",
+                failed=bool(error),
             )
         ]
     several = len(tables) > 1
@@ -115,12 +118,9 @@ def _tables(value: Any) -> list[Table]:
     found = [table for table in find_tables(value, min_rows=0) if table.key.rpartition(".")[2] not in _NO_TABLES]
     filled = [table for table in found if table.rows]
     # Beside rows, a list of plain values is a remark, such as a field mask; alone it is the result.
-    records = [table for table in filled if _is_row(table.rows[0])]
+    rows = (Mapping, list, tuple)
+    records = [each for each in filled if isinstance(each.rows[0], rows) or is_record(type(each.rows[0]))]
     return records or (filled[:1] if not isinstance(value, Mapping) or _OWN_KEYS & value.keys() else []) or found[:1]
-
-
-def _is_row(row: Any) -> bool:
-    return isinstance(row, (Mapping, list, tuple)) or is_record(type(row))
 
 
 def _are_by_id(value: Mapping[Any, Any]) -> bool:
@@ -130,11 +130,8 @@ def _are_by_id(value: Mapping[Any, Any]) -> bool:
 
 
 def _is_single(value: Any) -> bool:
-    return isinstance(value, Mapping) or is_record(type(value)) or _is_document(value)
-
-
-def _is_document(value: Any) -> bool:
-    return isinstance(value, str) and value.lstrip()[:1] in {"{", "["}
+    is_document = isinstance(value, str) and value.lstrip()[:1] in {"{", "["}
+    return is_document or isinstance(value, Mapping) or is_record(type(value))
 
 
 def _are_results(value: Sequence[Any]) -> bool:

@@ -59,7 +59,7 @@ class TableFacts:
             result["rows_apart"] = apart
         if self.outliers:
             result["outliers"] = {
-                "rule": self._rule(),
+                "rule": "; or ".join(dict.fromkeys(each.outlier_rule for each in self.columns if each.outlier_rule)),
                 "count": self.outlier_count,
                 "rows": [{"row": cell.row, cell.column: plain(cell.value)} for cell in self.outliers],
             }
@@ -69,9 +69,6 @@ class TableFacts:
     def rows_apart(self) -> str:
         """Returns a sentence on the rows that take no part in the figures, or an empty text."""
         return said_of_rows_apart(self.total_rows, self.repeated_headers)
-
-    def _rule(self) -> str:
-        return "; or ".join(dict.fromkeys(column.outlier_rule for column in self.columns if column.outlier_rule))
 
 
 def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, max_outliers: int = 5) -> TableFacts:

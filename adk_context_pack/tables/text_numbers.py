@@ -163,6 +163,7 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
         if each.unit in known.factors
         and (number := _scaled(each.value(style, scaled=bool(scaled)), known.factors[each.unit])) is not None
     }
+    texts = [each.text for each in written] if all(each.is_plain and not each.unit for each in written) else []
     return replace(
         known,
         numbers=numbers,
@@ -170,7 +171,7 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
         style=style,
         scaled=bool(scaled),
         unit_of=_units_of(written, known.units) if known.units else {},
-        note=", ".join(filter(None, [note, scaled, known.note, _note_on_zeros(name, written)])),
+        note=", ".join(filter(None, [note, scaled, known.note, _zeros(name, texts)])),
     )
 
 
@@ -221,8 +222,10 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     numbers: dict[str, Number] = {text: Decimal(text) if "." in text else int(text) for text in texts}
     if note := version_note(name, (), numbers):
         return TextNumbers(missing=missing, names=True, note=note)
-    notes = (_note_on_thousandths(texts), "" if _is_amount(name) else _zeros(texts))
-    return TextNumbers(numbers=numbers, missing=missing, note=", ".join(filter(None, notes)))
+    style, note = _of_points(texts)
+    notes = (note, _zeros(name, texts))
+    found = TextNumbers(numbers=numbers, missing=missing, note=", ".join(filter(None, notes)))
+    return found if style == "point" else with_thousands(found)
 
 
 def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
@@ -251,15 +254,29 @@ def _in_one_style(written: list[Written], counts: Counter[str]) -> tuple[list[Wr
         return [*kept, *(each for each in written if each.point == each.comma)], style, ""
     if with_comma:
         return written, "comma", "a comma marks the decimals"
-    return written, "point", _note_on_thousandths([each.text for each in written if each.point != each.comma])
+    return written, *_of_points([each.text for each in written])
 
 
-def _note_on_thousandths(texts: Iterable[str]) -> str:
-    """Says how texts such as `1.250` were read, which other people write for 1,250."""
+def _of_points(texts: Sequence[str]) -> tuple[Style, str]:
+    """Returns how texts such as `1.250` are read, which other people write for 1,250, and a note that says so.
+
+    Who writes three decimals writes them everywhere. A whole number below a thousand beside them is therefore proof of
+    thousands, and a longer one without a point is proof of decimals.
+    """
     marked = [text for text in texts if "." in text]
-    return (
-        f"a point marks the decimals: {marked[0].strip()}" if marked and all(map(_COULD_BE_THOUSANDS, marked)) else ""
-    )
+    if not marked or not all(map(_COULD_BE_THOUSANDS, marked)):
+        return "point", ""
+    longest = max((sum(map(str.isdigit, text)) for text in texts if "." not in text), default=4)
+    style: Style = "comma" if longest <= 3 else "point"  # noqa: PLR2004 - digits between two marks
+    return style, f"a point marks the {'thousands' if style == 'comma' else 'decimals'}: {marked[0].strip()}"
+
+
+def with_thousands(found: TextNumbers) -> TextNumbers:
+    """Returns numbers whose points may mark decimals or thousands with thousands, and any others as they are."""
+    if not found.note.startswith("a point marks the "):
+        return found
+    told = replace(found, style="comma", numbers={}, note=found.note.replace("the decimals", "the thousands"))
+    return replace(told, numbers={text: number for text in found.numbers if (number := told.read(text)) is not None})
 
 
 def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNumbers:
@@ -344,13 +361,10 @@ def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> s
     return version_note(name, counts, numbers) or None
 
 
-def _note_on_zeros(name: str, written: list[Written]) -> str:
-    is_plain = all(each.is_plain and not each.unit for each in written)
-    return _zeros([each.text for each in written]) if is_plain and not _is_amount(name) else ""
-
-
-def _zeros(texts: list[str]) -> str:
+def _zeros(name: str, texts: Iterable[str]) -> str:
     """Says how decimals of different lengths were read, which others would take for versions."""
+    if _is_amount(name):
+        return ""
     plain = [text for text in texts if "e" not in text.lower()]
     if not loses_zeros(plain):
         return ""

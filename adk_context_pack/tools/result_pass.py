@@ -16,7 +16,7 @@ from google.genai import types
 
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import Callback, SettingError, StoreError, logger, one_of
-from adk_context_pack.reports.cap_report import CapReport, give_report
+from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION, ResultWeigher, as_response, remember_result
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size

@@ -16,7 +16,7 @@ from google.genai import types
 from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import logger
-from adk_context_pack.reports.cap_report import CapReport
+from adk_context_pack.reports.call_report import CapReport
 from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, printed, reduce_result, with_output
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_run

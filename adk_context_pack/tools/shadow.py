@@ -17,7 +17,7 @@ from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.voices import Voices
-from adk_context_pack.reports.cap_report import CapReport, give_report
+from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import RELAYED_RESULT, ResultWeigher, remember_result
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, state_key

@@ -1,4 +1,4 @@
-"""What all tests of the laws share."""
+"""What all tests of the laws share: ADK and the passes say a lot about conversations like these."""
 
 import logging
 
@@ -7,7 +7,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _quiet():
-    """ADK and the passes say a lot about conversations like these."""
     logging.disable(logging.ERROR)
     yield
     logging.disable(logging.NOTSET)

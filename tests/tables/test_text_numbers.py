@@ -50,7 +50,9 @@ def test_most_rows_decide(cells, total, left_out, unit):
     ("cells", "name", "note"),
     [
         (["1.250", "3.500"], "x", "a point marks the decimals: 1.250"),
-        (["1.250", "3.500", "17"], "x", "a point marks the decimals: 1.250"),
+        (["1.250", "3.500", "17"], "x", "a point marks the thousands: 1.250"),
+        (["€ 1.250", "€ 17"], "x", "a point marks the thousands: € 1.250"),
+        (["1.250", "3.500", "1700"], "x", "a point marks the decimals: 1.250"),
         (["1.250", "3.5"], "x", "decimals, not versions: 1.250 is 1.25"),
         (["1.10", "1.25", "2.5"], "x", "decimals, not versions: 1.10 is 1.1"),
         (["1.10", "1.25", "2.5"], "price", None),
