@@ -21,9 +21,9 @@ _CURRENCY = (
     rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei)"
 )
 _POWERS = {
-    **dict.fromkeys(("k", "thousand"), 3),
-    **dict.fromkeys(("m", "mn", "mio", "million"), 6),
-    **dict.fromkeys(("b", "bn", "mrd", "billion"), 9),
+    **dict.fromkeys(("k", "thousand", "tsd", "tys", "тыс"), 3),
+    **dict.fromkeys(("m", "mn", "mio", "mln", "млн", "million", "millions", "millionen", "millones", "milioni"), 6),
+    **dict.fromkeys(("b", "bn", "mrd", "mld", "mds", "млрд", "billion", "milliarden", "milliards", "miliardi"), 9),
     **dict.fromkeys(("t", "tn", "trillion"), 12),
 }
 _MAGNITUDE = rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?![^\W\d_]|[/²³])\.?)"
