@@ -11,7 +11,7 @@ from google.genai import types
 
 async def run(sample: Any) -> str:
     """Returns the last answer to a sample's questions."""
-    runner = InMemoryRunner(app=sample.app)
+    runner = sample.runner() if hasattr(sample, "runner") else InMemoryRunner(app=sample.app)
     session = await runner.session_service.create_session(app_name=sample.app.name, user_id="user")
     said = ""
     for question in getattr(sample, "QUESTIONS", ["Go."]):

@@ -1,0 +1,1 @@
+"""A store of one's own."""
