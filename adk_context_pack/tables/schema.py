@@ -26,7 +26,7 @@ from adk_context_pack.tables.number_signs import may_be_amounts, sign_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
-from adk_context_pack.tables.text_numbers import TextNumbers, is_unit, is_version, read_texts, with_thousands
+from adk_context_pack.tables.text_numbers import TextNumbers, is_unit, is_version, read_texts
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "coordinate", "text", "empty"]
 """What a column is for. Only a measure is added up, and only measures have a mean."""
@@ -244,10 +244,8 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
 
 
 def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
-    """Returns columns that know which column beside them holds their currency or unit, and shows its decimal mark."""
+    """Returns columns that know which column beside them holds their currency or unit."""
     found = list(columns)
-    if any(each.texts.style == "comma" for each in found):
-        found = [replace(each, texts=with_thousands(each.texts)) for each in found]
     if currencies := [column for column in found if column.reading == "currency"]:
         found = [_with_currency(column, currencies) for column in found]
     for place, unit in enumerate(found):

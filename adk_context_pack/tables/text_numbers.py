@@ -223,9 +223,10 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     if note := version_note(name, (), numbers):
         return TextNumbers(missing=missing, names=True, note=note)
     style, note = _of_points(texts)
-    notes = (note, _zeros(name, texts))
-    found = TextNumbers(numbers=numbers, missing=missing, note=", ".join(filter(None, notes)))
-    return found if style == "point" else with_thousands(found)
+    if style == "comma":
+        numbers = {text: int(text.replace(".", "")) for text in texts}
+    notes = (note, _zeros(name, texts) if style == "point" else "")
+    return TextNumbers(numbers=numbers, missing=missing, style=style, note=", ".join(filter(None, notes)))
 
 
 def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
@@ -269,14 +270,6 @@ def _of_points(texts: Sequence[str]) -> tuple[Style, str]:
     longest = max((sum(map(str.isdigit, text)) for text in texts if "." not in text), default=4)
     style: Style = "comma" if longest <= 3 else "point"  # noqa: PLR2004 - digits between two marks
     return style, f"a point marks the {'thousands' if style == 'comma' else 'decimals'}: {marked[0].strip()}"
-
-
-def with_thousands(found: TextNumbers) -> TextNumbers:
-    """Returns numbers whose points may mark decimals or thousands with thousands, and any others as they are."""
-    if not found.note.startswith("a point marks the "):
-        return found
-    told = replace(found, style="comma", numbers={}, note=found.note.replace("the decimals", "the thousands"))
-    return replace(told, numbers={text: number for text in found.numbers if (number := told.read(text)) is not None})
 
 
 def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNumbers:
