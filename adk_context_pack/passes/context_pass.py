@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
@@ -19,6 +19,8 @@ from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.calibration import CHAIN, Chain, chain_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import Callback, did_you_mean, misspelled, one_of, warn_once
+from adk_context_pack.stores.codec import rough_size
+from adk_context_pack.stores.worker import OFF_LOOP_EVENTS, off_loop
 from adk_context_pack.views.template import PREFIX, slot_keys
 
 logger = logging.getLogger("adk_context_pack")
@@ -152,8 +154,17 @@ class ContextPass(Callback, ABC):
         """True if the pass has to be prepared before it runs."""
         return type(self).prepare is not ContextPass.prepare
 
-    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only."""
+    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
+        """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only.
+
+        Over a long history it returns an awaitable, as `ContextPipeline` does.
+        """
+        if len(llm_request.contents) >= OFF_LOOP_EVENTS:
+            return off_loop(rough_size(llm_request.contents), self._run, callback_context, llm_request)
+        self._run(callback_context, llm_request)
+        return None
+
+    def _run(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         try:
             with ModelCall.remembering(callback_context) as call:
                 warn_of_unfilled_slots(call.context, (self,))

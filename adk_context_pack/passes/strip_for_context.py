@@ -73,9 +73,8 @@ class StripForContext(ContextPass):
         return request.model_copy(update={"contents": contents})
 
     def _kept(self, block: RelayedBlock) -> list[RelayedPart]:
-        if block.event.author in self.keep_agents:
-            return list(block.parts)
-        return [part for part in block.parts if self._stays(part)]
+        is_kept = block.event.author in self.keep_agents
+        return [part for part in block.parts if is_kept or self._stays(part)]
 
     def _stays(self, part: RelayedPart) -> bool:
         if part.kind in _LOGS:

@@ -19,10 +19,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 TURNS = list(range(5))
 ROOT = Path(__file__).parents[2]
-V_0_2_0 = "852c600"
 
 
-@pytest.fixture(params=[None, V_0_2_0])
+@pytest.fixture(params=[None, "852c600"])  # of version 0.2.0
 def other(request, tmp_path):
     """Returns the folder of another version of the package, or of this one."""
     if request.param is None:

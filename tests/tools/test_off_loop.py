@@ -113,11 +113,12 @@ async def test_the_loop_does_a_small_share_of_the_work_over_a_long_history(monke
 
     watch(ContextPackPlugin, "before_model_callback")
     watch(ContextPipeline, "__call__")
+    watch(FitTokenBudget, "__call__")
     watch(RecallMemory, "prepare")
     watch(HistorySummarizer, "maybe_summarize_events")
-    callbacks = [ContextPipeline([FitTokenBudget(max_tokens=50_000)]), RecallMemory()]
+    sessions, events, fit = InMemorySessionService(), many_turns(500), FitTokenBudget(max_tokens=10**7)
+    callbacks = [fit, ContextPipeline([fit]), RecallMemory()]
     agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda _: "ok"), before_model_callback=callbacks)
-    sessions, events = InMemorySessionService(), many_turns(500)
     session = await sessions.create_session(app_name="app", user_id="user", session_id="session")
     for event in events:
         await sessions.append_event(session, event)
@@ -125,7 +126,7 @@ async def test_the_loop_does_a_small_share_of_the_work_over_a_long_history(monke
     await run_agent(agent, "Of thing1, thing2 and thing4?", plugins=[ContextPackPlugin()], session_service=sessions)
     await HistorySummarizer().maybe_summarize_events(events=events)
     gc.unfreeze()
-    assert len(taken) == 4
+    assert len(taken) == 5
     assert {name: each.longest for name, each in taken.items() if each.longest > 0.2 * each.whole} == {}
 
 
