@@ -28,6 +28,7 @@ class _Waiting:
     job: Job
     key: object
     until: float
+    is_slow: bool
     future: Future[Any]
 
 
@@ -44,6 +45,7 @@ class WorkerPool:
 
     def __init__(self, *, size: int, share: int = 1) -> None:
         self._share = share
+        self._slow, self._most_slow = 0, max(1, size - 1)
         self._lock = threading.Lock()
         self._free = [WorkerProcess() for _ in range(size)]
         self._all = tuple(self._free)
@@ -53,7 +55,9 @@ class WorkerPool:
         self._stale: set[WorkerProcess] = set()
         self._idle: dict[WorkerProcess, threading.Timer] = {}
 
-    def submit(self, owner: Hashable, job: Job, *, key: object = None, patience: float) -> Future[Any]:
+    def submit(
+        self, owner: Hashable, job: Job, *, key: object = None, patience: float, is_slow: bool = False
+    ) -> Future[Any]:
         """Queues a job and returns its future, which may be cancelled while the job waits.
 
         Args:
@@ -61,10 +65,11 @@ class WorkerPool:
             job: gets the process; runs in a thread that nothing else uses.
             key: what the job would like its process to hold already.
             patience: seconds that it may wait for its turn, after which its future raises `QueryError`.
+            is_slow: whether it is known to take long. One process is kept free of such jobs.
         """
         future: Future[Any] = Future()
         with self._lock:
-            self._waiting.append(_Waiting(owner, job, key, time.monotonic() + patience, future))
+            self._waiting.append(_Waiting(owner, job, key, time.monotonic() + patience, is_slow, future))
             self._start_ready()
         return future
 
@@ -96,6 +101,7 @@ class WorkerPool:
     def _start_ready(self) -> None:
         while self._free and (ready := self._next()):
             self._running[ready.owner] += 1
+            self._slow += ready.is_slow
             process = next((each for each in self._free if ready.key in each.holds), self._free[-1])
             if (idle := self._idle.pop(process, None)) is not None:
                 idle.cancel()
@@ -112,7 +118,7 @@ class WorkerPool:
                 self._waiting.remove(waiting)
                 if waiting.future.set_running_or_notify_cancel():
                     waiting.future.set_exception(QueryError("Earlier queries took all the time; try again."))
-            elif self._running[waiting.owner] < self._share:
+            elif self._running[waiting.owner] < self._share and not (waiting.is_slow and self._slow >= self._most_slow):
                 self._waiting.remove(waiting)
                 if waiting.future.set_running_or_notify_cancel():
                     return waiting
@@ -131,6 +137,7 @@ class WorkerPool:
             self._idle[process].start()
             self._end_stale()
             self._running[waiting.owner] -= 1
+            self._slow -= waiting.is_slow
             if not self._running[waiting.owner]:
                 del self._running[waiting.owner]
             self._start_ready()
@@ -148,7 +155,7 @@ def shared_pool() -> WorkerPool:
     """Returns the pool of this process, which is made when it is first needed."""
     with _lock:
         if not _pools:
-            _pools.append(WorkerPool(size=min(4, max(2, os.cpu_count() or 2))))
+            _pools.append(WorkerPool(size=1 + min(4, max(2, os.cpu_count() or 2))))
             KEEPERS.add(_pools[0])
         return _pools[0]
 

@@ -133,9 +133,8 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
 
 
 def _are_figures(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return not _CODES & value.keys() and all(map(is_number, value.values()))
-    return all(map(is_number, value))
+    has_codes = isinstance(value, Mapping) and _CODES & value.keys()
+    return not has_codes and all(map(is_number, value.values() if isinstance(value, Mapping) else value))
 
 
 def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:

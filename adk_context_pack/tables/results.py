@@ -124,9 +124,8 @@ def _tables(value: Any) -> list[Table]:
 
 
 def _are_by_id(value: Mapping[Any, Any]) -> bool:
-    if any(map(_is_single, value.values())):
-        return True
-    return bool(value) and all(item is None or isinstance(item, (list, tuple)) for item in value.values())
+    are_lists = value and all(item is None or isinstance(item, (list, tuple)) for item in value.values())
+    return bool(are_lists) or any(map(_is_single, value.values()))
 
 
 def _is_single(value: Any) -> bool:

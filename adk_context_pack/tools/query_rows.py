@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from google.adk.tools.tool_context import ToolContext
@@ -14,6 +15,7 @@ from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import HandleError, QueryError, StoreError, answering, positive
 from adk_context_pack.sql.ask_worker import query_images
 from adk_context_pack.sql.database import QueryAnswer
+from adk_context_pack.sql.guard import too_long
 from adk_context_pack.sql.hints import hint_for
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.statement import check_statement, mentioned_handles
@@ -39,18 +41,14 @@ def load_tables(value: Any) -> TableImage:
     """
     try:
         tables = find_tables(value) or find_tables(value, min_rows=0)
-        image = _loaded(tables) if tables else None
+        columns = {table.key: iter_columns(table.rows, table.columns) for table in tables}
+        wide = [table.key for table in tables if len(tables) == 1 or _is_wide(table)]
+        image = image_of(columns, main=wide[0] if len(wide) == 1 else None) if tables else None
     except Exception as error:
         raise StoreError(f"the stored rows could not be loaded ({type(error).__name__})") from error
     if image is None:
         raise HandleError("This stored result holds no table; read it with read_payload.")
     return image
-
-
-def _loaded(tables: Sequence[Table]) -> TableImage:
-    columns = {table.key: iter_columns(table.rows, table.columns) for table in tables}
-    wide = [table for table in tables if len(tables) == 1 or _is_wide(table)]
-    return image_of(columns, main=wide[0].key if len(wide) == 1 else None)
 
 
 def _is_wide(table: Table) -> bool:
@@ -67,7 +65,7 @@ class QueryRows(ReadBackTool):
     """`query_rows` with chosen limits. The ready-made `query_rows` has the defaults.
 
     The rows are loaded once into SQLite and kept for the next queries, in the cache that all sessions share.
-    Queries run in at most four child processes, which are started when they are first needed and keep tables within the
+    Queries run in at most five child processes, which are started when they are first needed and keep tables within the
     plugin's `max_memory_bytes`. A query that exceeds its limits ends with its process. One user has one running query
     at a time, the others wait in a queue. Answers add to the prompt and never change what is in it, so the provider's
     cached prefix stays.
@@ -108,33 +106,32 @@ class QueryRows(ReadBackTool):
         if not isinstance(sql, str):
             raise QueryError("sql must be one SELECT as text.")
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
-        session = tool_context.session
-        result = find_result(session.state, handle)
-        makers = {
-            each.handle: await _maker(tool_context, each) for each in [result, *_others(tool_context, result, sql)]
-        }
+        result = find_result(tool_context.session.state, handle)
+        wanted = [result, *_others(tool_context, result, sql)]
+        makers = {each.handle: await _maker(tool_context, each) for each in wanted}
         images: dict[str, TableImage] = {}
 
-        def job(process: WorkerProcess) -> QueryAnswer:
+        def job(process: WorkerProcess, seconds: int) -> QueryAnswer:
             # Starts while the rows are loaded here.
             process.start()
             images.update({each: make() for each, make in makers.items()})
             check_statement(sql, images)
-            return query_images(
-                process,
-                images,
-                sql,
-                max_rows=self._max_rows,
-                max_seconds=self._max_seconds,
-                max_bytes=self._max_megabytes * 2**20,
-            )
+            limits = {"max_rows": self._max_rows, "max_bytes": self._max_megabytes * 2**20}
+            return query_images(process, images, sql, max_seconds=seconds, **limits)
 
-        owner, patience = owner_of(session)[:2], 10 * self._max_seconds
-        try:
-            answer = await asyncio.wrap_future(shared_pool().submit(owner, job, key=result.handle, patience=patience))
-        except QueryError as error:
-            names = {handle: image.names for handle, image in images.items()}
-            return error_reply(str(error), names, max_tokens=self._max_tokens)
+        # Most queries take less than a second. What takes longer begins again where it holds nobody up.
+        for seconds in (1, self._max_seconds):
+            given: dict[str, Any] = {"key": result.handle, "patience": 10 * self._max_seconds, "is_slow": seconds > 1}
+            timed = shared_pool().submit(owner_of(tool_context.session)[:2], partial(job, seconds=seconds), **given)
+            try:
+                answer = await asyncio.wrap_future(timed)
+            except QueryError as error:
+                if seconds == self._max_seconds or str(error) != too_long(seconds):
+                    names = {handle: image.names for handle, image in images.items()}
+                    return error_reply(str(error), names, max_tokens=self._max_tokens)
+            else:
+                if answer.total is not None:
+                    break
         return answer_reply(answer, max_tokens=self._max_tokens)
 
 
@@ -229,12 +226,8 @@ def _within(rows: Sequence[list[Any]], left: int) -> list[list[Any]]:
 
 
 def _shortened(row: list[Any], tokens: int) -> list[Any]:
-    long = sum(isinstance(cell, str) and len(cell) > _MIN_CELL for cell in row)
-    length = max(_MIN_CELL, _CHARACTERS_A_TOKEN * tokens // max(1, long) - 4 * _MIN_CELL)
-    return [_clipped(cell, length) for cell in row]
-
-
-def _clipped(cell: Any, length: int) -> Any:
-    if not isinstance(cell, str) or len(cell) <= length:
-        return cell
-    return f"{cell[:length]}… [{len(cell)} characters; read on with substr]"
+    count = sum(isinstance(cell, str) and len(cell) > _MIN_CELL for cell in row)
+    length = max(_MIN_CELL, _CHARACTERS_A_TOKEN * tokens // max(1, count) - 4 * _MIN_CELL)
+    said = "characters; read on with substr]"
+    long = [isinstance(cell, str) and len(cell) > length for cell in row]
+    return [f"{cell[:length]}… [{len(cell)} {said}" if cut else cell for cell, cut in zip(row, long, strict=True)]

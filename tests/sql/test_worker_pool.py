@@ -36,13 +36,13 @@ def pool():
 
 
 def test_an_owner_waits_for_itself_and_others_do_not(pool):
-    """While one owner's job runs, the owner's next jobs wait, and another owner's job is done at once."""
+    """While one owner's slow job runs, the owner's next ones and other slow ones wait, and another's is done at once."""
     slow = Gate()
-    first = pool.submit("a", slow, patience=LONG)
+    first = [pool.submit(owner, slow, patience=LONG, is_slow=True) for owner in "ac"]
     rest = [pool.submit("a", lambda _: 7, patience=LONG) for _ in range(7)]
     assert slow.running.wait(LONG)
     assert pool.submit("b", lambda _: "answered", patience=LONG).result(LONG) == "answered"
-    assert not any(future.done() for future in [first, *rest])
+    assert not any(future.done() for future in [*first, *rest])
     slow.let_go.set()
     assert [future.result(LONG) for future in rest] == [7] * 7
 
