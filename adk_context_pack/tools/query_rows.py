@@ -67,8 +67,8 @@ class QueryRows(ReadBackTool):
     The rows are loaded once into SQLite and kept for the next queries, in the cache that all sessions share.
     Queries run in at most five child processes, which are started when they are first needed and keep tables within the
     plugin's `max_memory_bytes`. A query that exceeds its limits ends with its process. One user has one running query
-    at a time, the others wait in a queue. Answers add to the prompt and never change what is in it, so the provider's
-    cached prefix stays.
+    at a time, the others wait in a queue. A query that takes longer than a second begins again, in all processes but
+    one. Answers add to the prompt and never change what is in it, so the provider's cached prefix stays.
 
     Args:
         max_rows: rows of an answer.

@@ -36,7 +36,7 @@ def pool():
 
 
 def test_an_owner_waits_for_itself_and_others_do_not(pool):
-    """While one owner's slow job runs, the owner's next ones and other slow ones wait, and another's is done at once."""
+    """While one owner's slow job runs, the owner's next ones and other slow ones wait, and another's is done."""
     slow = Gate()
     first = [pool.submit(owner, slow, patience=LONG, is_slow=True) for owner in "ac"]
     rest = [pool.submit("a", lambda _: 7, patience=LONG) for _ in range(7)]
