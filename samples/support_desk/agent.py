@@ -13,6 +13,7 @@ from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactServ
 from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.load_memory_tool import load_memory_tool
 from google.genai import types
@@ -105,9 +106,6 @@ app = App(
 
 def runner() -> Runner:
     """Returns a runner with a session in a SQLite file, and a memory."""
-    # It needs SQLAlchemy, which `adk web samples` does without.
-    from google.adk.sessions.database_session_service import DatabaseSessionService  # noqa: PLC0415
-
-    sessions = DatabaseSessionService(f"sqlite+aiosqlite:///{tempfile.mkdtemp()}/desk.db")
+    sessions = SqliteSessionService(f"{tempfile.mkdtemp()}/desk.db")
     memory, artifacts = InMemoryMemoryService(), InMemoryArtifactService()
     return Runner(app=app, session_service=sessions, artifact_service=artifacts, memory_service=memory)
