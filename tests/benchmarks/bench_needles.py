@@ -6,6 +6,7 @@ the beginning, the end. Previews of kinds at odd places of the table were looked
 """
 
 # ruff: noqa: E501 - payloads, a line each
+# fmt: off
 
 from __future__ import annotations
 
@@ -52,36 +53,22 @@ def service_log(made: random.Random) -> Case:
         ("pool exhausted", "pool exhausted"), ("out of memory", "heap space"),
         ("how many upstream timed out", f"{many}"), ("last time of the log", "03:53:13"),
         ("GET items 1500", "/items/1500 200"),
-    ]  # fmt: skip
+    ]
 
 
 def german_log(made: random.Random) -> Case:
     """A log without levels, in German."""
-    odd = {
-        611: "Ofen 3: Brenner erloschen, Ventil klemmt",
-        902: "Linie 2 angehalten: Not-Aus gedrückt",
-        1100: "Zutritt verweigert für Karte 4711",
-    }
+    odd = {611: "Ofen 3: Brenner erloschen, Ventil klemmt", 902: "Linie 2 angehalten: Not-Aus gedrückt", 1100: "Zutritt verweigert für Karte 4711"}
     text = log(made, 1500, lambda n: f"Linie {n % 4}: Stück {n} fertig, {n % 7} Sekunden", odd)
     return text, [
         ("Brenner", "Brenner erloschen"), ("Not-Aus", "angehalten"), ("Karte verweigert", "4711"),
         ("Stück 1234", "Stück 1234 fertig"), ("Ventil", "klemmt"),
-    ]  # fmt: skip
+    ]
 
 
 def json_log(made: random.Random) -> Case:
     """A log of one JSON object a line, of differing keys."""
-    rows = [
-        json.dumps(
-            {
-                "ts": f"2026-05-01T10:{n // 60 % 60:02d}:{n % 60:02d}Z",
-                "level": "info",
-                "msg": f"job {n} done",
-                f"k{n % 9}": n,
-            }
-        )
-        for n in range(1200)
-    ]
+    rows = [json.dumps({"ts": f"2026-05-01T10:{n // 60 % 60:02d}:{n % 60:02d}Z", "level": "info", "msg": f"job {n} done", f"k{n % 9}": n}) for n in range(1200)]
     for n, (level, msg) in {
         300: ("error", "quota exceeded for tenant acme"),
         640: ("warn", "disk 91% full on node-7"),
@@ -91,21 +78,18 @@ def json_log(made: random.Random) -> Case:
     return "\n".join(rows), [
         ("quota exceeded", "tenant acme"), ("disk full", "node-7"), ("replica", "replica lost"),
         ("job 777", "job 777 done"), ("critical", "critical"),
-    ]  # fmt: skip
+    ]
 
 
 def russian_log(made: random.Random) -> Case:
     """A log in Russian with levels in English."""
-    odd = {n: f"ERROR не удалось отправить письмо {n}" for n in range(100, 1100, 9)} | {
-        500: "ERROR диск переполнен",
-        801: "WARN ключ истекает через 3 дня",
-    }
+    odd = {n: f"ERROR не удалось отправить письмо {n}" for n in range(100, 1100, 9)} | {500: "ERROR диск переполнен", 801: "WARN ключ истекает через 3 дня"}
     text = log(made, 1300, lambda n: f"INFO заказ {n} обработан", odd)
     many = sum("письмо" in line for line in odd.values())
     return text, [
         ("диск", "диск переполнен"), ("ключ истекает", "3 дня"), ("сколько письмо", f"{many}"),
         ("заказ 1201", "заказ 1201 обработан"), ("ERROR письмо первый", "00:11:40"),
-    ]  # fmt: skip
+    ]
 
 
 def git_diff(made: random.Random) -> Case:
@@ -114,30 +98,23 @@ def git_diff(made: random.Random) -> Case:
     parts = []
     for k, name in enumerate(names):
         body = "".join(f" {sentence(made, 6)}\n" * 3 + f"+new {name} {n}\n" * 2 + f"-old {n}\n" for n in range(3 + k))
-        parts.append(
-            f"diff --git a/{name} b/{name}\nindex 12ab..34cd 100644\n--- a/{name}\n+++ b/{name}\n@@ -1,9 +1,12 @@ def f{k}():\n{body}"
-        )
+        parts.append(f"diff --git a/{name} b/{name}\nindex 12ab..34cd 100644\n--- a/{name}\n+++ b/{name}\n@@ -1,9 +1,12 @@ def f{k}():\n{body}")
     parts[7] = parts[7].replace("+new", "+retries = 5  # was 3\n+new", 1)
     return "".join(parts), [
         ("how many files", "20 files"), (f"{names[3]} added", "+12 -6"), ("retries", "retries = 5"),
         (names[17], names[17]), ("lines added in all", f"+{sum(2 * (3 + k) for k in range(20)) + 1}"),
-    ]  # fmt: skip
+    ]
 
 
 def plain_diff(made: random.Random) -> Case:
     """A unified diff without git's headers."""
     names = [f"docs/{word}.txt" for word in WORDS]
-    parts = [
-        f"--- {name}.orig\t2026-01-01\n+++ {name}\t2026-01-02\n@@ -1,40 +1,41 @@\n"
-        + "".join(f" {sentence(made)}\n" for _ in range(30))
-        + f"-alt {k}\n+neu {k}\n+neu auch {k}\n"
-        for k, name in enumerate(names)
-    ]
+    parts = [f"--- {name}.orig\t2026-01-01\n+++ {name}\t2026-01-02\n@@ -1,40 +1,41 @@\n" + "".join(f" {sentence(made)}\n" for _ in range(30)) + f"-alt {k}\n+neu {k}\n+neu auch {k}\n" for k, name in enumerate(names)]
     parts[11] = parts[11].replace("+neu 11", "+Kündigungsfrist sechs Wochen")
     return "".join(parts), [
         ("Kündigungsfrist", "sechs Wochen"), ("how many files", "16 files"), ("docs/harbour.txt", "harbour.txt"),
         ("docs/lamp.txt changes", "neu 15"), ("neu auch 4", "neu auch 4"),
-    ]  # fmt: skip
+    ]
 
 
 def postgres_dump(made: random.Random) -> Case:
@@ -145,14 +122,12 @@ def postgres_dump(made: random.Random) -> Case:
     parts = ["-- PostgreSQL database dump\nSET client_encoding = 'UTF8';\n"]
     for k, name in enumerate(("customers", "orders", "order_lines", "invoices", "shipments", "audit")):
         rows = "".join(f"{n}\t{made.choice(WORDS)}\t{made.random():.3f}\n" for n in range(100 + 37 * k))
-        parts.append(
-            f"CREATE TABLE public.{name} (\n    id integer NOT NULL,\n    note{k} text,\n    v numeric\n);\nCOPY public.{name} (id, note{k}, v) FROM stdin;\n{rows}\\.\n"
-        )
+        parts.append(f"CREATE TABLE public.{name} (\n    id integer NOT NULL,\n    note{k} text,\n    v numeric\n);\nCOPY public.{name} (id, note{k}, v) FROM stdin;\n{rows}\\.\n")
     parts[4] = parts[4].replace("77\t", "77\tUNPAID ", 1)
     return "\n".join(parts), [
         ("rows invoices", "211"), ("rows customers", "100"), ("column shipments note", "note4"), ("unpaid", "UNPAID"),
         ("audit", "audit"),
-    ]  # fmt: skip
+    ]
 
 
 def mysql_dump(made: random.Random) -> Case:
@@ -162,14 +137,11 @@ def mysql_dump(made: random.Random) -> Case:
         rows = [f"({n},'{made.choice(WORDS)}','it''s {n}')" for n in range(300 + k * 11)]
         rows[200] = f"(200,'siteurl{k}','https://example.org/{k}')"
         chunks = [rows[n : n + 50] for n in range(0, len(rows), 50)]
-        parts.append(
-            f"DROP TABLE IF EXISTS `{name}`;\nCREATE TABLE `{name}` (\n  `id` int NOT NULL,\n  `a` text,\n  `b` text\n);\n"
-            + "".join(f"INSERT INTO `{name}` VALUES {','.join(chunk)};\n" for chunk in chunks)
-        )
+        parts.append(f"DROP TABLE IF EXISTS `{name}`;\nCREATE TABLE `{name}` (\n  `id` int NOT NULL,\n  `a` text,\n  `b` text\n);\n" + "".join(f"INSERT INTO `{name}` VALUES {','.join(chunk)};\n" for chunk in chunks))
     return "".join(parts), [
         ("rows wp_posts", "311"), ("rows wp_options", "322"), ("siteurl1", "example.org/1"), ("tables", "wp_options"),
         ("CREATE TABLE wp_users", "wp_users"),
-    ]  # fmt: skip
+    ]
 
 
 def python_code(made: random.Random) -> Case:
@@ -179,65 +151,39 @@ def python_code(made: random.Random) -> Case:
     for k, name in enumerate(names):
         body = f"    x = {k * 17}\n" + "".join(f"    # {sentence(made)}\n" for _ in range(6))
         parts.append(f'def {name}(a, b={k}):\n    """Raises an Error where {k} failed."""\n{body}    return x\n\n')
-    parts[30] = (
-        "class HarbourMaster:\n    limit = 8080\n\n    def dock(self, ship):\n        return ship\n\n" + parts[30]
-    )
+    parts[30] = ("class HarbourMaster:\n    limit = 8080\n\n    def dock(self, ship):\n        return ship\n\n" + parts[30])
     return "\n".join(parts), [
         ("HarbourMaster", "HarbourMaster"), ("limit", "limit = 8080"), (f"def {names[20]}", f"{names[20]}(a"),
         ("how many functions", "50"), ("dock ship", "def dock"),
-    ]  # fmt: skip
+    ]
 
 
 def java_code(made: random.Random) -> Case:
     """A long class."""
     parts = ["package org.example;\n\nimport java.util.List;\n\npublic class Depot {\n"]
     for k, name in enumerate(a + b.capitalize() for a in WORDS[:6] for b in WORDS[6:14]):
-        parts.append(
-            f"    /** {sentence(made, 20)} Throws an Exception. */\n    public int {name}(int a) {{\n        return a * {k};\n    }}\n\n"
-        )
-    parts[20] = (
-        '    private static final String GATE = "north-9";\n\n    @Override\n    protected void closeGate(String why) {\n        log(why);\n    }\n\n'
-    )
-    return "".join(parts) + "}\n", [
-        ("closeGate", "closeGate"),
-        ("GATE", "north-9"),
-        ("class", "Depot"),
-        ("riverPaper", "riverPaper"),
-        ("tableEngine", "tableEngine(int"),
-    ]
+        parts.append(f"    /** {sentence(made, 20)} Throws an Exception. */\n    public int {name}(int a) {{\n        return a * {k};\n    }}\n\n")
+    parts[20] = ('    private static final String GATE = "north-9";\n\n    @Override\n    protected void closeGate(String why) {\n        log(why);\n    }\n\n')
+    return "".join(parts) + "}\n", [("closeGate", "closeGate"), ("GATE", "north-9"), ("class", "Depot"), ("riverPaper", "riverPaper"), ("tableEngine", "tableEngine(int")]
 
 
 def markdown(made: random.Random) -> Case:
     """A handbook in Markdown."""
     heads = [f"{a.capitalize()} and {b}" for a in WORDS[:4] for b in WORDS[4:10]]
-    parts = [
-        f"{'#' * (1 if k % 6 == 0 else 2)} {head}\n\n" + " ".join(sentence(made) for _ in range(12)) + "\n\n"
-        for k, head in enumerate(heads)
-    ]
+    parts = [f"{'#' * (1 if k % 6 == 0 else 2)} {head}\n\n" + " ".join(sentence(made) for _ in range(12)) + "\n\n" for k, head in enumerate(heads)]
     parts[13] = "## Refunds\n\nReturned goods are paid back within 21 days.\n\n" + parts[13]
     parts[19] += "### Apéndice\n\nLa contraseña inicial es tortuga-55.\n\n"
     return "".join(parts), [
         ("refunds days", "21 days"), ("contraseña", "tortuga-55"), ("Apéndice", "Apéndice"), (heads[22], heads[22]),
         ("how many sections headings", "26"),
-    ]  # fmt: skip
+    ]
 
 
 def page(made: random.Random) -> Case:
     """A web page with scripts and styles."""
-    parts = [
-        f"<section class='c{k}'><h2 id='h{k}'>{word.capitalize()} guide</h2><p>{' '.join(sentence(made) for _ in range(8))}</p></section>"
-        for k, word in enumerate(WORDS)
-    ]
-    parts[9] = (
-        "<h2>Opening <b>hours</b></h2><table><tr><td>Sunday</td><td>13&ndash;17 o'clock</td></tr></table>" + parts[9]
-    )
-    noise = (
-        "<script>"
-        + "var error = function(){ throw new Error('failed'); };" * 90
-        + "</script><style>"
-        + ".a{color:red}" * 200
-        + "</style>"
-    )
+    parts = [f"<section class='c{k}'><h2 id='h{k}'>{word.capitalize()} guide</h2><p>{' '.join(sentence(made) for _ in range(8))}</p></section>" for k, word in enumerate(WORDS)]
+    parts[9] = ("<h2>Opening <b>hours</b></h2><table><tr><td>Sunday</td><td>13&ndash;17 o'clock</td></tr></table>" + parts[9])
+    noise = ("<script>" + "var error = function(){ throw new Error('failed'); };" * 90 + "</script><style>" + ".a{color:red}" * 200 + "</style>")
     return (
         f"<!DOCTYPE html><html><head><title>Harbour town museum</title>{noise}</head><body>{''.join(parts)}{noise}<footer>Call 030-7788</footer></body></html>",
         [
@@ -252,68 +198,40 @@ def page(made: random.Random) -> Case:
 
 def manual(made: random.Random) -> Case:
     """A French manual with numbered headings."""
-    parts = [
-        f"{k}. {word.capitalize()}\n\n"
-        + "".join(
-            f"{k}.{j} {made.choice(WORDS).capitalize()} {word}\n\n{' '.join(sentence(made) for _ in range(5))}\n\n"
-            for j in range(1, 4)
-        )
-        for k, word in enumerate(WORDS, 1)
-    ]
+    parts = [f"{k}. {word.capitalize()}\n\n" + "".join(f"{k}.{j} {made.choice(WORDS).capitalize()} {word}\n\n{' '.join(sentence(made) for _ in range(5))}\n\n" for j in range(1, 4)) for k, word in enumerate(WORDS, 1)]
     parts[8] += "9.4 Vidange\n\nVider la cuve toutes les 400 heures.\n\n"
-    return "MANUEL D'UTILISATION\n\n" + "".join(parts), [
-        ("vidange", "400 heures"),
-        ("cuve", "Vider la cuve"),
-        ("14. Winter", "Winter"),
-        ("titre manuel", "MANUEL"),
-        ("9.4", "Vidange"),
-    ]
+    return "MANUEL D'UTILISATION\n\n" + "".join(parts), [("vidange", "400 heures"), ("cuve", "Vider la cuve"), ("14. Winter", "Winter"), ("titre manuel", "MANUEL"), ("9.4", "Vidange")]
 
 
 def underlined(made: random.Random) -> Case:
     """Documentation with underlined headings."""
-    parts = [
-        f"{word.capitalize()} reference\n{'=' * 20}\n\n" + "\n".join(sentence(made) for _ in range(25)) + "\n\n"
-        for word in WORDS
-    ]
+    parts = [f"{word.capitalize()} reference\n{'=' * 20}\n\n" + "\n".join(sentence(made) for _ in range(25)) + "\n\n" for word in WORDS]
     parts[5] += "Licence keys\n------------\n\nThe key file is kept in /etc/keys.d.\n\n"
     return "".join(parts), [
         ("licence keys", "/etc/keys.d"), ("lamp reference", "Lamp reference"), ("key file", "keys.d"),
         ("harbour reference", "Harbour reference"), ("how many headings", "17"),
-    ]  # fmt: skip
+    ]
 
 
 def tree(made: random.Random) -> Case:
     """JSON of many branches."""
-    value: dict[str, Any] = {
-        "meta": {"version": "4.2.1", "region": "eu"},
-        "nodes": {
-            f"n{k}": {
-                "kind": made.choice(WORDS),
-                "ports": list(range(k % 9)),
-                "tags": dict.fromkeys(made.sample(WORDS, 5), k),
-            }
-            for k in range(180)
-        },
-    }
+    value: dict[str, Any] = {"meta": {"version": "4.2.1", "region": "eu"}, "nodes": {f"n{k}": {"kind": made.choice(WORDS), "ports": list(range(k % 9)), "tags": dict.fromkeys(made.sample(WORDS, 5), k)} for k in range(180)}}
     value["nodes"]["n99"]["kind"] = "quarantined"
     value["policy"] = {"retention": {"days": 365}, "owner": "ops@example.org"}
     return json.dumps(value), [
         ("version", "4.2.1"), ("how many nodes", "180"), ("quarantined", "quarantined"), ("retention days", "365"),
         ("owner policy", "ops@example.org"),
-    ]  # fmt: skip
+    ]
 
 
 def readings(made: random.Random) -> Case:
     """A table of a measuring device that no reader of CSV takes."""
-    lines = ["# device TX-9, firmware 3.3", "# channels: 7"] + [
-        ";".join(f"{made.random():.3f}" for _ in range(5 + n % 3)) for n in range(1500)
-    ]
+    lines = ["# device TX-9, firmware 3.3", "# channels: 7"] + [";".join(f"{made.random():.3f}" for _ in range(5 + n % 3)) for n in range(1500)]
     lines[900] = "# recalibrated by Imani, offset 0.25"
     return "\n".join(lines), [
         ("recalibrated", "Imani"), ("firmware", "3.3"), ("how many lines", "1502"), ("offset", "offset 0.25"),
         ("channels", "channels: 7"),
-    ]  # fmt: skip
+    ]
 
 
 def mailbox(made: random.Random) -> Case:
@@ -328,7 +246,7 @@ def mailbox(made: random.Random) -> Case:
     return "".join(parts), [
         ("contract number", "K-55012"), ("who wrote first From", "pump@example.org"), ("how many messages", "16"),
         ("Subject bridge", "About the bridge"), ("To", "desk@example.org"),
-    ]  # fmt: skip
+    ]
 
 
 def encoded(made: random.Random) -> Case:
@@ -337,36 +255,26 @@ def encoded(made: random.Random) -> Case:
     return text, [
         ("what is it", "base64"), ("what file image", "PNG"), ("how many bytes", "20008"), ("beginning", text[:20]),
         ("end", text[-20:]),
-    ]  # fmt: skip
+    ]
 
 
 def settings(made: random.Random) -> Case:
     """A file of settings with sections."""
-    parts = [
-        f"[{word}.service]\n"
-        + "".join(f"{made.choice(WORDS)}_{n} = {made.randrange(10**6)}\n" for n in range(25))
-        + "\n"
-        for word in WORDS
-    ]
+    parts = [f"[{word}.service]\n" + "".join(f"{made.choice(WORDS)}_{n} = {made.randrange(10**6)}\n" for n in range(25)) + "\n" for word in WORDS]
     parts[10] += "max_clients = 250\n"
     return "".join(parts), [
         ("max_clients", "250"), ("garden.service", "garden.service"), ("how many sections", "16"),
         ("last section lamp", "lamp.service"), ("winter.service", "[winter.service]"),
-    ]  # fmt: skip
+    ]
 
 
 def prose(made: random.Random) -> Case:
     """A long Japanese report."""
-    parts = [
-        f"第{k}章 {word}の概要\n\n"
-        + "。".join(f"{word}は{made.choice(WORDS)}と{made.randrange(10**6)}に関係する" for _ in range(20))
-        + "。\n\n"
-        for k, word in enumerate(WORDS, 1)
-    ]
+    parts = [f"第{k}章 {word}の概要\n\n" + "。".join(f"{word}は{made.choice(WORDS)}と{made.randrange(10**6)}に関係する" for _ in range(20)) + "。\n\n" for k, word in enumerate(WORDS, 1)]
     parts[9] = parts[9].replace("。", "。返品期限は十四日である。", 1)
     return "".join(parts), [
         ("返品期限", "十四日"), ("第12章", "第12章"), ("bridgeの概要", "bridgeの概要"), ("第16章 lamp", "lampの概要"), ("第3章", "riverの概要"),
-    ]  # fmt: skip
+    ]
 
 
 KINDS = (service_log, german_log, json_log, russian_log, git_diff, plain_diff, postgres_dump, mysql_dump, python_code, java_code, markdown, page, manual, underlined, tree, readings, mailbox, encoded, settings, prose)  # fmt: skip
@@ -380,7 +288,8 @@ async def replies(text: str, question: str, preview: str) -> Iterator[str]:
         return text
 
     tool._text = whole  # type: ignore[method-assign]
-    context: Any = SimpleNamespace(session=SimpleNamespace(app_name="a", user_id="u", state={}))
+    session = SimpleNamespace(id="s", app_name="a", user_id="u", state={}, events=[])
+    context: Any = SimpleNamespace(session=session, state=session.state)
     said = set(re.findall(r"\w+", question.casefold()))
     lines = [(len(said & set(re.findall(r"\w+", line.casefold()))), line) for line in preview.splitlines()]
     best = max((line for line in lines if re.search(r"\bat \d+", line[1])), default=(0, ""), key=lambda line: line[0])
