@@ -50,7 +50,7 @@ from adk_context_pack.stores.artifact_store import ArtifactStore as ArtifactStor
 from adk_context_pack.stores.opening import load_payload as load_payload
 from adk_context_pack.stores.payload_store import PayloadStore as PayloadStore
 from adk_context_pack.stores.result_store import ResultStore as ResultStore, StoreScope as StoreScope
-from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS as GOOGLE_ADS_KPIS, Kpi as Kpi
+from adk_context_pack.tables.summarize import GOOGLE_ADS_KPIS as GOOGLE_ADS_KPIS, Kpi as Kpi
 from adk_context_pack.tables.table_facts import TableFacts as TableFacts, table_facts as table_facts
 from adk_context_pack.tools.cap_rows import CapRows as CapRows, cap_rows as cap_rows
 from adk_context_pack.tools.defer_tools import defer_tools as defer_tools

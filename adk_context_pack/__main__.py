@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from adk_context_pack import __version__
 from adk_context_pack.replay.command import run_replay
+from adk_context_pack.replay.tune import run_tune
 
 _DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
 tool results over it, and prints tokens and cost without the pack and with it. Only reads. Exit code: 0 all well, 1 a
@@ -21,33 +22,39 @@ not hold; the pack then has the settings of the app's own ContextPackPlugin, if 
 _ARTIFACTS = """the artifact service of the app as adk web takes it (file:///folder, gs://bucket), or its folder, where
 full results of sessions may be that were recorded with the pack"""
 _PLUGIN = "a ContextPackPlugin, whose settings the pack then has (default: those of ContextPackPlugin())"
-_BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; * stands for every other agent;
-may be repeated"""
+_BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; without a name or with * for every
+other agent; may be repeated"""
+_CHECK = """Replays recorded sessions as `replay` does, and fails if prompts have grown beyond a budget. Exit code: 0
+all well, 1 over budget, 2 some input could not be read or holds no model call, 64 an option that cannot work."""
+_TUNE = """Replays recorded sessions with several settings of the pack, and prints what those worth knowing cost and
+hide, and the settings to paste. Goes over the sessions up to three times. Only reads."""
 
 
-def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command `replay` with its options."""
-    parser = commands.add_parser(
-        "replay", help="tell what the pack would save on recorded sessions", description=_DESCRIPTION
-    )
+def add_recordings(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that tell what was recorded and what it cost."""
     add = parser.add_argument
     add("sessions", nargs="+", metavar="SESSION", help=_SESSIONS)
     add("--app", metavar="MODULE:NAME", help=_APP)
     add("--artifacts", metavar="URI", help=_ARTIFACTS)
+    add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
+    add("--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)")
+    add("--price-cached", type=float, default=0.1, metavar="X", help="a million cached ones (default 0.1)")
+    add("--json", action="store_true", help="print JSON for a machine")
+
+
+def add_pack(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the pack and of its budget."""
+    add = parser.add_argument
     add("--plugin", metavar="MODULE:NAME", help=_PLUGIN)
     add("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
     add("--window", type=int, metavar="N", help="budget of the default passes in tokens (default: the plugin's)")
-    add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
     add("--max-rows", type=int, metavar="N", help="rows of a tool result (default: the plugin's, 100)")
     add("--max-payload-tokens", type=int, metavar="N", help="tokens of a tool result (default: the plugin's, 1000)")
     add("--no-caps", action="store_true", help="leave tool results as they were recorded")
-    add("--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)")
-    add("--price-cached", type=float, default=0.1, metavar="X", help="a million cached ones (default 0.1)")
-    add("--max-tokens", action="append", default=[], metavar="AGENT=N", help=_BUDGETS)
-    add("--json", action="store_true", help="print JSON for a machine")
+    add("--max-tokens", action="append", default=[], metavar="[AGENT=]N", help=_BUDGETS)
+    add("--max-cost", type=float, metavar="X", help="exit with 1 when a session costs more with the pack")
     add("--html", metavar="FILE", help="write the calls as a page, which holds what users and tools said")
     add("--answerability", action="store_true", help=_ANSWERABILITY)
-    parser.set_defaults(run=run_replay)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +63,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="adk-context-pack", description="Keeps the prompts of Google ADK agents small, exact and cacheable."
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    add_replay(parser.add_subparsers(title="commands", required=True, metavar="COMMAND"))
+    add = parser.add_subparsers(title="commands", required=True, metavar="COMMAND").add_parser
+    replay = add("replay", help="tell what the pack would save on recorded sessions", description=_DESCRIPTION)
+    check = add("check", help="fail if the prompts of recorded sessions exceed a budget", description=_CHECK)
+    for each in (replay, check):
+        add_recordings(each)
+        add_pack(each)
+        each.set_defaults(run=run_replay, brief=each is check)
+    tune = add("tune", help="find the best settings for recorded sessions", description=_TUNE)
+    add_recordings(tune)
+    tune.add_argument(
+        "--visible", type=float, default=99.5, metavar="PERCENT", help="least share of needed values left visible"
+    )
+    tune.set_defaults(run=run_tune)
     options = parser.parse_args(arguments)
     return int(options.run(options))
 

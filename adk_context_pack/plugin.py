@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -27,7 +29,7 @@ from adk_context_pack._adk.releases import is_live
 from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
-from adk_context_pack.environment import Environment
+from adk_context_pack.errors import SettingError
 from adk_context_pack.pack_settings import PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
@@ -54,6 +56,43 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("adk_context_pack")
 
+Value = TypeVar("Value")
+_WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def _argument(name: str, given: Any, variable: str, read: Callable[[Any], Value], expected: str) -> Value | None:
+    """Returns an argument as `read` reads it or, if it is None, the environment variable that stands in for it."""
+    variable = f"ADK_CONTEXT_PACK_{variable}"
+    value = (os.environ.get(variable, "").strip() or None) if given is None else given
+    try:
+        return None if value is None else read(value)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise SettingError.of("ContextPackPlugin", variable if given is None else name, value, expected) from None
+
+
+def _flag(value: Any) -> bool:
+    return value if isinstance(value, bool) else _WORDS[value.lower()]
+
+
+def _number(value: Any) -> int:
+    number: int = int(value) if isinstance(value, str) else value
+    if isinstance(value, bool) or number < 1:
+        raise ValueError(value)
+    return number
+
+
+def _prices(value: Any) -> Prices:
+    if isinstance(value, Prices):
+        return value
+    return Prices(**dict(zip(("input", "cached"), map(float, value.split(",")), strict=True)))
+
+
+def _page(value: Any) -> Path:
+    path = Path(os.fspath(value))
+    if path.suffix.lower() not in {".html", ".htm"} or not path.parent.is_dir():
+        raise ValueError(value)
+    return path
+
 
 class ContextPackPlugin(BasePlugin):
     """Attaches the whole pack in one line: `App(name=…, root_agent=…, plugins=[ContextPackPlugin()])`.
@@ -61,7 +100,7 @@ class ContextPackPlugin(BasePlugin):
     For each agent of the app, the plugin retells the relayed logs of other agents, caps tables in tool results and
     stores other large results when they are produced, offers tools to read them back, keeps the history within the
     model's window, and reports on each model call. `adk web --extra_plugins adk_context_pack.ContextPackPlugin`
-    attaches it with no code change, as does `adk api_server`. `environment.Environment` lists its variables then.
+    attaches it with no code change, as does `adk api_server`. Then five arguments may come from the environment.
 
     It returns nothing from any callback, so it hides neither an agent's own callbacks nor other plugins. None of its
     failures reaches the run, except those of a request pass with `on_error="raise"`. One instance serves all sessions
@@ -138,12 +177,16 @@ class ContextPackPlugin(BasePlugin):
         max_memory_bytes: int | None = None,
     ) -> None:
         super().__init__(name=name)
-        own: dict[str, Any] = {"report_file": report_file, "prices": prices, "max_memory_bytes": max_memory_bytes}
-        given = Environment.read(shadow=shadow, max_tokens=max_tokens, **own)
-        if given.max_memory_bytes is not None:
-            CACHE.limit(given.max_memory_bytes)
+        max_tokens = _argument("max_tokens", max_tokens, "MAX_TOKENS", _number, "a whole number of tokens, at least 1")
+        memory = _argument("max_memory_bytes", max_memory_bytes, "MAX_MEMORY", _number, "a number of bytes, at least 1")
+        page = "the path of an .html file in a folder that exists"
+        self._report_file = _argument("report_file", report_file, "REPORT", _page, page)
+        self._prices = _argument("prices", prices, "PRICES", _prices, "Prices(…), or two numbers such as 1.25,0.31")
+        is_shadow = _argument("shadow", shadow, "SHADOW", _flag, "True, False or None, or 1 or 0")
+        if memory is not None:
+            CACHE.limit(memory)
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
-        settings = PackSettings(max_tokens=given.max_tokens, read_back=read_back, tools=tools or {}, **parts)
+        settings = PackSettings(max_tokens=max_tokens, read_back=read_back, tools=tools or {}, **parts)
         self._settings = settings if store is None else settings.stored_in(store)
         self._agents = checked_agents(agents)
         self._names = names_in(self._agents, default=self._settings)
@@ -158,9 +201,8 @@ class ContextPackPlugin(BasePlugin):
         self._stood_aside = False
         self._services: AppendGuard | None = None
         KEEPERS.add(self)
-        self._report_file, self._prices = given.report_file, given.prices
         self._shadow: ShadowSession | None = None
-        if given.shadow:
+        if is_shadow:
             from adk_context_pack.tools.shadow import ShadowSession  # noqa: PLC0415 - few apps run in shadow mode
 
             self._shadow = ShadowSession(self._reducer_beside)

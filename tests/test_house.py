@@ -10,7 +10,7 @@ from tests.house import RECORD, House, circles_of, deepest_chain, excess, files_
 FLOORS = (
     ("_adk/", "_json.py", "_text.py", "errors.py", "search/"), ("stores/", "tables/"), ("conversation/",),
     ("relays/", "reports/", "sql/", "views/"), ("passes/",), ("agents/", "tools/"),
-    ("environment.py", "pack_settings.py", "testing/"), ("replay/",), ("plugin.py",), ("__init__.py",),
+    ("pack_settings.py", "testing/"), ("replay/",), ("plugin.py",), ("__init__.py",),
     ("__main__.py",),
 )  # fmt: skip
 """The rooms from the ground up. A room may import from lower floors only."""

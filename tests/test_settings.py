@@ -91,7 +91,7 @@ REFUSED = [
         (ContextPackPlugin, odd)
         for odd in ({"passes": ["strip"]}, {"max_tokens": 0}, {"rows": 100}, {"payloads": "all"},
                     {"agents": {"a": "none"}}, {"agents": 0}, {"agents": PackSettings()}, {"counter": 5},
-                    {"max_reports": 0}, {"keep_requests": -1}, {"shadow": "yes"}, {"report_file": 7},
+                    {"max_reports": 0}, {"keep_requests": -1}, {"shadow": "maybe"}, {"report_file": 7},
                     {"report_file": "page.txt"}, {"prices": 1.25}, {"result_passes": [StripForContext()]},
                     {"result_passes": 3}, {"rows": None, "result_passes": []}, {"payloads": None, "result_passes": []})
     ],

@@ -118,7 +118,8 @@ def offered_tools(context: Any) -> frozenset[str]:
         name
         for tool in (*declared, *resolved)
         # A tool of the app's own may have the name of one of ours.
-        if (name := _name(tool)) and kind_of(tool, name) == kind_of(None, name)
+        if isinstance(name := getattr(tool, "name", None) or getattr(tool, "__name__", None), str)
+        and kind_of(tool, name) == kind_of(None, name)
     )
 
 
@@ -147,11 +148,6 @@ def takes_tools(request: LlmRequest) -> bool:
         return True
     fixed = ("tools", "response_schema", "response_json_schema", "response_mime_type", "cached_content")
     return not any(map(vars(config).get, fixed))
-
-
-def _name(tool: Any) -> str | None:
-    name = getattr(tool, "name", None) or getattr(tool, "__name__", None)
-    return name if isinstance(name, str) else None
 
 
 @functools.cache

@@ -17,10 +17,9 @@ from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve
 from adk_context_pack.stores.worker import off_loop
-from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS, Kpi
 from adk_context_pack.tables.names import snake_case
 from adk_context_pack.tables.results import Result, read_result, read_results
-from adk_context_pack.tables.summarize import SummaryPlan, summarize, without_rows
+from adk_context_pack.tables.summarize import GOOGLE_ADS_KPIS, Kpi, SummaryPlan, summarize, without_rows
 
 _KEPT = "rows:"
 _SOURCE = "gaql_execution_results"

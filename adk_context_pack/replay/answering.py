@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +10,8 @@ from google.adk.events.event import Event
 
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.pack_settings import PackSettings
+from adk_context_pack.replay.replayer import SettingsFor, capped, reducer_of
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.tool_caps import SettingsFor, capped, reducer_of
 from adk_context_pack.reports.call_report import table
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
@@ -33,7 +33,7 @@ class _ReadableStore(PayloadStore):
         return handle
 
 
-def packed(settings: PackSettings | None) -> Packed:
+def packed(settings: PackSettings | None, cached_share: float = 0.1) -> Packed:
     """Returns what the pack does to a recorded session with these settings, for `answerability`."""
     if settings is None:
         return Packed(passes=())
@@ -47,8 +47,29 @@ def packed(settings: PackSettings | None) -> Packed:
             known[id(event)] = event, capped(event, reducer)
         return known[id(event)][1]
 
-    passes = settings.passes_within(settings.budget_for(None))
+    passes = settings.passes_within(settings.budget_for(None), cached_price=cached_share)
     return Packed(passes=passes, reduced=reduced, stored=store.texts)
+
+
+def answers_of(
+    session: RecordedSession, packs: Mapping[str, SettingsFor], cached_share: float = 0.1
+) -> Iterator[tuple[str, list[Answerability]]]:
+    """Yields, for each agent that calls tools in a session, what each of some settings leaves of what its calls need.
+
+    Args:
+        session: the session, which is only read.
+        packs: the settings, by a name.
+        cached_share: the price of a cached token as a share of that of another one.
+    """
+    agents = {event.author for event in session.events if event.get_function_calls()} - {"user"}
+    for agent in sorted(agents):
+        conversation = Conversation(
+            agent=agent, events=session.events, state=session.first_state(), instruction="", keep_ids=True
+        )
+        yield (
+            agent,
+            answerability([conversation], {name: packed(of(agent), cached_share) for name, of in packs.items()}),
+        )
 
 
 class AnswerabilitySums:
@@ -66,12 +87,7 @@ class AnswerabilitySums:
 
     def add(self, session: RecordedSession) -> None:
         """Replays one session. It is only read."""
-        agents = {event.author for event in session.events if event.get_function_calls()} - {"user"}
-        for agent in sorted(agents):
-            conversation = Conversation(
-                agent=agent, events=session.events, state=session.first_state(), instruction="", keep_ids=True
-            )
-            measured = answerability([conversation], {WITHOUT: [], WITH: packed(self._settings_for(agent))})
+        for agent, measured in answers_of(session, {WITHOUT: lambda _: None, WITH: self._settings_for}):
             for total, each in zip(self.results, measured, strict=True):
                 total.add(each)
             room = 20 - len(self.lost)

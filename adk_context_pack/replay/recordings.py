@@ -1,28 +1,38 @@
-"""Opens the recordings that the command line names, and puts full results back into them."""
+"""Opens what the command line names: recordings, whose full results are put back, the app, and its artifacts."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
+import logging
+import math
 import re
 import sqlite3
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from time import monotonic
 from types import SimpleNamespace
-from typing import Any
-from urllib.parse import quote, unquote
+from typing import Any, TextIO
+from urllib.parse import quote, unquote, urlsplit
 
 from google.adk.events.event import Event
 from google.genai import types
 from pydantic import ValidationError
 
 from adk_context_pack._adk.known_tools import kind_of
+from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import ContextPackError, RecordingError
+from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
+from adk_context_pack.reports.prices import Prices
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, StoredResult, is_result_key, stored_result
 from adk_context_pack.stores.opening import resolve
@@ -89,7 +99,7 @@ class DatabaseRecording:
 
             url: Any = sqlalchemy.make_url(self._url)
             name = url.render_as_string(hide_password=True)
-            reader: Any = (_AsyncReader if url.get_dialect().is_async else _Reader)(url)
+            reader: Any = _Reader(url)
             try:
                 for key in session_keys(reader):
                     yield read_session(reader, key, name)
@@ -101,45 +111,31 @@ class DatabaseRecording:
             # A driver's message may hold the address with its password.
             raise RecordingError(f"{name}: the database cannot be read ({type(error).__name__})") from None
 
-    def count(self) -> int | None:
-        """Not known beforehand."""
-        return None
-
 
 class _Reader:
     def __init__(self, url: Any) -> None:
         import sqlalchemy  # noqa: PLC0415 - optional
-
-        self._text = sqlalchemy.text
-        self._engine = sqlalchemy.create_engine(url)
-
-    def __call__(self, sql: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        with self._engine.connect() as connection:
-            return [dict(row) for row in connection.execute(self._text(sql), dict(values)).mappings()]
-
-    def close(self) -> None:
-        self._engine.dispose()
-
-
-class _AsyncReader:
-    def __init__(self, url: Any) -> None:
-        import sqlalchemy  # noqa: PLC0415 - optional
         from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415 - optional
+        from sqlalchemy.util import greenlet_spawn  # noqa: PLC0415 - optional
 
         self._text = sqlalchemy.text
         self._loop = asyncio.new_event_loop()
-        self._engine = create_async_engine(url)
+        is_async = url.get_dialect().is_async
+        self._engine = create_async_engine(url).sync_engine if is_async else sqlalchemy.create_engine(url)
+        # A driver that waits for a loop finds one from within a greenlet alone.
+        spawn: Any = greenlet_spawn
+        self._call: Any = (lambda run: self._loop.run_until_complete(spawn(run))) if is_async else lambda run: run()
 
     def __call__(self, sql: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return self._loop.run_until_complete(self._rows(sql, values))
+        def rows() -> list[dict[str, Any]]:
+            with self._engine.connect() as connection:
+                return [dict(row) for row in connection.execute(self._text(sql), dict(values)).mappings()]
 
-    async def _rows(self, sql: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        async with self._engine.connect() as connection:
-            result = await connection.execute(self._text(sql), dict(values))
-            return [dict(row) for row in result.mappings()]
+        found: list[dict[str, Any]] = self._call(rows)
+        return found
 
     def close(self) -> None:
-        self._loop.run_until_complete(self._engine.dispose())
+        self._call(self._engine.dispose)
         self._loop.close()
 
 
@@ -174,14 +170,6 @@ class SqliteRecording(_File):
                     yield read_session(select, key, str(self._path))
         except sqlite3.Error as error:
             raise RecordingError(f"{self._path}: {error}") from None
-
-    def count(self) -> int | None:
-        """Counts the sessions. Returns None if that is not possible."""
-        try:
-            with closing(self._open()) as connection:
-                return int(connection.execute("SELECT COUNT(*) FROM sessions").fetchone()[0])
-        except sqlite3.Error:
-            return None
 
     def _open(self) -> sqlite3.Connection:
         # Even a reader writes beside a database (`-shm`) unless it is told that nobody else changes it. A log that is
@@ -281,10 +269,6 @@ class JsonRecording(_File):
             except RecordingError as error:
                 place = f" (number {number + 1})" if len(entries) > 1 else ""
                 yield RecordingError(f"{self._path}{place}: {error}")
-
-    def count(self) -> int | None:
-        """Returns 1. Most files hold one session, and a file of many is read in one go."""
-        return 1
 
 
 def either(data: Mapping[str, Any], snake: str, camel: str) -> Any:
@@ -504,3 +488,167 @@ def _forgetting(event: Event, handles: set[str]) -> Event:
     if len(left) == len(delta):
         return event
     return event.model_copy(update={"actions": event.actions.model_copy(update={"state_delta": left})})
+
+
+def load_object(setting: str, name: str, is_right: Callable[[Any], bool], expected: str) -> Any:
+    """Loads the object that `module:name` names, from the working directory or any installed package.
+
+    It may be a function or class that makes what is right.
+
+    Raises:
+        SettingError: the module or the object does not exist, or is not as `expected`.
+    """
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise SettingError.of("replay", setting, name, "of the form module:name")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = import_module(module)
+        for step in attribute.split("."):
+            found = getattr(found, step)
+    except (ImportError, AttributeError) as error:
+        raise SettingError.of("replay", setting, name, f"something that can be imported ({error})") from None
+    if not is_right(found) and callable(found):
+        found = found()
+    if not is_right(found):
+        raise SettingError.of("replay", setting, name, expected)
+    return found
+
+
+def load_app(options: argparse.Namespace) -> tuple[AppRequests | None, Counter | None, Prices]:
+    """Returns the app, the counter and the prices that the options name.
+
+    Raises:
+        SettingError: an option that cannot work.
+    """
+    an_app, a_counter = "an app or an agent, such as mypackage.agent:root_agent", "a function from text to tokens"
+    app = None if options.app is None else AppRequests(load_object("--app", options.app, is_app, an_app))
+    counter = None if options.counter is None else load_object("--counter", options.counter, callable, a_counter)
+    return app, counter, Prices(input=options.price_input, cached=options.price_cached)
+
+
+def load_artifacts(uri: str | None) -> Any:
+    """Returns the artifact service that `--artifacts` names by a URI or a folder of a `FileArtifactService`, or None.
+
+    Raises:
+        SettingError: ADK has no such service, it needs a package that is not installed, or the folder does not exist.
+    """
+    if uri is None:
+        return None
+
+    def refused(reason: str) -> SettingError:
+        return SettingError.of("replay", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})")
+
+    parts = urlsplit(uri)
+    is_folder = not parts.scheme or parts.scheme == "file"
+    path = Path(unquote(parts.path) if parts.scheme else uri)
+    if is_folder and not path.is_dir():
+        # ADK would create it.
+        raise refused("the folder does not exist")
+    # ADK's command line takes long to import.
+    from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
+
+    try:
+        service = get_service_registry().create_artifact_service(path.resolve().as_uri() if is_folder else uri)
+    except Exception as error:
+        raise refused(f"{type(error).__name__}: {error}") from None
+    if service is None:
+        raise refused(f"ADK knows no artifact service for {parts.scheme}://")
+    return service
+
+
+OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
+"""The exit codes, an exceeded budget first, then a budget of an unknown agent, then unreadable input.
+
+64 is EX_USAGE of sysexits.
+"""
+
+
+_PATIENCE_S = 0.5
+_STEP_S = 0.1
+
+
+class Progress:
+    """Counts sessions on a terminal, once the work takes longer than half a second."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._start = monotonic()
+        # A stream that is no terminal is never drawn on.
+        self._next = self._start + _PATIENCE_S if stream.isatty() else math.inf
+        self._shown = False
+
+    def step(self, done: int, calls: int) -> None:
+        """So many sessions are done, with so many model calls."""
+        if (now := monotonic()) < self._next:
+            return
+        self._next, self._shown = now + _STEP_S, True
+        self._stream.write(f"\r{done:,} sessions, {calls:,} calls, {now - self._start:.0f} s\x1b[K")
+        self._stream.flush()
+
+    def end(self) -> None:
+        """Wipes the line off the terminal."""
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._shown = False
+
+
+class Sessions:
+    """The sessions of the recordings that a command names. `problems` has a line for each that cannot be read."""
+
+    def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
+        self._names: list[str] = options.sessions
+        self._err = err
+        self._progress = Progress(err)
+        self._full = FullResults(artifact_service=load_artifacts(options.artifacts))
+        self.problems: list[str] = []
+
+    def each(self, see: Callable[[RecordedSession], int]) -> None:
+        """Has all sessions seen, one at a time and with their full results.
+
+        Args:
+            see: looks at a session, and returns the number of model calls so far.
+        """
+        recordings = [found for name in self._names for found in self._opened(name)]
+        done = 0
+        try:
+            with _quiet_adk():
+                for session in (session for recording in recordings for session in sessions_in(recording)):
+                    if isinstance(session, RecordedSession):
+                        done += 1
+                        self._progress.step(done, see(self._full.of(session)))
+                    else:
+                        self.tell(session)
+        finally:
+            self._progress.end()
+
+    def tell(self, error: RecordingError) -> None:
+        """Tells what cannot be read, once."""
+        self._progress.end()
+        line = printable(" ".join(str(error).split()))
+        if line not in self.problems:
+            self.problems.append(line)
+            self._err.write(f"{line}\n")
+
+    def _opened(self, name: str) -> list[Recording]:
+        try:
+            return [open_recording(found) for found in files_in(name)]
+        except RecordingError as error:
+            self.tell(error)
+            return []
+
+
+@contextmanager
+def _quiet_adk() -> Iterator[None]:
+    """Silences ADK's warnings, which would repeat for each request."""
+    logger = logging.getLogger("google_adk")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

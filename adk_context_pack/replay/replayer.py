@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
@@ -14,28 +16,270 @@ from google.genai import types
 
 from adk_context_pack._adk.model_names import model_names
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
+from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, meter_of
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.pipeline import attempt, leave_history
-from adk_context_pack.replay.replayed import (
-    CAPS,
-    OWN_PASSES,
-    READ_BACK_TOOLS,
-    Counted,
-    Replayed,
-    agents_without_history,
-    recorded_as_capped,
-    recorded_with_pack,
-    scale_of,
-    silent_agents,
-)
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.tool_caps import CappedEvents, SettingsFor
-from adk_context_pack.reports.call_report import CallReport, PrefixReport
+from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
-from adk_context_pack.tools.shadow import with_own_tools
+from adk_context_pack.reports.outlets import totals_on
+from adk_context_pack.reports.prices import Prices
+from adk_context_pack.tools.read_back import READ_BACK
+from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.shadow import UnkeptStore, with_own_tools
+
+_MEANINGFUL = 100
+_SUSPICIOUS = 0.6
+"""An agent of whose full history the provider counted a smaller share was not shown all of it."""
+
+
+class Counted(NamedTuple):
+    """Holds the tokens of one call's requests.
+
+    Attributes:
+        without: tokens of the request without the pack, as the replay counts it.
+        with_pack: the same with the pack.
+        figure: the provider's count of the request without the pack, or None.
+    """
+
+    without: int
+    with_pack: int
+    figure: int | None
+
+
+class Scale(NamedTuple):
+    """Tells what a counted token of an agent is worth, and what the provider counts beside them.
+
+    Attributes:
+        factor: the provider's tokens for each counted one.
+        fixed: the provider's tokens for what the replay cannot see: instructions and tool declarations.
+    """
+
+    factor: float = 1.0
+    fixed: int = 0
+
+    def of(self, call: Counted) -> tuple[int, int]:
+        """Returns the tokens of a call without the pack and with it. The provider's own figure counts where it is.
+
+        The rest of a request shrinks by the share that the replay counts. A saving of so many counted tokens would
+        leave the error of all that was saved in the little that is left.
+        """
+        without = call.figure or round(self.fixed + self.factor * call.without)
+        fixed = min(self.fixed, without)
+        share = call.with_pack / call.without if call.without else 1.0
+        return without, round(fixed + (without - fixed) * share)
+
+
+def scale_of(calls: Sequence[Counted], *, whole: bool) -> Scale:
+    """Returns the scale of one agent's calls in one session."""
+    known = [call for call in calls if call.figure and call.without]
+    if not known:
+        return Scale()
+    factor = 0.0
+    if not whole:
+        steps = [(two.figure - one.figure, two.without - one.without) for one, two in pairwise(known)]  # type: ignore[operator]
+        plausible = [
+            (actual, counted) for actual, counted in steps if counted >= _MEANINGFUL and is_plausible(actual / counted)
+        ]
+        factor = _ratio(plausible)
+    # A single call does not tell how much of it the replay cannot see.
+    factor = factor or min(
+        _ratio([(call.figure or 0, call.without) for call in known]), HIGHEST_FACTOR if whole else 1.0
+    )
+    fixed = round(median((call.figure or 0) - factor * call.without for call in known))
+    return Scale(factor, max(fixed, 0))
+
+
+def _ratio(pairs: Sequence[tuple[int, int]]) -> float:
+    counted = sum(count for _, count in pairs)
+    return sum(actual for actual, _ in pairs) / counted if counted else 0.0
+
+
+def recorded_with_pack(event: Event) -> tuple[int, int] | None:
+    """Returns the tokens without the pack and with it of a call that was recorded with the pack, or None."""
+    totals = totals_on(event)
+    without, after = totals.get("tokens_without_pack"), totals.get("tokens_after")
+    if not isinstance(without, int) or not isinstance(after, int) or not after:
+        return None
+    figure = _figure(event) or after
+    return round(without * figure / after), figure
+
+
+def recorded_as_capped(event: Event) -> int | None:
+    """Returns the tokens of a request as ADK had built it with capped results, or None if the pack did not report."""
+    totals = totals_on(event)
+    before, after = totals.get("tokens_before"), totals.get("tokens_after")
+    if not isinstance(before, int) or not isinstance(after, int) or not after:
+        return None
+    tools = totals.get("pack_tools", 0)
+    return round((before - (tools if isinstance(tools, int) else 0)) * (_figure(event) or after) / after)
+
+
+def silent_agents(events: Sequence[Event]) -> frozenset[str]:
+    """Returns the authors that call no model: other events of the session have the provider's figures, theirs none."""
+    counted = {event.author for event in events if _figure(event) is not None}
+    if not counted:
+        return frozenset()
+    named = {event.author for event in events if getattr(event, "model_version", None)}
+    return frozenset(event.author for event in events) - counted - named
+
+
+def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozenset[str]:
+    """Returns the agents that are shown the current turn alone, as far as the provider's figures tell."""
+    last = {event.author: (place, event) for place, event in enumerate(events) if _figure(event)}
+    found = set()
+    for agent, (place, event) in last.items():
+        figure = _figure(event) or 0
+        if not is_model_call(event) or totals_on(event):
+            continue
+        try:
+            full, turn = (meter.contents(contents_for(event, events[:place], turn_only=only)) for only in (False, True))
+        except ValueError:
+            continue
+        if figure < _SUSPICIOUS * full and abs(figure - turn) < abs(figure - full):
+            found.add(agent)
+    return frozenset(found)
+
+
+def _figure(event: Event) -> int | None:
+    return event.usage_metadata.prompt_token_count if event.usage_metadata else None
+
+
+CAPS = "tool_caps"
+"""The name of capped tool results among the passes."""
+
+READ_BACK_TOOLS = "read_back_tools"
+"""The name of the tools that the plugin declares among the passes. They cost tokens."""
+
+OWN_PASSES = "agents_own_passes"
+"""The name of the passes among an agent's own callbacks."""
+
+PACKED_BEFORE = "recorded_with_the_pack"
+"""The name under which calls that were recorded with the pack stand among the passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One model call, replayed.
+
+    Attributes:
+        report: the report, with the caps on tool results as its first pass. Its `tokens_before` are those of the
+            request without the pack.
+        prefix_without: how much of the agent's previous request would have been this one's prefix without the pack.
+        figure: the request without the pack as the provider counted it, or None.
+        packed_before: the tokens without the pack and with it that the pack reported when the call was recorded, if it
+            had made results smaller then.
+    """
+
+    report: CallReport
+    prefix_without: PrefixReport
+    figure: int | None = None
+    packed_before: tuple[int, int] | None = None
+
+    @property
+    def counted(self) -> Counted:
+        """The tokens of both requests."""
+        return Counted(self.report.tokens_before, self.report.tokens_after, self.figure)
+
+    def corrected(self, tokens: tuple[int, int]) -> Replayed:
+        """Returns the same call with other figures.
+
+        Args:
+            tokens: those of the request without the pack, and with it. Everything else is scaled to them.
+        """
+        report, (without, with_pack) = self.report, tokens
+        if (without, with_pack) == (report.tokens_before, report.tokens_after):
+            return self
+        told = replace(
+            report,
+            tokens_before=without,
+            tokens_after=with_pack,
+            passes=tuple(self._passes(without, with_pack)),
+            results={},
+            pack_tools=0,
+            prefix=report.prefix.scaled(with_pack / max(report.tokens_after, 1)),
+        )
+        told.add_up()
+        return replace(
+            self, report=told, prefix_without=self.prefix_without.scaled(without / max(report.tokens_before, 1))
+        )
+
+    def _passes(self, without: int, with_pack: int) -> Iterator[PassReport]:
+        if self.packed_before is not None:
+            yield PassReport(name=PACKED_BEFORE, tokens_before=without, tokens_after=with_pack)
+            return
+        saved = {str(place): each.tokens_saved for place, each in enumerate(self.report.passes)}
+        left = without
+        for each, tokens in zip(self.report.passes, spread(saved, without - with_pack).values(), strict=False):
+            yield replace(each, tokens_before=left, tokens_after=left - tokens)
+            left -= tokens
+
+
+SettingsFor = Callable[[str], PackSettings | None]
+"""From an agent's name to the settings with which the plugin serves it, or None for one that it leaves alone."""
+
+
+def reducer_of(settings: PackSettings) -> ResultReducer:
+    """Returns what reduces tool results with these settings, whose store must not wait (`UnkeptStore` never does)."""
+    offered = READ_BACK if settings.read_back else frozenset[str]()
+    return ResultReducer(passes=settings.reducing_passes, offered=offered, tools=settings.tools)
+
+
+def capped(event: Event, reducer: ResultReducer) -> Event:
+    """Returns a recorded event with its results reduced as in a run. The same event if none is."""
+    if not event.get_function_responses():
+        return event
+    content = _finished(reducer.reduced_content(event, None))
+    return event if content is None else event.model_copy(update={"content": content})
+
+
+def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    # Capping waits for its store alone, and this one answers at once.
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    finally:
+        coroutine.close()
+    raise RuntimeError("capping waited for something that is not its store")
+
+
+class CappedEvents:
+    """The events of one session with capped results. An event without one is the recorded event itself.
+
+    Attributes:
+        events: the events, capped.
+    """
+
+    def __init__(self, events: Sequence[Event], settings_for: SettingsFor) -> None:
+        self._store = UnkeptStore()
+        self._reducers: dict[str, ResultReducer | None] = {}
+        self._settings_for = settings_for
+        self._keys: list[tuple[int, str]] = []
+        self.events = [self._capped(place, event) for place, event in enumerate(events)]
+        changed = [place for place, event in enumerate(events) if self.events[place] is not event]
+        self._first = changed[0] if changed else len(events)
+
+    def _capped(self, place: int, event: Event) -> Event:
+        if event.author not in self._reducers:
+            settings = self._settings_for(event.author)
+            self._reducers[event.author] = None if settings is None else reducer_of(settings.stored_in(self._store))
+        reducer = self._reducers[event.author]
+        before = len(self._store.keys)
+        found = event if reducer is None else capped(event, reducer)
+        self._keys += [(place, key) for key in self._store.keys[before:]]
+        return found
+
+    def keys(self, index: int) -> dict[str, str]:
+        """Returns the state keys of the full results in the events before the one at `index`."""
+        return {key: "" for place, key in self._keys if place < index}
+
+    def reach(self, index: int) -> bool:
+        """Returns whether a capped event comes before the event at `index`."""
+        return self._first < index
 
 
 class RebuiltRequests:
@@ -95,6 +339,7 @@ class Replayer:
         settings_for: gives the settings with which the plugin serves an agent, or None for one that it leaves alone.
         counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated.
         app: the app that was recorded. With it requests have their instructions and tool declarations.
+        prices: what decides when the default passes clear old results.
         keep_requests: puts the requests into the reports, for `write_html`.
     """
 
@@ -104,8 +349,10 @@ class Replayer:
         *,
         counter: Counter | None = None,
         app: AppRequests | None = None,
+        prices: Prices | None = None,
         keep_requests: bool = False,
     ) -> None:
+        self._cached_share = (prices or Prices()).cached_share
         self.settings_for = settings_for
         self.counter = counter
         self.app = app
@@ -143,7 +390,7 @@ class Replayer:
         """Returns the passes for requests of at most `budget` tokens."""
         key = id(settings), budget
         if key not in self._built:
-            self._built[key] = settings.passes_within(budget, self.counter)
+            self._built[key] = settings.passes_within(budget, self.counter, self._cached_share)
         return self._built[key]
 
 

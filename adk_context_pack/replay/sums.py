@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TextIO
+from typing import Any
 
-from adk_context_pack._text import shorten
 from adk_context_pack.errors import printable
-from adk_context_pack.replay.replayed import CAPS, Replayed
+from adk_context_pack.replay.replayer import CAPS, Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import share, table
 from adk_context_pack.reports.prices import Prices
-from adk_context_pack.reports.token_use import Part, TokenUse
+from adk_context_pack.reports.token_use import Budget, Part, TokenUse
 
 _FIGURES = {
     "calls": "calls",
@@ -39,10 +36,10 @@ class ReplaySums:
 
     Attributes:
         use: what is added up.
-        budgets: for each agent, the most tokens that one of its requests may have. "*" means all other agents.
+        budget: what requests and sessions may take.
         sessions: for each session, where it is from and its sum.
         has_caps: whether tool results are capped, so that this is the first of the passes even if it saves nothing.
-        over_budget: one line for each request that exceeded its agent's budget.
+        over_budget: one line for each request and session that exceeded the budget.
         problems: one line for each file, session or call that could not be read.
         is_whole: whether requests were rebuilt with the app that was recorded, instructions and declarations included.
         packed_before: calls that the pack has reported on when they were recorded, and that show capped results.
@@ -52,7 +49,7 @@ class ReplaySums:
     """
 
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
-    budgets: dict[str, int] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
     sessions: list[tuple[RecordedSession, Part]] = field(default_factory=list)
     has_caps: bool = False
     over_budget: list[str] = field(default_factory=list)
@@ -83,12 +80,7 @@ class ReplaySums:
         self.use.add(report, call.prefix_without, of_session)
         self.packed_before += call.packed_before is not None
         self.uncounted += call.figure is None and call.packed_before is None
-        budget = self.budgets.get(report.agent, self.budgets.get("*"))
-        if budget is not None and report.tokens_after > budget:
-            self.over_budget.append(
-                f"{report.agent}: {report.tokens_after:,} tokens, over its budget of {budget:,}, in call"
-                f" {of_session.calls} of session {report.session_id}"
-            )
+        self.over_budget += self.budget.broken_by(report, of_session)
 
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
@@ -132,43 +124,18 @@ class ReplaySums:
 
 
 _MAX_SESSIONS = 10
-_BOLD, _GREEN, _PLAIN = "\x1b[1m", "\x1b[32m", "\x1b[0m"
+_MAX_NAME = 60
 _NUMBERS = ("calls", "without", "with", "change", "largest with", "cost without", "cost with")
-_OPTIONAL = ("largest with", "calls", "cost without", "cost with")
-"""The columns that a narrow terminal goes without, the first one first."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Screen:
-    """The place where the text is shown."""
-
-    width: int = 120
-    colors: bool = False
-
-    @classmethod
-    def of(cls, stream: TextIO) -> Screen:
-        """Returns the screen behind a stream. A stream that is not a terminal gets full width and no colors.
-
-        Colors follow https://no-color.org: a set `NO_COLOR` turns them off.
-        """
-        if not stream.isatty():
-            return cls()
-        return cls(width=shutil.get_terminal_size().columns, colors=not os.environ.get("NO_COLOR"))
-
-    def painted(self, text: str, *codes: str) -> str:
-        """Returns `text` in colors, if the screen shows any."""
-        return "".join((*codes, text, _PLAIN)) if self.colors else text
-
-
-def replay_text(sums: ReplaySums, screen: Screen | None = None) -> str:
-    """Returns the sums as tables that fit the screen. Without a model call it says so in place of empty tables."""
-    screen = screen or Screen()
+def replay_text(sums: ReplaySums) -> str:
+    """Returns the sums as tables. Without a model call it says so in place of empty tables."""
     total = sums.use.total
     if not total.calls:
         return "no model calls found"
     passes = [(name, f"{saved:,}", share(saved, total.without)) for name, saved in sums.passes.items()]
     by_pass = table([("pass", "tokens saved", "of all"), *passes])
-    lines = [*_sessions(sums, screen), "", *by_pass, "", *_table("agent", sums.use.agents, screen), ""]
+    lines = [*_sessions(sums), "", *by_pass, "", *_table("agent", sums.use.agents), ""]
     prices = sums.use.prices or Prices()
     lines += [
         f"Cost: {prices.input:g} for a million input tokens, {prices.cached:g} for a million cached ones.",
@@ -177,7 +144,14 @@ def replay_text(sums: ReplaySums, screen: Screen | None = None) -> str:
     ]
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")
-    return "\n".join((*map(printable, lines), "", *_headline(sums, screen)))
+    return "\n".join((*map(printable, lines), "", *_headline(sums)))
+
+
+def brief_text(sums: ReplaySums) -> str:
+    """Returns in a line what a budget is held against: the largest request and the dearest session."""
+    dearest = max((part.cost_sent for _, part in sums.sessions), default=0.0)
+    calls = f"{_number_of(sums.use.total.calls, 'model call')} in {_number_of(len(sums.sessions), 'session')}"
+    return f"{calls}, the largest of {sums.use.total.largest_sent:,} tokens, the dearest session at {money(dearest)}"
 
 
 def percent(before: float, after: float) -> str:
@@ -190,64 +164,46 @@ def percent(before: float, after: float) -> str:
     return f"{change:+.1f} %" if hidden else f"{rounded:+d} %"
 
 
-def _headline(sums: ReplaySums, screen: Screen) -> Iterator[str]:
+def _headline(sums: ReplaySums) -> Iterator[str]:
     total = sums.use.total
     yield f"{_number_of(total.calls, 'model call')} in {_number_of(len(sums.sessions), 'session')}"
-    saved, money = total.without - total.sent, total.cost_without - total.cost_sent
+    saved = total.without - total.sent
     verb = "saves" if saved >= 0 else "adds"
-    text = (
+    yield (
         f"The pack {verb} {abs(saved):,} of {total.without:,} tokens"
-        f" ({percent(total.without, total.sent)}) and {_money(money)} of {_money(total.cost_without)}"
-        f" ({percent(total.cost_without, total.cost_sent)})."
+        f" ({percent(total.without, total.sent)}) and {money(total.cost_without - total.cost_sent)} of"
+        f" {money(total.cost_without)} ({percent(total.cost_without, total.cost_sent)})."
     )
-    yield screen.painted(text, _BOLD, _GREEN if saved > 0 else "")
 
 
 def _number_of(count: int, what: str) -> str:
     return f"{count:,} {what if count == 1 else what + 's'}"
 
 
-def _money(amount: float) -> str:
+def money(amount: float) -> str:
+    """Returns an amount with as many decimals as tell something."""
     return f"{amount:,.2f}" if abs(amount) >= 1 else f"{amount:.6f}"
 
 
-def _sessions(sums: ReplaySums, screen: Screen) -> Iterator[str]:
+def _sessions(sums: ReplaySums) -> Iterator[str]:
     largest = sorted(sums.sessions, key=lambda entry: -entry[1].without)
     names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
-    yield from _table("session", names, screen)
+    yield from _table("session", names)
     if len(largest) > _MAX_SESSIONS:
         yield f"… and {len(largest) - _MAX_SESSIONS:,} smaller sessions. --json has them all."
 
 
-def _table(kind: str, entries: Mapping[str, Part], screen: Screen) -> Iterable[str]:
-    columns = list(_NUMBERS)
-    rows = {name: _cells(entry) for name, entry in entries.items()}
-    spare = list(_OPTIONAL)
-    name_width = max(len(kind), *map(len, rows), 0)
-    while spare and name_width + _width(rows, columns) > screen.width:
-        columns.remove(spare.pop(0))
-    room = screen.width - _width(rows, columns)
-    lines = [(_cut(kind, room), *columns)]
-    lines += [(_cut(name, room), *(cells[column] for column in columns)) for name, cells in rows.items()]
-    return table(lines)
+def _table(kind: str, entries: Mapping[str, Part]) -> Iterable[str]:
+    return table([(kind, *_NUMBERS), *((f"{name:.{_MAX_NAME}}", *_cells(entry)) for name, entry in entries.items())])
 
 
-def _cells(entry: Part) -> dict[str, str]:
-    values = (
+def _cells(entry: Part) -> Sequence[str]:
+    return (
         f"{entry.calls:,}",
         f"{entry.without:,}",
         f"{entry.sent:,}",
         percent(entry.without, entry.sent),
         f"{entry.largest_sent:,}",
-        f"{entry.cost_without:.6f}",
-        f"{entry.cost_sent:.6f}",
+        money(entry.cost_without),
+        money(entry.cost_sent),
     )
-    return dict(zip(_NUMBERS, values, strict=True))
-
-
-def _width(rows: Mapping[str, Mapping[str, str]], columns: Sequence[str]) -> int:
-    return sum(2 + max(len(column), *(len(cells[column]) for cells in rows.values()), 0) for column in columns)
-
-
-def _cut(name: str, room: int) -> str:
-    return shorten(name, max(room, 12))

@@ -9,7 +9,7 @@ import html
 import json
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from difflib import SequenceMatcher
 from os import PathLike
@@ -277,6 +277,9 @@ def html_page(
     # Only this very script and style may run, should any text of a request ever get out of its place.
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
     heading = html.escape(title)
+    # Pure ASCII, so lone surrogates and U+2028 are escapes. No character in it could end the element.
+    embedded = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    embedded = embedded.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -284,16 +287,10 @@ def html_page(
         f'<meta name="color-scheme" content="light dark">\n<title>{heading}</title>\n'
         f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{heading}</h1>\n"
         f'<div id="page"><noscript>This page needs JavaScript, which is in the file itself.</noscript></div>\n</main>\n'
-        f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
+        f'<script type="application/json" id="data">{embedded}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _embedded(data: Mapping[str, Any]) -> str:
-    # Pure ASCII, so lone surrogates and U+2028 are escapes. No character in it could end the element.
-    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -29,6 +29,7 @@ class Part:
     largest_without: int = 0
     largest_sent: int = 0
     prompt_tokens: int = 0
+    cost_last: float = 0.0
 
     def add(self, tokens: tuple[int, int], costs: tuple[float, float], prompt_tokens: int = 0) -> None:
         """Adds its tokens in one request, and what they cost, without the pack and with it."""
@@ -41,6 +42,7 @@ class Part:
         self.largest_without = max(self.largest_without, without)
         self.largest_sent = max(self.largest_sent, sent)
         self.prompt_tokens += prompt_tokens
+        self.cost_last = costs[1]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -77,6 +79,33 @@ class AgentUse(Part):
             self.breaks += 1
             self.lost += lost
             self.lost_in_fixed += lost * broke_in_fixed(report)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """What the requests of agents and whole sessions may take.
+
+    Attributes:
+        tokens: for each agent, the most tokens of one of its requests. "*" means all other agents.
+        cost: the most that a session may cost, in the currency of the prices, or None.
+    """
+
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    cost: float | None = None
+
+    def broken_by(self, report: CallReport, session: Part) -> Iterator[str]:
+        """Yields a line if a request is too large, and one if its session costs too much from this call on.
+
+        Args:
+            report: the report on the request.
+            session: the sums of its session, this call included.
+        """
+        most = self.tokens.get(report.agent, self.tokens.get("*"))
+        place = f"in call {session.calls} of session {report.session_id}"
+        if most is not None and report.tokens_after > most:
+            yield f"{report.agent}: {report.tokens_after:,} tokens, over its budget of {most:,}, {place}"
+        if self.cost is not None and session.cost_sent > self.cost >= session.cost_sent - session.cost_last:
+            yield f"{report.agent}: {session.cost_sent:g} spent, over the budget of {self.cost:g}, {place}"
 
 
 def broke_in_fixed(report: CallReport) -> bool:

@@ -129,7 +129,7 @@ class StatementChecks:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""
         connection.create_function(STRICT, 2, self._strict, deterministic=True)
-        connection.create_function(LENIENT, 2, self._lenient, deterministic=True)
+        connection.create_function(LENIENT, 2, _number_if_any, deterministic=True)
         for name, aggregate in (("sum", ExactSum), ("avg", ExactAverage), ("total", ExactTotal)):
             connection.create_window_function(f"{name}_within", 3, self._within(aggregate))
 
@@ -174,10 +174,6 @@ class StatementChecks:
             )
         return number
 
-    def _lenient(self, value: Any, _label: str) -> Any:
-        number = _number_in(value)
-        return value if number is None else number
-
 
 def _number_in(value: Any) -> Any:
     """Returns a number of SQLite's as it is, and that which a text is."""
@@ -185,6 +181,10 @@ def _number_in(value: Any) -> Any:
         return value
     number = number_of(value.strip())
     return number if number is None or (isinstance(number, int) and number in INT64) else float(number)
+
+
+def _number_if_any(value: Any, _label: str) -> Any:
+    return value if (number := _number_in(value)) is None else number
 
 
 def as_number(value: Any) -> Number | None:

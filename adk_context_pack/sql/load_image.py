@@ -4,16 +4,258 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+from typing import Any, Literal
 
-from adk_context_pack.sql.cells import Loaded, cells_of, name_currencies
-from adk_context_pack.sql.exact_sum import install_collations
+from adk_context_pack._json import json_text
+from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
 from adk_context_pack.sql.sql_names import quote, unique_name
 from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
-from adk_context_pack.sql.typed_columns import literal, shown
-from adk_context_pack.tables.columns import Column
-from adk_context_pack.tables.schema import total_label
+from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, literal, shown, written_in
+from adk_context_pack.tables.columns import Column, as_record, is_record
+from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.number_signs import clock_of
+from adk_context_pack.tables.numbers import Number, plain, short_text
+from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
+
+# A float holds every integer up to here, and every decimal of up to 15 digits can be read back from one.
+_FLOAT_EXACT = 2**53
+_FLOAT_DIGITS = 15
+_NONE = frozenset((type(None),))
+_TRUTH = "CASE {} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+
+
+@dataclass(slots=True)
+class Loaded:
+    """Holds one column, ready to be inserted.
+
+    Attributes:
+        name: its name in SQLite.
+        declared: its type in `CREATE TABLE`; empty for "as they come".
+        values: what SQLite is given, one for each row.
+        kind: what its cells are.
+        is_exact: whether the connection needs aggregates of its own, as SQLite's `sum` may overflow or round.
+        notes: what a reader of query results should know about it.
+        about: other fields of its `TypedColumn`.
+        column: the column that was loaded.
+        schema: what the column is, if that had to be found out.
+    """
+
+    name: str
+    declared: str
+    values: Sequence[Any]
+    kind: Literal["number", "date", "flag", "text", "any"] = "text"
+    is_exact: bool = False
+    notes: list[str] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=dict)
+    column: Column | None = None
+    schema: ColumnSchema | None = None
+
+    @property
+    def longest(self) -> int:
+        """Returns the characters of the longest text."""
+        if self.declared in {"INTEGER", "REAL"}:
+            return 0
+        return max((len(value) for value in self.values if type(value) is str), default=0)
+
+    def typed(self, table: str) -> TypedColumn:
+        """Returns what a statement has to know of the column."""
+        note = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
+        return TypedColumn(name=self.name, kind=self.kind, note=note, table=table, **self.about)
+
+
+def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loaded]:
+    """Returns the cells of one column under its name, and behind them what was written, if that is something else.
+
+    Integers and floats stay what they are, booleans and words for them become 1 and 0, and NaN becomes NULL, since
+    SQLite has none. Lists and objects become JSON text. Texts that are numbers become numbers, and those beyond 64 bits
+    or 15 decimal digits exact texts. Dates become ISO dates. In such columns words for "no value" (`N/A`) and cells
+    that are something else are NULL.
+
+    Args:
+        column: the column.
+        name: the name that the column has in SQLite.
+        taken: the names of the columns before it.
+    """
+    types = column.types - _NONE
+    if types <= {int, float} or types == {bool}:
+        loaded = _from_numbers(name, column.values, column.types)
+        if types == {bool}:
+            loaded.about["written"] = _TRUTH.replace("{}", written_in(name))
+        loaded.column = column
+        first = next(filter(None, column.values), None)
+        if clock_of([first]) and column_schema(column).role == "time":
+            loaded.about["clock"] = clock_of(column.values)
+        return [loaded]
+    if all(issubclass(kind, date) for kind in types):
+        texts = [value and value.isoformat() for value in column.values]
+        column = Column(column.name, texts, frozenset(map(type, texts)))
+    found = _read(column, column_schema(column), name, [*taken, name])
+    found[0].column = column
+    return found
+
+
+def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
+    is_text = column.types - _NONE == {str}
+    if schema.reading in NUMBERS:
+        return _read_numbers(column, schema, name, taken)
+    if is_text and schema.reading == "boolean":
+        truths = [None if value is None else truth_of(value) for value in column.values]
+        loaded = Loaded(name, "INTEGER", truths, "flag", notes=["1 and 0 here"], schema=schema)
+        return _beside(loaded, column, taken)
+    if is_text and schema.reading == "date":
+        return _read_dates(column, schema, name, taken)
+    if not is_text:
+        cells = [_cell(value) for value in column.values]
+        return [Loaded(name, "TEXT" if schema.kind == "identifier" else "", cells, "any", schema=schema)]
+    # With TEXT, `id = 123` finds the text '123'.
+    declared = VERSIONS if schema.reading == "version" else "TEXT"
+    notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
+    texts = set(filter(None, column.values))
+    are_digits = all(text.isascii() and text.isdecimal() for text in texts)
+    if are_digits and schema.role == "identifier" and all(0 < int(text) < 10**18 and text[0] != "0" for text in texts):
+        whole = [int(value) if value else None for value in column.values]
+        return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
+    # '10' comes before '9'.
+    about = {"digits": are_digits and len(set(map(len, texts))) > 1}
+    return [
+        Loaded(name, declared, column.values, "any" if are_digits else "text", notes=notes, about=about, schema=schema)
+    ]
+
+
+def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Loaded]:
+    """Returns a column and the column of what was written."""
+    name = unique_name(f"{loaded.name}{WRITTEN}", taken)
+    written = [None if value is None else str(_cell(value)) for value in column.values]
+    example = next((text for text in written if text and text.strip()), "")
+    loaded.notes.append(f"as written ({short_text(example)!r}) in {shown(name)}")
+    loaded.about["written"] = written_in(name)
+    return [loaded, Loaded(name, "TEXT", written)]
+
+
+def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
+    numbers = schema.numbers(column.values)
+    loaded = _from_numbers(name, numbers, set(map(type, numbers)))
+    texts = schema.texts
+    loaded.schema = schema
+    clock = clock_of(numbers) if schema.role == "time" else 0
+    loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
+    words = sorted(filter(str.strip, texts.missing))
+    missing = f"{', '.join(map(repr, words[:3]))} are NULL" if words else ""
+    if schema.unread:
+        rows = len(column.values) - schema.missing
+        are = "is not a number" if schema.unread == 1 else "are not numbers"
+        example = short_text(schema.example)
+        loaded.notes.append(f"{schema.unread} of {rows} cells {are} ({example!r}), NULL here and left out of figures")
+    formatted = any(_written(number, loaded.declared) != text for text, number in texts.numbers.items())
+    units = " and ".join(texts.units) or schema.unit
+    unit = f"numbers in {units}" * (units not in texts.note.split()) if units else "numbers here" * formatted
+    loaded.notes += filter(None, [unit, texts.note, missing])
+    if not formatted and not schema.unread:
+        return [loaded]
+    found = _beside(loaded, column, taken)
+    if texts.units:
+        labels = [texts.unit_of.get(value) if isinstance(value, str) else None for value in column.values]
+        found.append(Loaded(unique_name(f"{name}{UNIT}", [*taken, found[1].name]), "TEXT", labels))
+        loaded.about |= {"currency": found[2].name, "codes": texts.units}
+    return found
+
+
+def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
+    values = [None if schema.is_empty(value) else value for value in column.values]
+    texts = list(dict.fromkeys(filter(None, values)))
+    day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
+    about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
+    if sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" for text in texts):
+        return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
+    end = "Z" if texts[0].endswith("Z") else ""
+    if all(_is_plain(text, end) for text in texts):
+        values = [value and value.replace("T", " ").removesuffix(end) for value in values]
+        about["written"] = f"replace({written_in(name)}, ' ', 'T') || '{end}'"
+        return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
+    iso: dict[str | None, str | None] = {None: None}
+    for text in texts:
+        moment = moment_of(text, day_first=day_first)
+        iso[text] = text if moment is None else iso_of(moment, has_time=has_time)
+    loaded = Loaded(name, "TEXT", [iso[value] for value in values], "date", about=about, schema=schema)
+    loaded.notes.append("dates in UTC here" if has_time else "ISO dates here")
+    return _beside(loaded, column, taken)
+
+
+def _is_plain(text: str, end: str) -> bool:
+    """Tells whether a moment differs from SQLite's own writing by its T and its Z alone."""
+    ends = text[-1] == end if end else text[-1].isdecimal()
+    marks = (text.count("-"), text.count(":"), text.count("+"), text.count(","))
+    return ends and text[10:11] == "T" and marks == (2, 2, 0, 0)
+
+
+def name_currencies(columns: Sequence[Loaded]) -> None:
+    """Tells the columns of amounts in several currencies which column tells these apart."""
+    if not any(each.schema and each.schema.reading in {"currency", "unit"} for each in columns):
+        return
+    loaded = [each for each in columns if each.column]
+    known = with_currencies(each.schema or column_schema(each.column) for each in loaded if each.column)
+    codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
+    for each, schema in zip(loaded, known, strict=True):
+        if schema.currency_column and not schema.texts.units:
+            each.about["currency"], each.about["codes"] = codes[schema.currency_column]
+
+
+def _written(number: Number, declared: str) -> str:
+    as_float = declared == "REAL" or (not declared and not isinstance(number, int))
+    return repr(float(number)) if as_float else str(number)
+
+
+def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> Loaded:
+    whole = values if types == {int} else [value for value in values if type(value) is int]
+    low, high = min(whole, default=0), max(whole, default=0)
+    is_exact = Decimal in types and not all(_fits_float(value) for value in values if type(value) is Decimal)
+    if is_exact or low not in INT64 or high not in INT64:
+        cells = [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
+        return Loaded(name, EXACT, cells, "number", is_exact=True, notes=["numbers kept exactly, as text"])
+    if float not in types and Decimal not in types:
+        # SQLite's own sum and `abs` of integers may leave 64 bits.
+        may_overflow = max(-low, high) * max(len(whole), 1) not in INT64
+        kind: Literal["flag", "number"] = "flag" if bool in types or (whole and {low, high} <= {0, 1}) else "number"
+        return Loaded(name, "INTEGER", values, kind, is_exact=may_overflow)
+    if Decimal in types:
+        values = [float(value) if type(value) is Decimal else value for value in values]
+    # REAL makes a float of 3, so that 3 / 2 is 1.5 in every row; only integers that no float holds stay as they are.
+    declared = "REAL" if max(-low, high) <= _FLOAT_EXACT else ""
+    return Loaded(name, declared, values, "number", is_exact=Decimal in types)
+
+
+def _fits_float(value: Decimal) -> bool:
+    return len(value.as_tuple().digits) <= _FLOAT_DIGITS and (value == 0 or abs(value.adjusted()) < 300)  # noqa: PLR2004
+
+
+def _cell(value: Any) -> Any:
+    kind = type(value)
+    if value is None or kind is str or kind is float:
+        return value
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return int(value) if value in INT64 else str(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).hex()
+    return _nested(value)
+
+
+def _nested(value: Any) -> Any:
+    if is_record(type(value)):
+        value = as_record(value)
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        return json_text(plain(dict(value) if isinstance(value, Mapping) else value), layout="spaced")
+    if isinstance(value, Decimal):
+        return float(value) if value.is_finite() and _fits_float(value) else str(value)
+    return str(plain(value))
+
 
 _BYTES_A_CHARACTER = 4
 _NESTED = frozenset({list, tuple, dict, set, frozenset})

@@ -122,7 +122,8 @@ def _value(node: Any) -> Any:
     if len(node) == 1:
         return node[0]
     order, *shapes = node
-    sets = [_rows(keys, [_value(column) for column in columns]) for keys, columns in shapes]
+    rows = ((keys, zip(*map(_value, columns), strict=True)) for keys, columns in shapes)
+    sets = [[dict(zip(keys, values, strict=True)) for values in every] for keys, every in rows]
     if order is None:
         return sets[0]
     found = [iter(rows) for rows in sets]

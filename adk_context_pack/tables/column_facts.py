@@ -505,6 +505,11 @@ def counted_facts(
     rows = counts.total()
     missing = _take_out_missing(counts, schema, types or set(map(type, counts)))
     rare, rule = rare_values(counts, rows) if schema.kind in {"text", "boolean"} else ([], "")
+    hits = (
+        Outlier(row, schema.name, value, 0.0)
+        for row, value in enumerate(values if rare else ())
+        if hashable(value) in rare
+    )
     low, high = schema.earliest, schema.latest
     if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
         low, high = number_limits(counts)
@@ -518,7 +523,7 @@ def counted_facts(
         note=schema.texts.note if schema.texts.names else "",
         distinct=len(counts),
         commonest=_commonest(counts, rows - missing),
-        outliers=_rare_outliers(schema.name, rare, values, max_outliers) if rare else (),
+        outliers=tuple(islice(hits, max_outliers)),
         outlier_count=sum(counts[value] for value in rare),
         outlier_rule=rule,
     )
@@ -556,11 +561,6 @@ def _commonest(counts: Counter[Any], present: int) -> tuple[tuple[Any, int], ...
         return ()
     # The first of equals, as Counter keeps the order of appearance.
     return tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))
-
-
-def _rare_outliers(name: str, rare: list[Any], values: Iterable[Any], most: int) -> tuple[Outlier, ...]:
-    hits = (Outlier(row, name, value, 0.0) for row, value in enumerate(values) if hashable(value) in rare)
-    return tuple(islice(hits, most))
 
 
 def hashable(value: Any) -> Any:

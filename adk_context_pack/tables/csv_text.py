@@ -193,7 +193,7 @@ def _read_even(
                 continue
             for line in chunk:
                 if line and len(line) != width:
-                    place = _place_of_line(text, start, last)
+                    place = start + sum(map(len, islice(_lines_of(text, start), last)))
                     break
                 # A quoted cell may hold line ends. An empty line has no cells.
                 seen += 1 + sum(cell.count("\n") + cell.count("\r") - cell.count("\r\n") for cell in line)
@@ -248,12 +248,6 @@ def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:
         return any(len(cells) == width for cells in dialect.reader([line]))
     except csv.Error:
         return False
-
-
-def _place_of_line(text: str, start: int, number: int) -> int:
-    for line in islice(_lines_of(text, start), number):
-        start += len(line)
-    return start
 
 
 def _lines_of(text: str, start: int) -> Iterator[str]:

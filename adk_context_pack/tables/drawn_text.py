@@ -114,13 +114,9 @@ def _head(text: str, start: int) -> tuple[int, list[str]]:
         lines.insert(0, line)
         start = above
     # Without a rule above them there is one line of names.
-    return _start_of_last(text, start, lines), lines[-1:]
-
-
-def _start_of_last(text: str, start: int, lines: Sequence[str]) -> int:
     for _ in lines[1:]:
         start = line_end(text, start)
-    return start
+    return start, lines[-1:]
 
 
 def _rows(text: str, start: int, names: Sequence[str]) -> tuple[list[dict[str, str]], int]:

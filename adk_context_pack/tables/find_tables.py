@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from adk_context_pack._json import json_text
-from adk_context_pack.tables.column_forms import read_dict
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.pages import joined, rows_path
-from adk_context_pack.tables.row_forms import RowForm, read_rows
+from adk_context_pack.tables.row_forms import RowForm, read_dict, read_rows
 from adk_context_pack.tables.shapes import far_header, fits, header_of, is_mcp, is_text, rows_of_blocks, with_rows
 from adk_context_pack.tables.text_tables import TextTable, find_in_text
 
@@ -81,7 +80,10 @@ class TableWalk:
             value is (part if isinstance(part, str) else part.value) for part, value in zip(parts, values, strict=True)
         ):
             return text
-        new = [_written(part, value) for part, value in zip(parts, values, strict=True)]
+        new = [
+            value if isinstance(part, str) or isinstance(value, str) else part.write(value)
+            for part, value in zip(parts, values, strict=True)
+        ]
         return new[0] if len(new) == 1 else "".join(one if isinstance(one, str) else json_text(one) for one in new)
 
     def _part(self, part: str | TextTable, keys: tuple[Any, ...]) -> Any:
@@ -222,10 +224,6 @@ class TableWalk:
             return block
         new = self._value(block["text"], keys)
         return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else json_text(new)}
-
-
-def _written(part: str | TextTable, value: Any) -> Any:
-    return value if isinstance(part, str) or isinstance(value, str) else part.write(value)
 
 
 def _holds_rows(value: Sequence[Any]) -> bool:

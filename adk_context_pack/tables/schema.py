@@ -141,10 +141,6 @@ class TableSchema:
     total_rows: tuple[int, ...] = ()
     ragged_rows: int = 0
 
-    def column(self, name: str) -> ColumnSchema | None:
-        """Returns the schema of one column, or None if there is none of that name."""
-        return next((column for column in self.columns if column.name == name), None)
-
 
 def schema_of(rows: Sequence[Any], columns: Sequence[str] | None = None) -> TableSchema:
     """Returns the schema of a table.

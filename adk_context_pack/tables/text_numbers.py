@@ -356,7 +356,7 @@ def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> s
 
 def _zeros(name: str, texts: Iterable[str]) -> str:
     """Says how decimals of different lengths were read, which others would take for versions."""
-    if _is_amount(name):
+    if not QUANTITIES.isdisjoint(named(name)):
         return ""
     plain = [text for text in texts if "e" not in text.lower()]
     if not loses_zeros(plain):
@@ -394,10 +394,6 @@ def _are_powers(name: str, written: list[Written], marked: list[Written]) -> boo
     has_words = any(len(letter) > 1 for letter in bare)
     is_k = bare == {"k"} and any(not each.unit for each in written)
     return has_currency or has_words or is_k or len({each.power for each in marked}) > 1
-
-
-def _is_amount(name: str) -> bool:
-    return not QUANTITIES.isdisjoint(named(name))
 
 
 def _has_codes(counts: Iterable[str]) -> bool:

@@ -7,7 +7,7 @@
 """
 
 from adk_context_pack.testing.answers import Answerability, LostValue, Packed, answerability
-from adk_context_pack.testing.checks import check_pass, check_references, check_result_pass, check_store
+from adk_context_pack.testing.checks import check_budget, check_pass, check_references, check_result_pass, check_store
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.generated import generate
 from adk_context_pack.testing.laws import LAWS
@@ -32,6 +32,7 @@ __all__ = [
     "ScriptedModel",
     "answerability",
     "call",
+    "check_budget",
     "check_declared_tools",
     "check_pass",
     "check_references",

@@ -23,6 +23,9 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import SettingError, StoreError, names
 from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.reports.call_report import CallReport
+from adk_context_pack.reports.prices import Prices
+from adk_context_pack.reports.token_use import Budget, Part, TokenUse
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.stores.result_store import ResultStore, StoreScope
 from adk_context_pack.tables.failure import error_of
@@ -244,25 +247,14 @@ class _Maker:
         """Returns one result, in one of the envelopes that tools have."""
         fields = {f"{self._word()}_{n}": self._field() for n in range(self._rnd.randint(1, 5))}
         text = json.dumps(fields)
-        shapes: list[Callable[[], Any]] = [
-            lambda: fields,
-            lambda: {"status": "ok", "data": fields},
-            lambda: {"status": "error", "message": "too much", **fields},
-            self._field,
-            lambda: text,
-            lambda: [fields, {"next": None}],
-            lambda: {"content": [{"type": "text", "text": text}], "isError": False},
-            lambda: {"content": [{"type": "text", "text": text}], "structuredContent": fields, "isError": False},
-        ]
-        return self._rnd.choice(shapes)()
+        content = {"content": [{"type": "text", "text": text}], "isError": False}
+        failed = {"status": "error", "message": "too much", **fields}
+        shapes = (fields, {"status": "ok", "data": fields}, failed, text, [fields, {"next": None}], content)
+        return self._rnd.choice((*shapes, {**content, "structuredContent": fields}, self._field()))
 
     def _field(self) -> Any:
-        kinds: list[Callable[[], Any]] = [
-            *(self._rows, self._rows, self._hits, self._tickets, self._wide, self._by_month, self._names),
-            *(self._prose, self._log, self._page, self._csv, self._report, self._tree),
-            *(self._word, lambda: 7, lambda: None, list, dict, str, lambda: {"a": [], "b": {}}),
-        ]
-        return self._rnd.choice(kinds)()
+        empty: list[Callable[[], Any]] = [lambda: 7, lambda: None, list, dict, str, lambda: {"a": [], "b": {}}]
+        return self._rnd.choice((*[self._table] * 5, *[self._text] * 5, self._tree, self._word, *empty))()
 
     def _word(self) -> str:
         return self._rnd.choice(_WORDS)
@@ -273,73 +265,43 @@ class _Maker:
     def _some(self) -> int:
         return self._rnd.choice((1, 2, 3, 7, 12, 40, 101, 300))
 
-    def _prose(self) -> str:
-        sentences = (f"{self._words(6, 18).capitalize()}." for _ in range(self._rnd.choice((2, 20, 60, 300, 1500))))
-        return " ".join(sentences)
+    def _table(self) -> Any:
+        rnd = self._rnd
+        columns: dict[str, Callable[[int], Any]] = {
+            "id": lambda n: 1000 + n,
+            "city": lambda _: self._word(),
+            "amount": lambda _: rnd.randint(-500, 90_000),
+            "note": lambda _: self._words(0, 30) if rnd.random() < 1 / 9 else "",
+            "title": lambda n: f"{self._words(3, 9)} #{n}",
+            "url": lambda n: f"https://{rnd.randint(1, 9)}.example.org/{n}/{self._word()}",
+            "score": lambda n: round(1 - n / 100, 3),
+            "snippet": lambda _: self._words(20, 120),
+            "state": lambda _: rnd.choice(("open", "closed")),
+            "user": lambda n: {"login": self._word(), "avatar": f"https://pics.example.org/{n % 5}.png"},
+            "labels": lambda _: [{"name": self._word()} for _ in range(rnd.choice((0, 1, 40)))],
+            **{f"{self._word()}_{place}": lambda _: rnd.randint(0, 999) for place in range(rnd.choice((1, 1, 70)))},
+        }
+        names = rnd.sample(list(columns), rnd.randint(1, len(columns)))
+        rows = [{name: columns[name](n) for name in names} for n in range(self._some())]
+        return rnd.choice((rows, rows, {f"2026-{n:02}": row for n, row in enumerate(rows)}, list(map(str, rows))))
 
-    def _rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "id": 1000 + number,
-                "city": self._word(),
-                "amount": self._rnd.randint(-500, 90_000),
-                "note": self._words(0, 30) if self._rnd.random() < 1 / 9 else "",
-            }
-            for number in range(self._some())
-        ]
-
-    def _hits(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "title": f"{self._words(3, 8)} {number}",
-                "url": f"https://{self._rnd.randint(1, 9)}.example.org/{number}/{self._word()}",
-                "score": round(1 - number / 100, 3),
-                "snippet": self._words(20, 120),
-            }
-            for number in range(self._rnd.randint(3, 20))
-        ]
-
-    def _tickets(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "number": number,
-                "title": f"{self._words(4, 9)} #{number}",
-                "state": self._rnd.choice(("open", "closed")),
-                "user": {"login": self._word(), "avatar": f"https://pics.example.org/{number % 5}.png"},
-                "body": self._words(10, 90),
-                "labels": [{"name": self._word()} for _ in range(self._rnd.choice((0, 1, 40)))],
-            }
-            for number in range(self._rnd.choice((4, 30, 140)))
-        ]
-
-    def _wide(self) -> list[dict[str, Any]]:
-        names = [f"{self._word()}_{n}" for n in range(self._rnd.choice((20, 72)))]
-        return [{name: self._rnd.randint(0, 999) for name in names} for _ in range(self._some())]
-
-    def _by_month(self) -> dict[str, Any]:
-        return {f"2026-{n:02}": {"calls": self._rnd.randint(0, 999), "note": self._words(1, 25)} for n in range(1, 13)}
-
-    def _names(self) -> list[str]:
-        return [self._words(1, 20) for _ in range(self._some())]
-
-    def _log(self) -> str:
-        lines = (
-            f"2026-03-{n % 28 + 1:02}T10:{n % 60:02}:00Z {self._rnd.choice(_LEVELS)} {self._words(2, 8)} {n}"
-            for n in range(self._rnd.choice((5, 80, 900)))
+    def _text(self) -> str:
+        prose = " ".join(f"{self._words(6, 18).capitalize()}." for _ in range(self._rnd.choice((2, 20, 60, 300, 1500))))
+        cells = [(n, self._word(), n * 7) for n in range(self._some())]
+        log = (
+            f"2026-03-{n % 28 + 1:02}T10:{n % 60:02}:00Z {self._rnd.choice(_LEVELS)} {word} {n}" for n, word, _ in cells
         )
-        return "\n".join(lines)
-
-    def _page(self) -> str:
-        cells = "".join(f"<tr><td>{self._word()}</td><td>{n * 3}</td></tr>" for n in range(self._some()))
+        lines = "\n".join("| {} | {} | {} |".format(*row) for row in cells)
+        page = "".join(f"<tr><td>{word}</td><td>{number}</td></tr>" for _, word, number in cells)
         head = f"<!doctype html><html><head><script>{'var a = 1;' * 90}</script></head><body><nav>Home</nav>"
-        return f"{head}<table><tr><th>name</th><th>qty</th></tr>{cells}</table><p>{self._prose()}</p></body></html>"
-
-    def _csv(self) -> str:
-        return "\n".join(["sku,qty,place", *(f"S{n},{n * 2},{self._word()}" for n in range(self._some()))])
-
-    def _report(self) -> str:
-        lines = "\n".join(f"| {n} | {self._word()} | {n * 7} |" for n in range(self._some()))
-        return f"{self._prose()}\n\n| day | place | orders |\n|---|---|---|\n{lines}\n\n{self._prose()}"
+        texts = (
+            prose,
+            "\n".join(log),
+            "\n".join(["sku,place,qty", *("{},{},{}".format(*row) for row in cells)]),
+            f"{prose}\n\n| day | place | orders |\n|---|---|---|\n{lines}\n\n{prose}",
+            f"{head}<table><tr><th>name</th><th>qty</th></tr>{page}</table><p>{prose}</p></body></html>",
+        )
+        return self._rnd.choice(texts)
 
     def _tree(self) -> Any:
         value: Any = self._words(1, 60)
@@ -369,22 +331,26 @@ def check_references(
         AssertionError: a reference was resolved without that.
     """
     results = {result.id: result.response or {} for event in events for result in event.get_function_responses()}
-    typed = _typed(events)
+    said = [part for event in events if event.author == "user" and event.content for part in event.content.parts or ()]
+    typed = {json_text(part.function_response.response) for part in said if part.function_response}
+    typed |= {part.text for part in said if part.text}
     for author in {event.author for event in events}:
         own = [request for request in requests if request.agent == author]
         answers = [event for event in events if event.author == author and _is_answer(event)]
         for number, event in enumerate(answers):
             # As many answers as requests: each answer has its own. Else any may have led to it.
             led = own[number : number + 1] if len(own) == len(answers) else own
+            referred = (event.custom_metadata or {}).get("context_pack_answer_references") or ()
+            given = [("an answer may refer to", handle) for handle in referred]
             for call in event.get_function_calls():
                 if "error" in results.get(call.id, {"error": ""}) or (tools is not None and call.name not in tools):
                     continue
-                for handle in _REFERENCE.findall(json_text(call.args).lower()):
-                    if not any(_shows(request, handle, typed) for request in led):
-                        raise AssertionError(f"{call.name} was given {handle}, which {author} was not shown")
-            for handle in (event.custom_metadata or {}).get("context_pack_answer_references") or ():
-                if not any(_shows(request, handle, typed) for request in led):
-                    raise AssertionError(f"an answer may refer to {handle}, which {author} was not shown")
+                given += [
+                    (f"{call.name} was given", handle) for handle in _REFERENCE.findall(json_text(call.args).lower())
+                ]
+            for what, handle in given:
+                shown = any(_shows(request, handle, typed) for request in led)
+                demand(shown, f"{what} {handle}, which {author} was not shown")
 
 
 def _is_answer(event: Event) -> bool:
@@ -410,12 +376,6 @@ def _places(request: RecordedRequest, typed: set[str]) -> Iterator[tuple[str, bo
                 yield (text := json_text(part.function_response.response)), text not in typed
             elif part.text and content.role != "model":
                 yield part.text.lower(), part.text not in typed
-
-
-def _typed(events: Sequence[Event]) -> set[str]:
-    parts = [part for event in events if event.author == "user" and event.content for part in event.content.parts or ()]
-    results = {json_text(part.function_response.response) for part in parts if part.function_response}
-    return {part.text for part in parts if part.text} | results
 
 
 _NAME = "rows-check-00000000000.json"
@@ -471,3 +431,35 @@ def _scope(artifact_service: Any, **names: str) -> StoreScope:
     session = Session(id=all_names["session_id"], app_name=all_names["app_name"], user_id=all_names["user_id"])
     # A store may look at what it asks ADK's context for.
     return StoreScope(context=SimpleNamespace(session=session, artifact_service=artifact_service), **all_names)
+
+
+def check_budget(
+    reports: Iterable[CallReport],
+    *,
+    max_tokens: int | Mapping[str, int] | None = None,
+    max_cost: float | None = None,
+    prices: Prices | None = None,
+) -> None:
+    """Checks that the requests of a run stay within a budget, as `adk-context-pack check` does for recorded sessions.
+
+        check_budget(plugin.reports, max_tokens={"writer": 4_000, "*": 12_000})
+
+    Args:
+        reports: those of a `ContextPackPlugin`.
+        max_tokens: the most tokens of a request, for each agent or for all. "*" means all other agents.
+        max_cost: the most that the requests of a session may cost, in the currency of the prices.
+        prices: those of a million tokens, by default 1 and 0.1 for cached ones.
+
+    Raises:
+        AssertionError: a request or a session is over the budget, or there is no report.
+    """
+    tokens = max_tokens if isinstance(max_tokens, Mapping) else {} if max_tokens is None else {"*": max_tokens}
+    budget, use = Budget(tokens=tokens, cost=max_cost), TokenUse(prices=prices or Prices())
+    sessions: dict[str, Part] = {}
+    broken: list[str] = []
+    for report in reports:
+        session = sessions.setdefault(report.session_id, Part())
+        use.add(report, None, session)
+        broken += budget.broken_by(report, session)
+    demand(bool(sessions), "there is a report to check")
+    demand(not broken, "\n".join(broken))

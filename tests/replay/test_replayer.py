@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import re
 
 import pytest
@@ -20,11 +19,9 @@ from adk_context_pack import (
     PrefixReport,
     StripForContext,
 )
-from adk_context_pack.replay.replayed import CAPS, Counted, Replayed, scale_of
-from adk_context_pack.replay.replayer import Replayer
+from adk_context_pack.replay.replayer import CAPS, Counted, Replayed, Replayer, capped, scale_of
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import ReplaySums, Screen, percent, replay_text
-from adk_context_pack.replay.tool_caps import capped
+from adk_context_pack.replay.sums import ReplaySums, percent, replay_text
 from adk_context_pack.reports.token_use import AgentUse, PassUse, TokenUse
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.tools.offload_payload import default_result_passes
@@ -276,26 +273,3 @@ def test_the_headline_is_last():
         "pass",
         "agent",
     ]
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 100])
-def test_tables_fit_the_terminal(width):
-    """No row of a table is wider than the terminal, and each keeps its name and what was saved."""
-    text = replay_text(some(name="a-session-with-quite-a-long-name"), Screen(width=width))
-    rows = [line for line in text.splitlines() if "120,000" in line and not line.startswith("The pack")]
-    assert len(rows) == 4
-    assert all(len(row) <= width and "-99.6 %" in row for row in rows)
-
-
-def test_colors_are_for_terminals(monkeypatch):
-    """A file gets plain text at full width, a terminal colors, and a terminal with NO_COLOR none."""
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert Screen.of(io.StringIO()) == Screen(width=120, colors=False)
-    assert "\x1b[" in replay_text(some(), Screen.of(Terminal()))
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[" not in replay_text(some(), Screen.of(Terminal()))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack.tables.column_forms import read_dict
+from adk_context_pack.tables.row_forms import read_dict
 
 SPLIT = {"index": [0, 1], "columns": ["a", "b"], "data": [[1, 2], [3, 4]]}
 

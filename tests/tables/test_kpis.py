@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack.errors import SettingError
-from adk_context_pack.tables.kpis import Kpi
+from adk_context_pack.tables.summarize import Kpi
 
 
 @given(st.integers(), st.integers().filter(bool), st.sampled_from([1, 1000, 0.001]))

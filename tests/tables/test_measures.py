@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from adk_context_pack.tables.kpis import GOOGLE_ADS_KPIS
-from adk_context_pack.tables.measures import Measures
+from adk_context_pack.tables.summarize import GOOGLE_ADS_KPIS, Measures
 
 ROWS = [{"metrics": {"costMicros": "1500000", "averageCpc": 2_000_000.0}, "segments": {"device": "M"}}, {"metrics": {}}]
 

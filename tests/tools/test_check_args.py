@@ -6,7 +6,7 @@ import random
 import jsonschema
 import pytest
 
-from adk_context_pack.tools.deferred_calls import AnyValue, check_args
+from adk_context_pack.tools.defer_tools import AnyValue, check_args
 from adk_context_pack.tools.tool_index import _plain_schema
 from tests.support.declared_values import as_standard, right_value, wrong_values
 from tests.support.shared_data import shared_file

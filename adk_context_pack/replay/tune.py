@@ -1,0 +1,204 @@
+"""Runs `adk-context-pack tune`: the settings with which recorded sessions cost least and lose nothing that was needed.
+
+First settings for tool results are tried, then those for history beside the best of them, then each agent's own best.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TextIO
+
+from adk_context_pack.errors import SettingError
+from adk_context_pack.pack_settings import PackSettings
+from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.replay.answering import answers_of
+from adk_context_pack.replay.recordings import MISUSED, OK, UNREADABLE, Sessions, load_app
+from adk_context_pack.replay.replayer import Replayer
+from adk_context_pack.replay.stored_event import RecordedSession
+from adk_context_pack.replay.sums import money, percent
+from adk_context_pack.reports.call_report import table
+from adk_context_pack.reports.token_use import Part, TokenUse
+from adk_context_pack.testing.answers import Answerability
+from adk_context_pack.tools.cap_rows import CapRows
+from adk_context_pack.tools.offload_payload import OffloadPayload
+
+_RESULTS = (
+    "",
+    *map("rows=CapRows(max_tokens={0}), payloads=OffloadPayload(max_tokens={0})".format, (300, 500, 2000, 4000)),
+    "result_passes=[]",
+)
+_HISTORY = (
+    "",
+    *map("max_tokens={:_}".format, (64_000, 32_000, 16_000, 8_000, 4_000)),
+    "passes=[CastNarrative()]",
+    "passes=[]",
+)
+"""The settings that are tried, as the source that is printed. The first of each are the defaults."""
+
+_NO_PACK = "result_passes=[], passes=[]"
+_WORTH_IT = 0.98
+"""What is recommended in place of the defaults must cost at most this share of what they cost."""
+
+
+@cache
+def _settings(source: str) -> PackSettings:
+    names = {each.__name__: each for each in (CapRows, CastNarrative, OffloadPayload)}
+    # The source is one of those above, so that what is printed is what was tried.
+    return PackSettings(**eval(f"dict({source})", names))  # noqa: S307
+
+
+def _names_in(source: str) -> list[str]:
+    return sorted(set(re.findall(r"([A-Z]\w+)\(", source)))
+
+
+@dataclass(kw_only=True)
+class Trial:
+    """What recorded sessions cost with some settings, and what later calls still see.
+
+    Attributes:
+        source: the settings of all agents that `agents` does not name, as arguments of a `ContextPackPlugin`.
+        agents: those of single agents.
+        use: the tokens and cost.
+        seen: the values that later calls needed, by agent.
+    """
+
+    source: str
+    agents: Mapping[str, str]
+    use: TokenUse
+    seen: dict[str, Answerability] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        own = ", ".join(f'"{name}": PackSettings({source})' for name, source in sorted(self.agents.items()))
+        return ", ".join(filter(None, (self.source, own and f"agents={{{own}}}")))
+
+    def settings_for(self, agent: str) -> PackSettings:
+        """Returns the settings of an agent."""
+        return _settings(self.agents.get(agent, self.source))
+
+    def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
+        """Returns the place of the trial among others, for all agents or one: the less the better."""
+        use, seen = self.use.total, self.answers()
+        if agent is not None:
+            use, seen = self.use.agents.get(agent, Part()), self.seen.get(agent, Answerability(strategy=agent))
+        return seen.visible_share < visible, use.cost_sent / (_WORTH_IT if str(self) else 1)
+
+    def answers(self) -> Answerability:
+        """Returns what all agents see."""
+        total = Answerability(strategy=str(self))
+        for each in self.seen.values():
+            total.add(each)
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the figures as plain JSON values."""
+        total, seen = self.use.total, self.answers()
+        misses = sum(each.breaks for each in self.use.agents.values())
+        figures = {"tokens": total.sent, "cost": total.cost_sent, "misses": misses, "values": seen.values}
+        shares = {"visible": seen.visible_share, "reachable": seen.reachable_share}
+        return {"settings": f"ContextPackPlugin({self})", **figures, **shares}
+
+
+class Tuning:
+    """The trials over the sessions that the options of the command line name."""
+
+    def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
+        if not 0 <= options.visible / 100 <= 1:
+            raise SettingError.of("tune", "--visible", options.visible, "a percentage from 0 to 100")
+        self.visible = options.visible / 100
+        self.app, self.counter, self.prices = load_app(options)
+        self.sessions = Sessions(options, err)
+        self.trials: list[Trial] = []
+
+    def run(self) -> Trial:
+        """Runs all rounds and returns the trial that is recommended."""
+        self._round([*_RESULTS, _NO_PACK])
+        results = next(each for each in reversed(_RESULTS) if self._best().source.startswith(each))
+        self._round([", ".join(filter(None, (results, history))) for history in _HISTORY])
+        best = self._best()
+        # Among equals that for all agents comes first.
+        trials = sorted(self.trials, key=lambda each: each is not best)
+        own = {name: min(trials, key=lambda each: each.rank(self.visible, name)).source for name in best.use.agents}
+        if own := {name: source for name, source in own.items() if source != best.source}:
+            self._round([best.source], own)
+        return self._best()
+
+    def worth_knowing(self) -> Iterator[Trial]:
+        """Yields the trials that no cheaper one equals in what stays visible, and the defaults and no pack."""
+        most = -1.0
+        for each in sorted(self.trials, key=lambda each: (each.use.total.cost_sent, len(str(each)))):
+            share = each.answers().visible_share
+            if share > most or str(each) in ("", _NO_PACK):
+                yield each
+            most = max(most, share)
+
+    def _best(self) -> Trial:
+        return min(self.trials, key=lambda each: each.rank(self.visible))
+
+    def _round(self, sources: Iterable[str], agents: Mapping[str, str] | None = None) -> None:
+        known = {str(each) for each in self.trials}
+        made = (Trial(source=each, agents=agents or {}, use=TokenUse(prices=self.prices)) for each in sources)
+        new = [each for each in made if str(each) not in known]
+        setting: dict[str, Any] = {"counter": self.counter, "app": self.app, "prices": self.prices}
+        runs = {str(each): (each, Replayer(each.settings_for, **setting)) for each in new}
+        packs = {name: each.settings_for for name, (each, _) in runs.items()}
+
+        def see(session: RecordedSession) -> int:
+            for trial, replayer in runs.values():
+                for call in replayer.replay(session):
+                    if not isinstance(call, Exception):
+                        trial.use.add(call.report, call.prefix_without)
+            for agent, answers in answers_of(session, packs, self.prices.cached_share):
+                for found in answers:
+                    trial, _ = runs[found.strategy]
+                    trial.seen.setdefault(agent, Answerability(strategy=agent)).add(found)
+            return new[0].use.total.calls
+
+        self.sessions.each(see)
+        self.trials += new
+
+
+def run_tune(options: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
+    """Runs the command and returns the exit code."""
+    out, err = out or sys.stdout, err or sys.stderr
+    try:
+        tuning = Tuning(options, err)
+    except SettingError as error:
+        err.write(f"{error}\n")
+        return MISUSED
+    best = tuning.run()
+    if options.json:
+        found = {"recommended": best.to_dict(), "trials": [each.to_dict() for each in tuning.trials]}
+        out.write(json.dumps(found, indent=1) + "\n")
+    else:
+        out.writelines(f"{line}\n" for line in _lines(tuning, best))
+    return OK if best.use.total.calls and not tuning.sessions.problems else UNREADABLE
+
+
+def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
+    whole, seen = best.use.total, best.answers()
+    if not whole.calls:
+        yield "no model calls found"
+        return
+    rows = [("ContextPackPlugin(…)", "tokens", "cost", "change", "misses", "visible", "reachable")]
+    for each in tuning.worth_knowing():
+        found = each.to_dict()
+        name = {"": "the defaults", _NO_PACK: "no pack"}.get(str(each), str(each))
+        change = percent(whole.cost_without, found["cost"])
+        shares = f"{found['visible']:.1%}", f"{found['reachable']:.1%}"
+        rows.append((name, f"{found['tokens']:,}", money(found["cost"]), change, f"{found['misses']:,}", *shares))
+    yield from table(rows)
+    yield "Costs are those if nothing is read back. A miss is a request whose cached beginning had changed.\n"
+    yield f"Recommended: it costs {money(whole.cost_sent)} in place of {money(whole.cost_without)} without the pack."
+    if seen.values:
+        left = f"{seen.visible_share:.1%} stay visible and {seen.reachable_share:.1%} can be read back"
+        yield f"Of {seen.values:,} values that later tool calls needed, {left}. {tuning.visible:.1%} had to stay."
+    else:
+        yield "No recorded tool call needs a value that its request shows, so what is lost could not be measured."
+    source = f"ContextPackPlugin({best})"
+    yield f"\nfrom adk_context_pack import {', '.join(_names_in(source))}\n\nplugin = {source}"

@@ -1,0 +1,121 @@
+"""The commands `tune` and `check`, and the budget of scripted runs."""
+
+import json
+import re
+import sys
+
+import pytest
+from google.adk.sessions.session import Session
+from google.genai import types
+
+from adk_context_pack import ContextPackPlugin, Prices
+from adk_context_pack.__main__ import main
+from adk_context_pack.testing import check_budget
+from tests.support.events import event, user_said
+from tests.support.plugin_apps import analyst
+from tests.support.run import run_agent
+
+
+def exchange(agent, tool, result, number, **args):
+    call_id, run = f"{agent}-{number}-{tool}", {"invocation_id": f"turn-{number}"}
+    call = types.FunctionCall(id=call_id, name=tool, args=args)
+    response = types.FunctionResponse(id=call_id, name=tool, response=result)
+    yield event(agent, types.Part(function_call=call), **run)
+    yield event(agent, types.Part(function_response=response), role="user", **run)
+
+
+def session_of(agent, folder, *, uses_rows, turns=5):
+    """Each turn fetches 60 orders, and then either ships the fortieth of them or does something else."""
+    events = []
+    for number in range(turns):
+        events.append(user_said(f"and now number {number}", invocation_id=f"turn-{number}"))
+        rows = [{"order": f"ORD-{number}{place:04}", "note": f"left at door {place}"} for place in range(60)]
+        events += exchange(agent, "fetch", {"rows": rows}, number)
+        chosen = rows[40]["order"] if uses_rows else "nothing"
+        events += exchange(agent, "ship", {"status": "ok"}, number, order=chosen)
+        events.append(event(agent, types.Part(text="Done."), invocation_id=f"turn-{number}"))
+    session = Session(id=f"{agent}-session", app_name="shop", user_id="u", events=events)
+    (folder / f"{agent}.json").write_text(session.model_dump_json(by_alias=True, exclude_none=True), encoding="utf-8")
+
+
+def run(capsys, *arguments):
+    code = main([*map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def pasted(out):
+    """The plugin that a user gets who pastes what `tune` prints."""
+    names = {}
+    exec(out[out.index("from adk_context_pack") :], names)  # noqa: S102 - what a user would paste
+    return names["plugin"]
+
+
+@pytest.fixture
+def recordings(tmp_path):
+    session_of("clerk", tmp_path, uses_rows=True)
+    session_of("poet", tmp_path, uses_rows=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("visible", "price"), [(99.5, 0.1), (0, 0.1), (99.5, 1.0)])
+def test_the_recommended_settings_cost_what_is_said(recordings, capsys, monkeypatch, visible, price):
+    """What is pasted costs in `replay` what `tune` printed, loses no more than allowed, and nothing tried is better."""
+    options = (recordings, "--visible", visible, "--price-cached", price)
+    code, out, err = run(capsys, "tune", *options)
+    assert (code, err) == (0, "")
+    found = json.loads(run(capsys, "tune", *options, "--json")[1])
+    best = found["recommended"]
+    assert best["visible"] >= visible / 100
+    allowed = [each for each in found["trials"] if each["visible"] >= visible / 100]
+    assert best["cost"] <= min(each["cost"] for each in allowed) / 0.98
+    monkeypatch.setitem(sys.modules, "pasted_settings", type(sys)("pasted_settings"))
+    sys.modules["pasted_settings"].PLUGIN = pasted(out)
+    answers = ("--answerability", "--plugin", "pasted_settings:PLUGIN", "--price-cached", price)
+    replayed = json.loads(run(capsys, "replay", recordings, "--json", *answers)[1])
+    assert replayed["cost_with"] == pytest.approx(best["cost"])
+    assert replayed["answerability"]["strategies"][1]["visible"] == best["visible"] * best["values"]
+
+
+def test_agents_get_settings_of_their_own_where_that_helps(recordings, capsys):
+    """The agent that needs rows keeps them, the other is shown little, and that costs less than one for both."""
+    found = json.loads(run(capsys, "tune", recordings, "--json")[1])
+    for_all = [each for each in found["trials"] if "agents=" not in each["settings"] and each["visible"] >= 0.995]
+    assert re.search(r'agents=\{"(clerk|poet)": PackSettings\(', found["recommended"]["settings"])
+    assert found["recommended"]["cost"] < 0.98 * min(each["cost"] for each in for_all)
+
+
+def test_what_cannot_be_tuned_is_said(tmp_path, capsys):
+    """A share that is none is refused with its value, and recordings without a model call give no advice."""
+    session_of("clerk", tmp_path, uses_rows=True, turns=0)
+    assert run(capsys, "tune", tmp_path, "--visible", "101")[0] == 64
+    code, out, _ = run(capsys, "tune", tmp_path)
+    assert (code, out) == (2, "no model calls found\n")
+    assert run(capsys, "check", tmp_path, "--max-tokens", "9")[0] == 2
+
+
+def test_check_fails_when_prompts_outgrow_their_budget(recordings, capsys):
+    """The largest request and the dearest session are just within the budget, and over it once it is a little less."""
+    found = json.loads(run(capsys, "check", recordings, "--json")[1])
+    largest, dearest = found["largest_with"], max(each["cost_with"] for each in found["sessions"])
+    assert run(capsys, "check", recordings, "--max-tokens", largest, "--max-cost", dearest)[0] == 0
+    code, out, err = run(capsys, "check", recordings, "--max-tokens", largest - 1, "--max-cost", dearest * 0.9999)
+    assert code == 1
+    assert f"tokens, over its budget of {largest - 1:,}, in call " in err
+    assert len([line for line in err.splitlines() if "spent, over the budget" in line]) == 1
+    assert out.startswith(f"30 model calls in 2 sessions, the largest of {largest:,} tokens, ")
+
+
+async def test_a_scripted_run_is_held_to_a_budget():
+    """`check_budget` passes at the largest request and the cost of a run, and names what is over a smaller budget."""
+    plugin = ContextPackPlugin()
+    await run_agent(analyst(), "Which campaign was best?", plugins=[plugin])
+    largest = max(report.tokens_after for report in plugin.reports)
+    most = sum(report.tokens_after for report in plugin.reports) / 1e6
+    check_budget(plugin.reports, max_tokens=largest, max_cost=most, prices=Prices())
+    with pytest.raises(AssertionError, match=f"over its budget of {largest - 1:,}"):
+        check_budget(plugin.reports, max_tokens={"*": largest - 1})
+    with pytest.raises(AssertionError, match="spent, over the budget"):
+        check_budget(plugin.reports, max_cost=0.0)
+    with pytest.raises(AssertionError, match="there is a report"):
+        check_budget([], max_tokens=1)
