@@ -18,10 +18,10 @@ set, or a folder of such files"""
 _ANSWERABILITY = """also tell which values that the next tool calls needed are still visible with the pack, or
 within two read-backs, and name those that are lost"""
 _APP = """the app that was recorded, or its root agent, whose instructions, tools and include_contents a session does
-not hold; the pack then has the settings of the app's own ContextPackPlugin, if it has one"""
+not hold"""
 _ARTIFACTS = """the artifact service of the app as adk web takes it (file:///folder, gs://bucket), or its folder, where
 full results of sessions may be that were recorded with the pack"""
-_PLUGIN = "a ContextPackPlugin, whose settings the pack then has (default: those of ContextPackPlugin())"
+_PLUGIN = "a ContextPackPlugin, whose settings the pack then has (default: that of the app, or ContextPackPlugin())"
 _BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; without a name or with * for every
 other agent; may be repeated"""
 _CHECK = """Replays recorded sessions as `replay` does, and fails if prompts have grown beyond a budget. Exit code: 0
@@ -72,9 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.set_defaults(run=run_replay, brief=each is check)
     tune = add("tune", help="find the best settings for recorded sessions", description=_TUNE)
     add_recordings(tune)
-    tune.add_argument(
-        "--visible", type=float, default=99.5, metavar="PERCENT", help="least share of needed values left visible"
-    )
+    visible = "the least share of the values that later calls need to be left visible (default 99.5)"
+    tune.add_argument("--visible", type=float, default=99.5, metavar="PERCENT", help=visible)
     tune.set_defaults(run=run_tune)
     options = parser.parse_args(arguments)
     return int(options.run(options))

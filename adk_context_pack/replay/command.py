@@ -101,6 +101,8 @@ class _Run:
     def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
         self._err = err
         self._brief = options.brief
+        if self._brief and not options.max_tokens and options.max_cost is None:
+            raise SettingError("check: there is no budget without --max-tokens or --max-cost")
         app, own_counter, prices = load_app(options)
         settings_for, counter = load_pack(options, app)
         self.sessions = Sessions(options, err)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, window_of
+from adk_context_pack.errors import SettingError
 from adk_context_pack.reports.call_report import CallReport, PrefixReport
 from adk_context_pack.reports.prices import Prices
 
@@ -92,6 +94,11 @@ class Budget:
 
     tokens: Mapping[str, int] = field(default_factory=dict)
     cost: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses a cost that nothing can exceed."""
+        if self.cost is not None and not 0 <= self.cost < math.inf:
+            raise SettingError.of("check", "max_cost", self.cost, "a number from 0 up")
 
     def broken_by(self, report: CallReport, session: Part) -> Iterator[str]:
         """Yields a line if a request is too large, and one if its session costs too much from this call on.

@@ -193,7 +193,9 @@ class PayloadStore:
 
     async def _under_key(self, context: Any, name: str, value: Any, *, key: str, own_key: str) -> dict[str, Any]:
         """Returns the entries for a result under a state key of the caller's own."""
-        encoded = None if _keeps_objects(context) and not is_entry(value) else await _encoded(value)
+        # ADK's service in memory serialises nothing, so that a value needs no check there. A subclass may do anything.
+        kind = type(getattr(outermost_invocation(context), "session_service", None))
+        encoded = None if kind is InMemorySessionService and not is_entry(value) else await _encoded(value)
         size = rough_size(value) if encoded is None else len(encoded.data)
         is_plain = encoded is None or (not is_entry(value) and survives_as_state(value, encoded))
         if is_plain and self._store_for(context, size) is None:
@@ -219,11 +221,6 @@ class PayloadStore:
 
 async def _encoded(value: Any) -> Encoded:
     return await off_loop(rough_size(value), encode, value)
-
-
-def _keeps_objects(context: Any) -> bool:
-    # ADK's service in memory serialises nothing, so that a value needs no check there. A subclass may do anything.
-    return type(getattr(outermost_invocation(context), "session_service", None)) is InMemorySessionService
 
 
 @contextmanager

@@ -537,13 +537,10 @@ def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
         if not are_digits or not "".join(values).isdecimal() or max(map(len, values)) > _MAX_DIGITS:
             return None, None
         return min(values, key=int), max(values, key=int)
-    if not values or not all(map(_is_number, set(map(type, values)))):
+    kinds = set(map(type, values))
+    if not kinds or bool in kinds or not all(issubclass(kind, (int, float, Decimal)) for kind in kinds):
         return None, None
     return min(values), max(values)
-
-
-def _is_number(kind: type) -> bool:
-    return issubclass(kind, (int, float, Decimal)) and kind is not bool
 
 
 def _take_out_missing(counts: Counter[Any], schema: ColumnSchema, types: Collection[type]) -> int:

@@ -72,9 +72,8 @@ def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[An
 
 
 def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> RowForm | None:
-    if all(
-        end and all(isinstance(cell, Mapping) and cell.keys() == {"field", "value"} for cell in end) for end in ends
-    ):
+    cells = [cell for end in ends for cell in end]
+    if all(ends) and all(isinstance(cell, Mapping) and cell.keys() == {"field", "value"} for cell in cells):
         return RowForm([{cell["field"]: cell.get("value") for cell in row} for row in rows])
     head = rows[0]
     body = rows[1 : _PROBED + 1]
@@ -246,15 +245,12 @@ def _read_dict(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
     if len(lengths) != 1 or min(lengths) < needed:
         return None
     others = [item for key, item in value.items() if key not in lists]
-    if not all(isinstance(item, _SCALARS) for item in others) or not all(map(_is_column, lists.values())):
+    probed = [cell for cells in lists.values() for cell in (*cells[:_PROBED], cells[-1])]
+    if not all(isinstance(item, _SCALARS) for item in (*others, *probed)):
         return None
     names = list(lists)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     return DictForm(rows, lambda shown: {**value, **{name: [row[name] for row in shown] for name in names}})
-
-
-def _is_column(cells: Sequence[Any]) -> bool:
-    return all(isinstance(cell, _SCALARS) for cell in (*cells[:_PROBED], cells[-1]))
 
 
 def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:

@@ -120,13 +120,10 @@ class Conversation:
         return None
 
     def __repr__(self) -> str:
-        lines = (f"  {index}: {_brief(entry)}" for index, entry in enumerate(self.events))
+        said = [(event.author, (event.content.parts if event.content else None) or ()) for event in self.events]
+        dumped = [(author, [part.model_dump(exclude_none=True) for part in parts]) for author, parts in said]
+        lines = (f"  {index}: {author!r}: {parts!r:.300}" for index, (author, parts) in enumerate(dumped))
         return "\n".join([f"Conversation for agent {self.agent!r}, keep_ids={self.keep_ids}:", *lines])
-
-
-def _brief(event: Event) -> str:
-    parts = (event.content.parts if event.content else None) or []
-    return f"{event.author!r}: {[part.model_dump(exclude_none=True) for part in parts]!r:.300}"
 
 
 @dataclass(frozen=True)

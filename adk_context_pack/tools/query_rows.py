@@ -26,7 +26,7 @@ from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.handles import StoredResult, find_result, stored_results
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.columns import is_record, iter_columns
-from adk_context_pack.tables.find_tables import Table, find_tables
+from adk_context_pack.tables.find_tables import find_tables
 
 
 def load_tables(value: Any) -> TableImage:
@@ -42,18 +42,15 @@ def load_tables(value: Any) -> TableImage:
     try:
         tables = find_tables(value) or find_tables(value, min_rows=0)
         columns = {table.key: iter_columns(table.rows, table.columns) for table in tables}
-        wide = [table.key for table in tables if len(tables) == 1 or _is_wide(table)]
+        firsts = [(table.key, table.rows[0] if table.rows else None) for table in tables]
+        wide = [key for key, row in firsts if isinstance(row, dict | list | tuple) or is_record(type(row))]
+        wide = wide if len(tables) > 1 else [key for key, _ in firsts]
         image = image_of(columns, main=wide[0] if len(wide) == 1 else None) if tables else None
     except Exception as error:
         raise StoreError(f"the stored rows could not be loaded ({type(error).__name__})") from error
     if image is None:
         raise HandleError("This stored result holds no table; read it with read_payload.")
     return image
-
-
-def _is_wide(table: Table) -> bool:
-    first = table.rows[0] if table.rows else None
-    return isinstance(first, dict | list | tuple) or is_record(type(first))
 
 
 _MAX_JOINED = 8

@@ -46,8 +46,7 @@ def run(capsys, *arguments):
 
 def pasted(out):
     """The plugin that a user gets who pastes what `tune` prints."""
-    names = {}
-    exec(out[out.index("from adk_context_pack") :], names)  # noqa: S102 - what a user would paste
+    exec(out[out.index("from adk_context_pack") :], names := {})  # noqa: S102 - what a user would paste
     return names["plugin"]
 
 
@@ -92,11 +91,12 @@ def test_what_cannot_be_tuned_is_said(tmp_path, capsys):
     code, out, _ = run(capsys, "tune", tmp_path)
     assert (code, out) == (2, "no model calls found\n")
     assert run(capsys, "check", tmp_path, "--max-tokens", "9")[0] == 2
+    assert {run(capsys, "check", tmp_path, *cost)[0] for cost in ((), ("--max-cost", "nan"))} == {64}
 
 
 def test_check_fails_when_prompts_outgrow_their_budget(recordings, capsys):
     """The largest request and the dearest session are just within the budget, and over it once it is a little less."""
-    found = json.loads(run(capsys, "check", recordings, "--json")[1])
+    found = json.loads(run(capsys, "replay", recordings, "--json")[1])
     largest, dearest = found["largest_with"], max(each["cost_with"] for each in found["sessions"])
     assert run(capsys, "check", recordings, "--max-tokens", largest, "--max-cost", dearest)[0] == 0
     code, out, err = run(capsys, "check", recordings, "--max-tokens", largest - 1, "--max-cost", dearest * 0.9999)
