@@ -50,7 +50,11 @@ def without_figures(path):
 
 
 def run(capsys, *arguments):
-    code = main(["replay", *map(str, arguments)])
+    return run_command(capsys, "replay", *arguments)
+
+
+def run_command(capsys, *arguments):
+    code = main([*map(str, arguments)])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 

@@ -1,7 +1,6 @@
 """The commands `tune` and `check`, and the budget of scripted runs."""
 
 import json
-import re
 import sys
 
 import pytest
@@ -9,8 +8,8 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, Prices
-from adk_context_pack.__main__ import main
 from adk_context_pack.testing import check_budget
+from tests.replay.test_command import run_command as run
 from tests.support.events import event, user_said
 from tests.support.plugin_apps import analyst
 from tests.support.run import run_agent
@@ -25,7 +24,7 @@ def exchange(agent, tool, result, number, **args):
 
 
 def session_of(agent, folder, *, uses_rows, turns=5):
-    """Each turn fetches 60 orders, and then either ships the fortieth of them or does something else."""
+    """Each turn fetches 60 orders, and then ships the fortieth of them or nothing."""
     events = []
     for number in range(turns):
         events.append(user_said(f"and now number {number}", invocation_id=f"turn-{number}"))
@@ -36,18 +35,6 @@ def session_of(agent, folder, *, uses_rows, turns=5):
         events.append(event(agent, types.Part(text="Done."), invocation_id=f"turn-{number}"))
     session = Session(id=f"{agent}-session", app_name="shop", user_id="u", events=events)
     (folder / f"{agent}.json").write_text(session.model_dump_json(by_alias=True, exclude_none=True), encoding="utf-8")
-
-
-def run(capsys, *arguments):
-    code = main([*map(str, arguments)])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def pasted(out):
-    """The plugin that a user gets who pastes what `tune` prints."""
-    exec(out[out.index("from adk_context_pack") :], names := {})  # noqa: S102 - what a user would paste
-    return names["plugin"]
 
 
 @pytest.fixture
@@ -69,8 +56,8 @@ def test_the_recommended_settings_cost_what_is_said(recordings, capsys, monkeypa
     allowed = [each for each in found["trials"] if each["visible"] >= visible / 100]
     assert best["cost"] <= min(each["cost"] for each in allowed) / 0.98
     monkeypatch.setitem(sys.modules, "pasted_settings", type(sys)("pasted_settings"))
-    sys.modules["pasted_settings"].PLUGIN = pasted(out)
-    answers = ("--answerability", "--plugin", "pasted_settings:PLUGIN", "--price-cached", price)
+    exec(out[out.index("from adk_context_pack") :], vars(sys.modules["pasted_settings"]))  # noqa: S102 - as a user does
+    answers = ("--answerability", "--plugin", "pasted_settings:plugin", "--price-cached", price)
     replayed = json.loads(run(capsys, "replay", recordings, "--json", *answers)[1])
     assert replayed["cost_with"] == pytest.approx(best["cost"])
     assert replayed["answerability"]["strategies"][1]["visible"] == best["visible"] * best["values"]
@@ -80,8 +67,15 @@ def test_agents_get_settings_of_their_own_where_that_helps(recordings, capsys):
     """The agent that needs rows keeps them, the other is shown little, and that costs less than one for both."""
     found = json.loads(run(capsys, "tune", recordings, "--json")[1])
     for_all = [each for each in found["trials"] if "agents=" not in each["settings"] and each["visible"] >= 0.995]
-    assert re.search(r'agents=\{"(clerk|poet)": PackSettings\(', found["recommended"]["settings"])
+    assert ', agents={"poet": PackSettings(' in found["recommended"]["settings"]
     assert found["recommended"]["cost"] < 0.98 * min(each["cost"] for each in for_all)
+
+
+def test_the_price_of_cached_tokens_decides_what_is_cleared(recordings, capsys):
+    """Results of earlier turns leave where cached tokens are as dear as others, and stay where they cost nothing."""
+    prices = [("--price-cached", price) for price in (1, 0)]
+    dear, free = (json.loads(run(capsys, "replay", recordings, "--json", *each)[1]) for each in prices)
+    assert dear["tokens_with"] < free["tokens_with"]
 
 
 def test_what_cannot_be_tuned_is_said(tmp_path, capsys):
