@@ -193,7 +193,7 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
         shares = f"{found['visible']:.1%}", f"{found['reachable']:.1%}"
         rows.append((name, f"{found['tokens']:,}", money(found["cost"]), change, f"{found['misses']:,}", *shares))
     yield from table(rows)
-    yield "Costs are those if nothing is read back. A miss is a request whose cached beginning had changed.\n"
+    yield "Costs are those if nothing is read back, and about those of no pack and a call for each result if all is.\n"
     yield f"Recommended: it costs {money(whole.cost_sent)} in place of {money(whole.cost_without)} without the pack."
     if seen.values:
         left = f"{seen.visible_share:.1%} stay visible and {seen.reachable_share:.1%} can be read back"
