@@ -71,10 +71,11 @@ def test_agents_get_settings_of_their_own_where_that_helps(recordings, capsys):
     assert found["recommended"]["cost"] < 0.98 * min(each["cost"] for each in for_all)
 
 
-def test_the_price_of_cached_tokens_decides_what_is_cleared(recordings, capsys):
+def test_the_price_of_cached_tokens_decides_what_is_cleared(tmp_path, capsys):
     """Results of earlier turns leave where cached tokens are as dear as others, and stay where they cost nothing."""
+    session_of("clerk", tmp_path, uses_rows=True, turns=10)
     prices = [("--price-cached", price) for price in (1, 0)]
-    dear, free = (json.loads(run(capsys, "replay", recordings, "--json", *each)[1]) for each in prices)
+    dear, free = (json.loads(run(capsys, "replay", tmp_path, "--json", *each)[1]) for each in prices)
     assert dear["tokens_with"] < free["tokens_with"]
 
 
