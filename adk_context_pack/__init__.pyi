@@ -6,7 +6,7 @@ from adk_context_pack.agents.data_summarizer import DataSummarizer as DataSummar
 from adk_context_pack.agents.history_summarizer import HistorySummarizer as HistorySummarizer
 from adk_context_pack.agents.ingest_memory import IngestMemory as IngestMemory
 from adk_context_pack.agents.scoped import scoped as scoped
-from adk_context_pack.agents.summarized_results import (
+from adk_context_pack.agents.data_summarizer import (
     get_summarized_results as get_summarized_results,
     summarized_results_tool as summarized_results_tool,
 )
@@ -32,7 +32,7 @@ from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts as DropOld
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget as FitTokenBudget
 from adk_context_pack.passes.keep_newest_result import KeepNewestResult as KeepNewestResult
 from adk_context_pack.passes.pipeline import ContextPipeline as ContextPipeline
-from adk_context_pack.passes.presets import default_passes as default_passes
+from adk_context_pack.passes.pipeline import default_passes as default_passes
 from adk_context_pack.passes.recall_memory import RecallMemory as RecallMemory
 from adk_context_pack.passes.strip_for_context import StripForContext as StripForContext
 from adk_context_pack.plugin import ContextPackPlugin as ContextPackPlugin

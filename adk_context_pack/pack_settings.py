@@ -12,7 +12,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, window_of
 from adk_context_pack.errors import SettingError, instances, positive
 from adk_context_pack.passes.context_pass import ContextPass, handed_over
-from adk_context_pack.passes.presets import default_passes
+from adk_context_pack.passes.pipeline import default_passes
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import CapRows

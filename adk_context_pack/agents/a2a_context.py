@@ -24,8 +24,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, Counter
 from adk_context_pack.errors import SettingError, instances, logger, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.passes.presets import default_passes
+from adk_context_pack.passes.pipeline import ContextPipeline, default_passes
 from adk_context_pack.relays.narrative import PREAMBLE
 from adk_context_pack.reports.report_log import ReportLog
 

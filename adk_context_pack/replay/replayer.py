@@ -23,9 +23,8 @@ from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread
+from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
-from adk_context_pack.reports.outlets import totals_on
 from adk_context_pack.reports.prices import Prices
 from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_reducer import ResultReducer

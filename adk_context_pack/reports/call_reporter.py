@@ -23,9 +23,8 @@ from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import logger
-from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, view_of
+from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, totals_on, view_of
 from adk_context_pack.reports.categories import Categories
-from adk_context_pack.reports.outlets import totals_on
 from adk_context_pack.reports.result_sizes import UNKNOWN, declared_tokens, saved_by_results
 
 BLOCK = 1024

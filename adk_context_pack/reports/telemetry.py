@@ -36,8 +36,7 @@ from typing import Any
 from opentelemetry import metrics, trace
 
 from adk_context_pack._adk.model_spans import MODEL_SPANS, is_model_span
-from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.outlets import NAME
+from adk_context_pack.reports.call_report import NAME, CallReport
 
 
 class Telemetry:

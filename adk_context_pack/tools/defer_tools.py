@@ -29,9 +29,9 @@ from adk_context_pack._json import is_number, json_text
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import answering, logger, names, one_of, positive
-from adk_context_pack.tools.many_tools import ManyTools, attach
-from adk_context_pack.tools.references import replaced
+from adk_context_pack.tools.resolve_results import replaced
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
+from adk_context_pack.tools.wrap import ManyTools, attach
 
 FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
 

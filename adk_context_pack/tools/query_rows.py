@@ -15,8 +15,7 @@ from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import HandleError, QueryError, StoreError, answering, positive
 from adk_context_pack.sql.ask_worker import query_images
 from adk_context_pack.sql.database import QueryAnswer
-from adk_context_pack.sql.guard import too_long
-from adk_context_pack.sql.hints import hint_for
+from adk_context_pack.sql.guard import hint_for, too_long
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.statement import check_statement, mentioned_handles
 from adk_context_pack.sql.table_image import TableImage, TableNames

@@ -13,8 +13,7 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import kind_of, takes_tools
 from adk_context_pack._json import json_text
 from adk_context_pack.stores.handles import stored_results
-from adk_context_pack.tools.exempt import CHANGEABLE
-from adk_context_pack.tools.result_pass import NO_TOOLS, ResultPass, ToolSetting, passes_for
+from adk_context_pack.tools.result_pass import CHANGEABLE, NO_TOOLS, ResultPass, ToolSetting, passes_for
 
 _NAMES = {"rows": "query_rows", "payload": "read_payload"}
 READ_BACK = frozenset(_NAMES.values())

@@ -11,7 +11,7 @@ from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
 from adk_context_pack.conversation.tokens import Counter, window_of
-from adk_context_pack.reports.outlets import totals_on
+from adk_context_pack.reports.call_report import totals_on
 from adk_context_pack.stores.handles import Kind, stored_results
 
 Encoding = Literal["json", "csv"]

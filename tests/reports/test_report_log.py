@@ -19,8 +19,8 @@ from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports import call_reporter as prefix_module
 from adk_context_pack.reports import report_log
 from adk_context_pack.reports import token_use as module
+from adk_context_pack.reports.call_report import EventReport
 from adk_context_pack.reports.call_reporter import PrefixMemory
-from adk_context_pack.reports.outlets import EventReport
 from adk_context_pack.reports.token_use import TokenUse, offenders
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import user_said

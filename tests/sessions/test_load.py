@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from adk_context_pack import CapRows, ContextPackPlugin, load_payload
 from adk_context_pack.reports import call_reporter as prefix_memory
 from adk_context_pack.reports import report_log, result_sizes
-from adk_context_pack.reports.outlets import EventReport
+from adk_context_pack.reports.call_report import EventReport
 from adk_context_pack.stores.byte_cache import CACHE
 from adk_context_pack.stores.handles import stored_results
 from tests.sessions.load_app import MARK, Load

@@ -4,7 +4,7 @@ import pytest
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
-from adk_context_pack.sql.hints import hint_for, there_are
+from adk_context_pack.sql.guard import hint_for, there_are
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.tables.columns import iter_columns
 

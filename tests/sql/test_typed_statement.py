@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
-from adk_context_pack.sql.hints import hint_for
+from adk_context_pack.sql.guard import hint_for
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.columns import iter_columns

@@ -6,8 +6,7 @@ import pytest
 
 from adk_context_pack import QueryError, SettingError
 from adk_context_pack.tools.cap_rows import checked_template, filled
-from adk_context_pack.tools.references import EACH, Key, replaced
-from adk_context_pack.tools.resolve_results import OpenResult
+from adk_context_pack.tools.resolve_results import EACH, Key, OpenResult, replaced
 
 H = "0abcdefghjk"
 
