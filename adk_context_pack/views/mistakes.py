@@ -13,6 +13,9 @@ from adk_context_pack.errors import did_you_mean, is_extended, misspelled, warn_
 from adk_context_pack.views.select import Select, deciding_value, has_field, items_in, sources_of
 from adk_context_pack.views.template import PREFIX
 
+_ALL = object()
+"""All items, in the place of a value of their deciding field."""
+
 
 class FieldCheck:
     """Looks for each field of a `select` in the items, until it was found or warned of.
@@ -36,72 +39,49 @@ class FieldCheck:
     def __init__(self, owner: str, select: Select | None) -> None:
         self._owner = owner
         self._field, self._cases = _cases(select)
-        self._roots = [self._field] if self._field else [name for names in self._cases.values() for name in names]
-        self._seen: set[tuple[Any, str]] = set()
-        self._looks = 20 if self._cases else 0
+        self._open = {(case, name) for case, names in self._cases.items() for name in names}
+        self._looks = 20
 
     @property
     def is_open(self) -> bool:
         """Tells whether there is anything left to look for."""
-        return self._looks > 0
+        return bool(self._open) and self._looks > 0
 
     def look(self, value: Any) -> None:
         """Looks at the items of one state value, and warns of the fields that are mistakes."""
-        found = items_in(value, [root.partition(".")[0] for root in self._roots])[:200]
+        found = items_in(value, [name.partition(".")[0] for name in self._cases[_ALL]])[:200]
         items = [item for item in found if next(_own_names(item), None) is not None]
-        if not items:
-            return
-        self._looks -= 1
-        if self._field and not self._decides(items):
-            return
-        is_done = True
+        self._looks -= bool(items)
         for case, fields in self._cases.items():
-            of_case = [item for item in items if self._case_of(item) == case]
-            is_done = self._look_for(fields, of_case, case) and is_done
-        if is_done:
-            self._looks = 0
-
-    def _decides(self, items: Sequence[Any]) -> bool:
-        field = self._field or ""
-        if any(has_field(item, field) for item in items):
-            return True
-        if None not in self._cases or _is_mistake(field, items, ()):
-            self._warn("deciding field", field, items)
-            self._looks = 0
-        return False
+            chosen = [item for item in items if case is _ALL or self._case_of(item) == case]
+            missing = [name for name in fields if not any(has_field(item, name) for item in chosen)]
+            self._open.difference_update((case, name) for name in set(fields).difference(missing))
+            missing = [name for name in missing if (case, name) in self._open and chosen]
+            # Without a case for None, a view of items without the deciding field is empty.
+            is_needed = case is _ALL and self._field is not None and None not in self._cases
+            has_none = len(missing) == len(fields) > (0 if is_needed else 1)
+            for name in missing:
+                # A nested value may still come.
+                if (has_none and "." not in name) or _is_mistake(name, chosen, fields):
+                    self._open.discard((case, name))
+                    what = f"{'deciding ' if name == self._field else ''}field {name!r}"
+                    warn_once(f"{self._owner}: no item has the {what}{did_you_mean(name, _names(name, chosen))}")
 
     def _case_of(self, item: Any) -> Any:
         decided = deciding_value(item, self._field) if self._field else None
         return decided if decided in self._cases else None
 
-    def _look_for(self, fields: Sequence[str], items: Sequence[Any], case: Any) -> bool:
-        missing = [name for name in fields if (case, name) not in self._seen]
-        found = {name for name in missing if any(has_field(item, name) for item in items)}
-        self._seen.update((case, name) for name in found)
-        missing = [name for name in missing if name not in found]
-        has_none = len(missing) == len(fields) > 1
-        for name in missing if items else ():
-            # A nested value may still come.
-            if (has_none and "." not in name) or _is_mistake(name, items, fields):
-                self._seen.add((case, name))
-                self._warn("field", name, items)
-        return all((case, name) in self._seen for name in fields)
-
-    def _warn(self, kind: str, name: str, items: Sequence[Any]) -> None:
-        warn_once(f"{self._owner}: no item has the {kind} {name!r}{did_you_mean(name, _names(name, items))}")
-
 
 def _cases(select: Any) -> tuple[str | None, dict[Any, list[str]]]:
-    """Returns the deciding field, and the fields for each of its values. Without one, all fields are under None."""
+    """Returns the deciding field, and the fields of all items and of those with each of its values."""
     if select is None or callable(select):
-        return None, {}
+        return None, {_ALL: []}
     if not isinstance(select, Mapping) or not any(isinstance(fields, Mapping) for fields in select.values()):
-        return None, {None: sources_of(select)}
+        return None, {_ALL: sources_of(select)}
     ((field, cases),) = select.items()
-    found: dict[Any, list[str]] = {}
+    found: dict[Any, list[str]] = {_ALL: [field]}
     for values, fields in cases.items():
-        for value in values if isinstance(values, tuple) else (values,):
-            found[value] = sources_of(fields)
+        found |= dict.fromkeys(values if isinstance(values, tuple) else (values,), sources_of(fields))
     return field, found
 
 
