@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from google.adk import __version__ as adk_version
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -32,6 +34,7 @@ from adk_context_pack.conversation.tokens import Counter, valid_counter
 from adk_context_pack.errors import SettingError
 from adk_context_pack.pack_settings import PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
+from adk_context_pack.passes.limit_spending import LimitSpending
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
 from adk_context_pack.reports.call_report import CallReport, CapReport
 from adk_context_pack.reports.prices import Prices
@@ -94,6 +97,19 @@ def _page(value: Any) -> Path:
     return path
 
 
+NEWEST_TRIED = "2.13"
+"""The newest minor release of ADK on which the whole suite runs."""
+
+
+@cache
+def note_release(installed: str) -> None:
+    """Logs, once in a process, that ADK is newer than any release on which the pack was tried."""
+    newest, found = (tuple(map(int, re.findall(r"\d+", each)[:2])) for each in (NEWEST_TRIED, installed))
+    if found > newest:
+        text = "google-adk %s is newer than %s, the newest that was tried. To try it: python -m tests.versions.probe %s"
+        logger.warning(text, installed, NEWEST_TRIED, installed)
+
+
 class ContextPackPlugin(BasePlugin):
     """Attaches the whole pack in one line: `App(name=…, root_agent=…, plugins=[ContextPackPlugin()])`.
 
@@ -102,10 +118,10 @@ class ContextPackPlugin(BasePlugin):
     model's window, and reports on each model call. `adk web --extra_plugins adk_context_pack.ContextPackPlugin`
     attaches it with no code change, as does `adk api_server`. Then five arguments may come from the environment.
 
-    It returns nothing from any callback, so it hides neither an agent's own callbacks nor other plugins. None of its
-    failures reaches the run, except those of a request pass with `on_error="raise"`. One instance serves all sessions
-    of an app, and the children of `AgentTool`. In live mode ADK ignores a changed request, so the plugin does nothing
-    and says so once.
+    Unless a limit is spent, it returns nothing from any callback, so it hides neither an agent's own callbacks nor
+    other plugins. None of its failures reaches the run, except those of a request pass with `on_error="raise"`. One
+    instance serves all sessions of an app, and the children of `AgentTool`. In live mode ADK ignores a changed request,
+    so the plugin does nothing and says so once.
 
     An agent's `after_tool_callback` sees the whole result of its tool. ADK 1.22 stores an event before any plugin sees
     it, so the plugin reduces results within the tool there, and that callback sees the reduced one. Failed results of
@@ -140,6 +156,12 @@ class ContextPackPlugin(BasePlugin):
             costs.
         max_memory_bytes: what the pack keeps in this process and in those of its queries, a quarter in each. The last
             plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
+        max_input_tokens: the most input tokens for the model calls of a session together, by the provider's figures.
+            From four fifths on, reports and the log say so. None sets no limit. Children of `AgentTool` count apart.
+        max_cost: the most that these tokens may cost, in the currency of `prices`. None sets no limit.
+        limit_per: what these two limits are for, a "session" or each "run" of it.
+        on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
+        show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
 
     Attributes:
         counter: the tokenizer for budgets and reports, or None.
@@ -175,8 +197,14 @@ class ContextPackPlugin(BasePlugin):
         report_file: str | PathLike[str] | None = None,
         prices: Prices | None = None,
         max_memory_bytes: int | None = None,
+        max_input_tokens: int | None = None,
+        max_cost: float | None = None,
+        limit_per: Literal["session", "run"] = "session",
+        on_limit: Literal["end", "warn"] = "end",
+        show_budget: bool = False,
     ) -> None:
         super().__init__(name=name)
+        note_release(adk_version)
         max_tokens = _argument("max_tokens", max_tokens, "MAX_TOKENS", _number, "a whole number of tokens, at least 1")
         memory = _argument("max_memory_bytes", max_memory_bytes, "MAX_MEMORY", _number, "a number of bytes, at least 1")
         page = "the path of an .html file in a folder that exists"
@@ -185,6 +213,11 @@ class ContextPackPlugin(BasePlugin):
         is_shadow = _argument("shadow", shadow, "SHADOW", _flag, "True, False or None, or 1 or 0")
         if memory is not None:
             CACHE.limit(memory)
+        limit = LimitSpending(
+            max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),
+            limit_per=limit_per, on_limit=on_limit, show_budget=show_budget,
+        )  # fmt: skip
+        self._limit = None if max_input_tokens is None and max_cost is None else limit
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
         settings = PackSettings(max_tokens=max_tokens, read_back=read_back, tools=tools or {}, **parts)
         self._settings = settings if store is None else settings.stored_in(store)
@@ -273,6 +306,8 @@ class ContextPackPlugin(BasePlugin):
             settings = self.settings_for(context.agent_name)
             if settings is None or self._stands_aside(context):
                 return None
+            if self._limit is not None and self._shadow is None and (answer := self._limit.answer_for(context)):
+                return answer
             passes = self._passes(settings, settings.budget_for(*model_names(context, request.model)))
             if self._shadow is not None:
                 request, shadow = await self._shadow.request(request, ModelCall.of(context))
@@ -383,7 +418,8 @@ class ContextPackPlugin(BasePlugin):
         # Settings live as long as the plugin, so their ids are unique. There is one budget for each model.
         key = id(settings), budget
         if key not in self._built:
-            self._built[key] = settings.passes_within(budget, self.counter, (self._prices or Prices()).cached_share)
+            passes = settings.passes_within(budget, self.counter, (self._prices or Prices()).cached_share)
+            self._built[key] = passes if self._limit is None else (*passes, self._limit)
         return self._built[key]
 
     def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:

@@ -1,0 +1,100 @@
+"""Says near a limit what model calls were sent, and ends a run at it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.errors import SettingError, logger, one_of, positive
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.reports.call_report import totals_on
+from adk_context_pack.reports.prices import Prices
+
+_NEAR = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitSpending(ContextPass):
+    """Adds up what the model calls of a session, or of a run of it, were sent, and notes it from four fifths on.
+
+    The figures are the provider's on the session's events, or the pack's estimates where those have none, so that each
+    process counts alike. What a child of `AgentTool` is sent counts in the child's own session.
+
+    Cost to the prompt cache: none. The line that `show_budget` adds is the last one of a request.
+
+    Args:
+        max_input_tokens: the most input tokens. None sets no such limit.
+        max_cost: the most that they may cost, in the currency of `prices`. None sets no such limit.
+        prices: the prices of input tokens.
+        limit_per: what the limits are for, a "session" or each "run" of it.
+        on_limit: "end" answers in the model's place once a limit is spent, "warn" goes on.
+        show_budget: whether each request ends with a line that says how much is spent.
+
+    Raises:
+        SettingError: a setting that cannot work.
+    """
+
+    max_input_tokens: int | None = None
+    max_cost: float | None = None
+    prices: Prices = field(default_factory=Prices)
+    limit_per: Literal["session", "run"] = "session"
+    on_limit: Literal["end", "warn"] = "end"
+    show_budget: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        super().__post_init__()
+        if self.max_input_tokens is not None:
+            positive(self, "max_input_tokens", self.max_input_tokens)
+        cost: Any = self.max_cost
+        if cost is not None and (not isinstance(cost, int | float) or not 0 < cost < math.inf):
+            raise SettingError.of(self, "max_cost", cost, "a number above 0")
+        if self.show_budget and self.max_input_tokens is None and cost is None:
+            raise SettingError.of(self, "show_budget", self.show_budget, "given with max_input_tokens or max_cost")
+        one_of(self, "limit_per", self.limit_per, ("session", "run"))
+        one_of(self, "on_limit", self.on_limit, ("end", "warn"))
+
+    def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """Returns the request, with a line on what is spent where `show_budget` asks for it."""
+        share, before, said = self._spent(call)
+        if share >= _NEAR:
+            call.note(said)
+            if before < _NEAR or before < 1 <= share:
+                logger.warning("%s: %s", call.agent_name, said)
+        if not self.show_budget:
+            return request
+        line = types.Content(role="user", parts=[types.Part(text=f"[{said}]")])
+        return request.model_copy(update={"contents": [*(request.contents or ()), line]})
+
+    def answer_for(self, context: CallbackContext) -> LlmResponse | None:
+        """Returns the answer that ends a run, and a loop in it, once a limit is spent. None before that."""
+        share, _, said = self._spent(ModelCall.of(context))
+        if share < 1 or self.on_limit == "warn":
+            return None
+        logger.warning("%s is not asked: %s", context.agent_name, said)
+        context._event_actions.escalate = True  # noqa: SLF001 - 1.x gives callbacks no other way
+        text = types.Part(text=f"I have to stop here. {said}.")
+        return LlmResponse(content=types.Content(role="model", parts=[text]))
+
+    def _spent(self, call: ModelCall) -> tuple[float, float, str]:
+        """Returns the spent share of the limit that is nearer, the same before the last call, and a sentence."""
+        tokens, cost, found = [0, 0], [0.0, 0.0], []
+        for event in call.events:
+            if self.limit_per == "session" or event.invocation_id == call.invocation_id:
+                usage = event.usage_metadata or types.GenerateContentResponseUsageMetadata()
+                if sent := usage.prompt_token_count or totals_on(event).get("tokens_after", 0):
+                    tokens = [tokens[1], tokens[1] + sent]
+                    cost = [cost[1], cost[1] + self.prices.of(sent, usage.cached_content_token_count or 0)]
+        if most := self.max_input_tokens:
+            found.append((tokens[1] / most, tokens[0] / most, f"{tokens[1]:,} of {most:,} input tokens"))
+        if at_most := self.max_cost:
+            found.append((cost[1] / at_most, cost[0] / at_most, f"{cost[1]:.4g} of {at_most:g} for input tokens"))
+        share, before, said = max(found)
+        return share, before, f"This {self.limit_per} has spent {said}"

@@ -1,0 +1,76 @@
+"""max_input_tokens and max_cost: what a session or a run may be sent."""
+
+import pytest
+from google.adk import __version__ as adk_version
+from google.adk.agents import LlmAgent, LoopAgent
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from adk_context_pack import ContextPackPlugin, Prices, SettingError
+from adk_context_pack.plugin import NEWEST_TRIED, note_release
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, text_of
+
+USAGE = types.GenerateContentResponseUsageMetadata(prompt_token_count=1_000, cached_content_token_count=500)
+TOKENS, COST = {"max_input_tokens": 2_500}, {"max_cost": 0.0016, "prices": Prices(input=1.0, cached=0.1)}
+
+
+async def asked(turns=5, *, loop=False, **settings):
+    """The run of an agent whose calls have 1,000 tokens each, and its plugin."""
+    said = LlmResponse(content=types.Content(role="model", parts=[types.Part(text="Hello.")]), usage_metadata=USAGE)
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda _: said.model_copy(deep=True)))
+    agent = LoopAgent(name="loop", sub_agents=[agent]) if loop else agent
+    plugin = ContextPackPlugin(**settings)
+    return await run_agent(agent, *["Hi."] * turns, plugins=[plugin]), plugin
+
+
+@pytest.mark.parametrize(
+    ("settings", "calls"),
+    [
+        (TOKENS, 3), (COST, 3), (TOKENS | COST, 3), (TOKENS | {"max_cost": 0.0005}, 1),
+        (TOKENS | {"limit_per": "run"}, 5), (TOKENS | {"on_limit": "warn"}, 5), (TOKENS | {"shadow": True}, 5),
+        (TOKENS | {"loop": True, "turns": 1}, 3),
+    ],
+)  # fmt: skip
+async def test_a_limit_ends_what_it_is_for(settings, calls):
+    """A session or a loop ends with an answer that says so, and a run of a session starts anew."""
+    run, _ = await asked(**settings)
+    assert len(run.requests) == calls
+    assert ("I have to stop here. This session has spent" in run.answer) is (calls < 5)
+
+
+async def test_reports_and_the_log_warn_near_a_limit(caplog):
+    """From four fifths on each report has a note, and the log a line there and at the limit."""
+    _, plugin = await asked(on_limit="warn", **TOKENS)
+    assert ["spent" in each.passes[-1].note for each in plugin.reports] == [False, False, True, True, True]
+    lines = [each.message for each in caplog.records if "has spent" in each.message]
+    assert [line.split("spent ")[1] for line in lines] == ["2,000 of 2,500 input tokens", "3,000 of 2,500 input tokens"]
+
+
+async def test_an_agent_is_told_what_is_spent():
+    """The line is the last of the request, and stands in no request before it."""
+    run, _ = await asked(2, show_budget=True, **TOKENS)
+    assert text_of(run.requests[0]).endswith("[This session has spent 0 of 2,500 input tokens]")
+    assert text_of(run.requests[1]).endswith("Hi.\n[This session has spent 1,000 of 2,500 input tokens]")
+    assert "spent 0" not in text_of(run.requests[1])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"max_input_tokens": 0}, {"max_cost": -1.5}, {"limit_per": "day"}, {"on_limit": "x"}, {"show_budget": True}],
+)
+def test_settings_that_cannot_work_are_refused(settings):
+    """The message has the setting and its value."""
+    with pytest.raises(SettingError, match=f"{next(iter(settings))} must be .*, not {next(iter(settings.values()))!r}"):
+        ContextPackPlugin(**settings)
+
+
+@pytest.mark.parametrize(
+    ("installed", "said"), [("2.13.9", 0), ("1.22.0", 0), (adk_version, 0), ("2.14.0", 1), ("3.0.0a1", 1)]
+)
+def test_a_newer_adk_is_said_once(installed, said, caplog):
+    """It is a line in the log that names both releases and how to try it, and none for the one that runs this."""
+    note_release.cache_clear()
+    for _ in range(2):
+        note_release(installed)
+    assert [installed in each.message and NEWEST_TRIED in each.message for each in caplog.records] == [True] * said
