@@ -44,7 +44,7 @@ from adk_context_pack.reports.call_report import (
     PassReport as PassReport,
     PrefixReport as PrefixReport,
 )
-from adk_context_pack.reports.prices import Prices as Prices
+from adk_context_pack.reports.token_use import Prices as Prices
 from adk_context_pack.reports.report_log import ReportLog as ReportLog, ReportTotals as ReportTotals
 from adk_context_pack.stores.artifact_store import ArtifactStore as ArtifactStore
 from adk_context_pack.stores.opening import load_payload as load_payload

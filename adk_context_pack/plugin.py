@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from google.adk import __version__ as adk_version
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -25,9 +23,9 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import ToolKind, kind_of, takes_tools
-from adk_context_pack._adk.model_names import model_names
-from adk_context_pack._adk.releases import is_live
+from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
@@ -37,9 +35,9 @@ from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.passes.limit_spending import LimitSpending
 from adk_context_pack.passes.pipeline import ContextPipeline, leave_history, prepare_all
 from adk_context_pack.reports.call_report import CallReport, CapReport
-from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.result_sizes import PACK_TOOLS
+from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.codec import rough_size
@@ -95,19 +93,6 @@ def _page(value: Any) -> Path:
     if path.suffix.lower() not in {".html", ".htm"} or not path.parent.is_dir():
         raise ValueError(value)
     return path
-
-
-NEWEST_TRIED = "2.13"
-"""The newest minor release of ADK on which the whole suite runs."""
-
-
-@cache
-def note_release(installed: str) -> None:
-    """Logs, once in a process, that ADK is newer than any release on which the pack was tried."""
-    newest, found = (tuple(map(int, re.findall(r"\d+", each)[:2])) for each in (NEWEST_TRIED, installed))
-    if found > newest:
-        text = "google-adk %s is newer than %s, the newest that was tried. To try it: python -m tests.versions.probe %s"
-        logger.warning(text, installed, NEWEST_TRIED, installed)
 
 
 class ContextPackPlugin(BasePlugin):
@@ -204,7 +189,7 @@ class ContextPackPlugin(BasePlugin):
         show_budget: bool = False,
     ) -> None:
         super().__init__(name=name)
-        note_release(adk_version)
+        note_release()
         max_tokens = _argument("max_tokens", max_tokens, "MAX_TOKENS", _number, "a whole number of tokens, at least 1")
         memory = _argument("max_memory_bytes", max_memory_bytes, "MAX_MEMORY", _number, "a number of bytes, at least 1")
         page = "the path of an .html file in a folder that exists"

@@ -1,17 +1,22 @@
 """Holds what differs between ADK releases, and what ADK keeps private but writes into every request.
 
-Nothing here asks for a version number. Each feature is probed by its attribute, so that releases in between and future
-ones are handled by what they do.
+Nothing here asks for a version number, but for a notice that one is new. Each feature is probed by its attribute, so
+that releases in between and future ones are handled by what they do.
 """
 
 from __future__ import annotations
 
 import inspect
+import logging
+import re
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
+from google.adk import __version__
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
 from google.genai import types
 
@@ -102,3 +107,22 @@ def render_relay(event: Event, source: types.Part) -> types.Content | None:
     content = types.Content(role="model", parts=[]).model_copy(update={"parts": [source]})
     shown = renderer(event.model_copy(update={"content": content}), **more)
     return getattr(shown, "content", None)
+
+
+NEWEST_TRIED = "2.13"
+"""The newest minor release of ADK on which the whole suite runs."""
+
+
+@cache
+def note_release(installed: str = __version__) -> None:
+    """Logs, once in a process, that ADK is newer than any release on which the pack was tried."""
+    newest, found = (tuple(map(int, re.findall(r"\d+", each)[:2])) for each in (NEWEST_TRIED, installed))
+    if found > newest:
+        text = "google-adk %s is newer than %s, the newest that was tried. To try it: python -m tests.versions.probe %s"
+        logging.getLogger("adk_context_pack").warning(text, installed, NEWEST_TRIED, installed)
+
+
+def end_loop(context: CallbackContext) -> None:
+    """Ends the loop that the agent of a callback runs in, which ends with that agent's event."""
+    # Releases 1.x give a callback no other way.
+    context._event_actions.escalate = True  # noqa: SLF001

@@ -11,11 +11,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+from adk_context_pack._adk.releases import end_loop
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import SettingError, logger, one_of, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import totals_on
-from adk_context_pack.reports.prices import Prices
+from adk_context_pack.reports.token_use import Prices
 
 _NEAR = 0.8
 
@@ -79,7 +80,7 @@ class LimitSpending(ContextPass):
         if share < 1 or self.on_limit == "warn":
             return None
         logger.warning("%s is not asked: %s", context.agent_name, said)
-        context._event_actions.escalate = True  # noqa: SLF001 - 1.x gives callbacks no other way
+        end_loop(context)
         text = types.Part(text=f"I have to stop here. {said}.")
         return LlmResponse(content=types.Content(role="model", parts=[text]))
 

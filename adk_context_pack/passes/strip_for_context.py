@@ -23,8 +23,6 @@ NOTE = f"{QUOTE_BEGIN}left out{QUOTE_END}"
 blocks would change with the next event and break the cached prefix. It is as short as possible, since a whole relayed
 call may have as few as 75 characters in the plain format."""
 
-_LOGS = ("call", "result")
-
 
 @dataclass(frozen=True, kw_only=True)
 class StripForContext(ContextPass):
@@ -77,7 +75,7 @@ class StripForContext(ContextPass):
         return [part for part in block.parts if is_kept or self._stays(part)]
 
     def _stays(self, part: RelayedPart) -> bool:
-        if part.kind in _LOGS:
+        if part.kind in ("call", "result"):
             used = part.source.function_call or part.source.function_response
             return used is not None and used.name in self.keep_tools
         return self.keep_said

@@ -102,7 +102,8 @@ class AnswerabilitySums:
             yield "No recorded tool call uses a value that its request shows: there is no answerability to measure."
             return
         yield "What the next tool calls needed, and where it is:"
-        yield from table([_HEAD, *map(_row, self.results)])
+        head = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
+        yield from table([head, *map(_row, self.results)])
         gone = self.results[1].values - self.results[1].reachable
         if gone:
             yield f"Neither visible nor reachable within two read-backs: {gone}"
@@ -115,9 +116,6 @@ class AnswerabilitySums:
             "strategies": [{name: getattr(each, name) for name in names} for each in self.results],
             "lost": self.lost,
         }
-
-
-_HEAD = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
 
 
 def _row(result: Answerability) -> Sequence[str]:

@@ -32,7 +32,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
-from adk_context_pack.reports.prices import Prices
+from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, StoredResult, is_result_key, stored_result
 from adk_context_pack.stores.opening import resolve
@@ -43,7 +43,6 @@ Select = Callable[[str, Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 
 Found = RecordedSession | RecordingError
 
-_SESSIONS = "SELECT app_name, user_id, id FROM sessions ORDER BY app_name, user_id, id"
 _STATE = "SELECT state FROM sessions WHERE app_name = :app_name AND user_id = :user_id AND id = :id"
 _EVENTS = (
     "SELECT * FROM events WHERE app_name = :app_name AND user_id = :user_id AND session_id = :id ORDER BY timestamp"
@@ -54,7 +53,7 @@ _USER_STATE = "SELECT state FROM user_states WHERE app_name = :app_name AND user
 
 def session_keys(select: Select) -> list[dict[str, str]]:
     """Selects the keys of all sessions of a database."""
-    return [dict(row) for row in select(_SESSIONS, {})]
+    return [dict(row) for row in select("SELECT app_name, user_id, id FROM sessions ORDER BY 1, 2, 3", {})]
 
 
 def read_session(select: Select, key: Mapping[str, str], source: str) -> Found:

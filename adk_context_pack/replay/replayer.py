@@ -14,7 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack._adk.model_names import model_names
+from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
 from adk_context_pack.conversation.model_call import ModelCall
@@ -25,7 +25,7 @@ from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
-from adk_context_pack.reports.prices import Prices
+from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore, with_own_tools

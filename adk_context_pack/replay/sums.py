@@ -10,8 +10,7 @@ from adk_context_pack.errors import printable
 from adk_context_pack.replay.replayer import CAPS, Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import share, table
-from adk_context_pack.reports.prices import Prices
-from adk_context_pack.reports.token_use import Budget, Part, TokenUse
+from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse
 
 _FIGURES = {
     "calls": "calls",
@@ -124,8 +123,6 @@ class ReplaySums:
 
 
 _MAX_SESSIONS = 10
-_MAX_NAME = 60
-_NUMBERS = ("calls", "without", "with", "change", "largest with", "cost without", "cost with")
 
 
 def replay_text(sums: ReplaySums) -> str:
@@ -194,7 +191,8 @@ def _sessions(sums: ReplaySums) -> Iterator[str]:
 
 
 def _table(kind: str, entries: Mapping[str, Part]) -> Iterable[str]:
-    return table([(kind, *_NUMBERS), *((f"{name:.{_MAX_NAME}}", *_cells(entry)) for name, entry in entries.items())])
+    head = (kind, "calls", "without", "with", "change", "largest with", "cost without", "cost with")
+    return table([head, *((f"{name:.60}", *_cells(entry)) for name, entry in entries.items())])
 
 
 def _cells(entry: Part) -> Sequence[str]:

@@ -20,9 +20,8 @@ from typing import Any, Literal, NamedTuple
 from adk_context_pack.errors import at_least, logger
 from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart
 from adk_context_pack.reports.categories import CATEGORIES
-from adk_context_pack.reports.prices import Prices
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.token_use import TokenUse, categories_without, offenders
+from adk_context_pack.reports.token_use import Prices, TokenUse, categories_without, offenders
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 1_500

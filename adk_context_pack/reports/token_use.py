@@ -1,4 +1,4 @@
-"""Adds up where tokens and money go, without the pack and with it, and says what to do about the worst."""
+"""Prices, sums of where tokens and money go without the pack and with it, budgets, and advice about the worst."""
 
 from __future__ import annotations
 
@@ -9,8 +9,50 @@ from typing import Any
 
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, window_of
 from adk_context_pack.errors import SettingError
-from adk_context_pack.reports.call_report import CallReport, PrefixReport
-from adk_context_pack.reports.prices import Prices
+from adk_context_pack.reports.call_report import CALLS_AND_RESULTS, CallReport, PrefixReport
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prices:
+    """The prices of a million input tokens, in any currency.
+
+    Output tokens are the same with and without the pack, so they have no price here.
+
+    Args:
+        input: a token that the provider has to read.
+        cached: a token that it finds in its prompt cache.
+
+    Raises:
+        SettingError: a price that is negative or not a finite number.
+    """
+
+    input: float = 1.0
+    cached: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("input", "cached"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
+                raise SettingError.of("Prices", name, value, "a number from 0 up")
+
+    @property
+    def cached_share(self) -> float:
+        """The price of a cached token as a share of that of another one, at most 1."""
+        return min(self.cached / self.input, 1.0) if self.input else 1.0
+
+    def micros(self, tokens: float, cached: float) -> float:
+        """Returns the price of a request in millionths of the currency.
+
+        Args:
+            tokens: the tokens of the request.
+            cached: those of them that the provider finds in its cache.
+        """
+        return (tokens - cached) * self.input + cached * self.cached
+
+    def of(self, tokens: int, cached: int) -> float:
+        """Returns the price of a request that shares `cached` tokens with the beginning of the previous one."""
+        return self.micros(tokens, cached) / 1e6
+
 
 _KEPT = 0.995
 """A smaller share of the previous request is a broken prefix. The rest is for rounding."""
@@ -124,8 +166,6 @@ def broke_in_fixed(report: CallReport) -> bool:
 RESULTS = "smaller tool results"
 PACK_TOOLS = "read-back tools"
 """The names, beside those of the passes, of what a request saves or costs before the first pass."""
-
-_USED = "tool_calls_and_results"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -258,7 +298,7 @@ def _priced(tokens: tuple[int, int], rates: tuple[float, float]) -> tuple[float,
 def categories_without(report: CallReport) -> dict[str, int]:
     """Returns the tokens by category of the request that ADK alone would have sent."""
     found = dict(report.categories_before)
-    for name, more in ((_USED, sum(report.results.values())), ("tool_declarations", -report.pack_tools)):
+    for name, more in ((CALLS_AND_RESULTS, sum(report.results.values())), ("tool_declarations", -report.pack_tools)):
         if more:
             found[name] = found.get(name, 0) + more
     return found

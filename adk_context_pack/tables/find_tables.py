@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
-from adk_context_pack.tables.pages import joined, rows_path
 from adk_context_pack.tables.row_forms import RowForm, read_dict, read_rows
 from adk_context_pack.tables.shapes import far_header, fits, header_of, is_mcp, is_text, rows_of_blocks, with_rows
-from adk_context_pack.tables.text_tables import TextTable, find_in_text
+from adk_context_pack.tables.text_tables import TextTable, find_in_text, joined, rows_path
 
 Read = TypeVar("Read")
 Memo = dict[int, tuple[Any, Any]]

@@ -24,8 +24,7 @@ from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import SettingError, StoreError, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.prices import Prices
-from adk_context_pack.reports.token_use import Budget, Part, TokenUse
+from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.stores.result_store import ResultStore, StoreScope
 from adk_context_pack.tables.failure import error_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adk_context_pack._adk.model_names import model_names
+from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens

@@ -17,11 +17,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from pydantic import Field, PrivateAttr
 
 from adk_context_pack import ContextPackPlugin, defer_tools, query_rows, resolve_results
-from adk_context_pack._adk import model_spans
+from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.live_events import live_events
-from adk_context_pack._adk.model_names import model_names
-from adk_context_pack._adk.model_spans import ModelSpans, is_model_span
+from adk_context_pack.reports.telemetry import ModelSpans, is_model_span
 from tests.support.adk_contents import contents_of
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
@@ -163,7 +162,7 @@ def test_the_span_of_the_callback_may_be_that_of_the_call(spans):
 
 def test_calls_that_never_come_are_forgotten(spans, monkeypatch):
     """What waits is bounded, and nothing waits where no span is recorded."""
-    monkeypatch.setattr(model_spans, "_MAX_WAITING", 2)
+    monkeypatch.setattr("adk_context_pack.reports.telemetry._MAX_WAITING", 2)
     tracer, ours = trace.get_tracer("test"), ModelSpans()
     ours.attach({NAME: 0})
     assert not ours._waiting

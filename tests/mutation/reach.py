@@ -24,7 +24,7 @@ class Recorder:
     """
 
     def __init__(self, folder: Path, target: Path) -> None:
-        import coverage  # noqa: PLC0415 - older releases, where `tests.versions.worth` runs, have none
+        import coverage  # noqa: PLC0415 - only its own command needs it
 
         self._folder, self._target = folder, target
         self._seconds: dict[str, float] = defaultdict(float)

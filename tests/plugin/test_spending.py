@@ -7,7 +7,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, Prices, SettingError
-from adk_context_pack.plugin import NEWEST_TRIED, note_release
+from adk_context_pack._adk.releases import NEWEST_TRIED, note_release
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, text_of
 
@@ -43,16 +43,16 @@ async def test_reports_and_the_log_warn_near_a_limit(caplog):
     """From four fifths on each report has a note, and the log a line there and at the limit."""
     _, plugin = await asked(on_limit="warn", **TOKENS)
     assert ["spent" in each.passes[-1].note for each in plugin.reports] == [False, False, True, True, True]
-    lines = [each.message for each in caplog.records if "has spent" in each.message]
-    assert [line.split("spent ")[1] for line in lines] == ["2,000 of 2,500 input tokens", "3,000 of 2,500 input tokens"]
+    lines = [each.message.partition("has spent ")[2] for each in caplog.records if "has spent" in each.message]
+    assert lines == ["2,000 of 2,500 input tokens", "3,000 of 2,500 input tokens"]
 
 
 async def test_an_agent_is_told_what_is_spent():
     """The line is the last of the request, and stands in no request before it."""
     run, _ = await asked(2, show_budget=True, **TOKENS)
-    assert text_of(run.requests[0]).endswith("[This session has spent 0 of 2,500 input tokens]")
-    assert text_of(run.requests[1]).endswith("Hi.\n[This session has spent 1,000 of 2,500 input tokens]")
-    assert "spent 0" not in text_of(run.requests[1])
+    first, second = map(text_of, run.requests)
+    assert first.endswith("[This session has spent 0 of 2,500 input tokens]")
+    assert second.partition("spent")[2] == " 1,000 of 2,500 input tokens]"
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,5 @@ def test_settings_that_cannot_work_are_refused(settings):
 def test_a_newer_adk_is_said_once(installed, said, caplog):
     """It is a line in the log that names both releases and how to try it, and none for the one that runs this."""
     note_release.cache_clear()
-    for _ in range(2):
-        note_release(installed)
+    note_release(installed), note_release(installed)
     assert [installed in each.message and NEWEST_TRIED in each.message for each in caplog.records] == [True] * said
