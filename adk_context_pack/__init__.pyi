@@ -46,7 +46,7 @@ from adk_context_pack.reports.call_report import (
 )
 from adk_context_pack.reports.token_use import Prices as Prices
 from adk_context_pack.reports.report_log import ReportLog as ReportLog, ReportTotals as ReportTotals
-from adk_context_pack.stores.artifact_store import ArtifactStore as ArtifactStore
+from adk_context_pack.stores.result_store import ArtifactStore as ArtifactStore
 from adk_context_pack.stores.opening import load_payload as load_payload
 from adk_context_pack.stores.payload_store import PayloadStore as PayloadStore
 from adk_context_pack.stores.result_store import ResultStore as ResultStore, StoreScope as StoreScope

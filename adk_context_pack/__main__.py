@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from adk_context_pack import __version__
 from adk_context_pack.replay.command import run_replay
+from adk_context_pack.replay.doctor import run_doctor, run_try
 from adk_context_pack.replay.tune import run_tune
 
 _DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
@@ -29,12 +30,17 @@ all well, 1 over budget, 2 some input could not be read or holds no model call, 
 _TUNE = """Replays recorded sessions with several settings of the pack, and prints what those worth knowing cost and
 hide, and the settings to paste. Goes over the sessions up to three times. Only reads."""
 
+_TRY = """Runs an app on prompts with its own model, or takes recorded sessions, and prints what the pack would save and
+the settings to paste. Writes a page that shows each call without the pack and with it, and opens it from a terminal."""
+_DOCTOR = """Looks at an app without running it, and at recorded sessions if there are any, and prints what it would
+change. Exit code: 0 nothing to change, 1 something, 2 some input could not be read, 64 an option that cannot work."""
 
-def add_recordings(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that tell what was recorded and what it cost."""
+
+def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> None:
+    """Adds the options that tell what was recorded and what it cost. With `of_app`, the app comes first."""
     add = parser.add_argument
-    add("sessions", nargs="+", metavar="SESSION", help=_SESSIONS)
-    add("--app", metavar="MODULE:NAME", help=_APP)
+    add("app" if of_app else "--app", metavar="MODULE:NAME", help=_APP)
+    add("sessions", nargs="*" if of_app else "+", metavar="SESSION", help=_SESSIONS)
     add("--artifacts", metavar="URI", help=_ARTIFACTS)
     add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
     add("--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)")
@@ -70,11 +76,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         add_recordings(each)
         add_pack(each)
         each.set_defaults(run=run_replay, brief=each is check)
+    doctor = add("doctor", help="tell what to change in an app, most valuable first", description=_DOCTOR)
+    add_recordings(doctor, of_app=True)
+    doctor.set_defaults(run=run_doctor)
     tune = add("tune", help="find the best settings for recorded sessions", description=_TUNE)
     add_recordings(tune)
+    first = add("try", help="tell what the pack would save in an app, and with which settings", description=_TRY)
+    add_recordings(first, of_app=True)
+    add_pack(first)
+    first.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="what to say to it, turn by turn")
     visible = "the least share of the values that later calls need to be left visible (default 99.5)"
-    tune.add_argument("--visible", type=float, default=99.5, metavar="PERCENT", help=visible)
+    for each in (tune, first):
+        each.add_argument("--visible", type=float, default=99.5, metavar="PERCENT", help=visible)
     tune.set_defaults(run=run_tune)
+    first.set_defaults(run=run_try, steps=(run_replay, run_tune), brief=False, html="context_pack.html")
     options = parser.parse_args(arguments)
     return int(options.run(options))
 

@@ -40,9 +40,8 @@ from adk_context_pack.reports.result_sizes import PACK_TOOLS
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
-from adk_context_pack.stores.codec import rough_size
+from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 from adk_context_pack.stores.payload_store import PayloadStore, Place
-from adk_context_pack.stores.worker import OFF_LOOP_EVENTS, off_loop
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, DEFAULT_ROWS, OffloadPayload
 from adk_context_pack.tools.read_back import READ_BACK

@@ -152,3 +152,17 @@ def _names(entry: Any) -> Iterator[str]:
     elif isinstance(entry, dict):
         # Either the arguments of a call, or a router's lists of models under the name of the one that failed.
         yield from _names([entry["model"]] if "model" in entry else list(entry.values()))
+
+
+def agents_in(found: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """Yields an agent or node, and all that it runs: sub-agents, nodes of a workflow, and agents behind tools."""
+    seen = set() if seen is None else seen
+    if found is None or id(found) in seen:
+        return
+    seen.add(id(found))
+    yield found
+    graph = getattr(found, "graph", None)
+    tools = [getattr(tool, "agent", None) for tool in getattr(found, "tools", None) or ()]
+    for each in (*(getattr(found, "sub_agents", None) or ()), *(getattr(graph, "nodes", None) or ()), *tools):
+        inner = getattr(each, "agent", None)
+        yield from agents_in(each if inner is None else inner, seen)

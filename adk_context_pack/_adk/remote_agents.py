@@ -20,8 +20,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack._adk.live_events import live_events
-from adk_context_pack._adk.releases import isolation_scope_of, render_relay, scope_of_event
+from adk_context_pack._adk.releases import isolation_scope_of, live_events, render_relay, scope_of_event
 
 Converter = Callable[[types.Part], Any]
 """ADK's converter from a part to an A2A part, a list of them, or None."""

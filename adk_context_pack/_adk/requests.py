@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from threading import Thread
 from typing import Any
@@ -24,6 +24,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
+from adk_context_pack._adk.instruction import agents_in
 from adk_context_pack._adk.releases import invocation_of, isolation_scope_of, scope_of_event
 
 
@@ -231,7 +232,7 @@ class AppRequests:
 
     def __init__(self, app: Any) -> None:
         root = getattr(app, "root_agent", None) if not isinstance(app, BaseAgent) else app
-        self._agents = {agent.name: agent for agent in _agents_in(root or app, set())}
+        self._agents = {agent.name: agent for agent in agents_in(root or app)}
         self.plugins: tuple[Any, ...] = tuple(getattr(app, "plugins", None) or ())
         # Toolsets may keep connections that belong to the event loop in which they were opened.
         self._loop = asyncio.new_event_loop()
@@ -302,14 +303,17 @@ async def _with_processors(context: InvocationContext, request: LlmRequest) -> N
         pass
 
 
-def _agents_in(found: Any, seen: set[int]) -> Iterator[Any]:
-    """Yields an agent or node, and all that it runs: sub-agents, nodes of a workflow, and agents behind tools."""
-    if found is None or id(found) in seen:
-        return
-    seen.add(id(found))
-    yield found
-    graph = getattr(found, "graph", None)
-    tools = [getattr(tool, "agent", None) for tool in getattr(found, "tools", None) or ()]
-    for each in (*(getattr(found, "sub_agents", None) or ()), *(getattr(graph, "nodes", None) or ()), *tools):
-        inner = getattr(each, "agent", None)
-        yield from _agents_in(each if inner is None else inner, seen)
+async def recorded(app: Any, prompts: Iterable[str]) -> str:
+    """Runs an app or an agent on prompts, one turn each, and returns its session as `adk web` exports it."""
+    from google.adk.runners import InMemoryRunner  # noqa: PLC0415 - no plugin needs it
+
+    runner = InMemoryRunner(app, app_name="try") if isinstance(app, BaseAgent) else InMemoryRunner(app=app)
+    names = runner.app_name, "user"
+    session: Any = await runner.session_service.create_session(app_name=names[0], user_id=names[1])
+    for prompt in prompts:
+        message = types.UserContent(prompt)
+        async for _ in runner.run_async(user_id=names[1], session_id=session.id, new_message=message):
+            pass
+    session = await runner.session_service.get_session(app_name=names[0], user_id=names[1], session_id=session.id)
+    await runner.close()
+    return str(session.model_dump_json(by_alias=True, exclude_none=True))

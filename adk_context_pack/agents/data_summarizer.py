@@ -14,10 +14,9 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import PrivateAttr
 
 from adk_context_pack.errors import SettingError, at_least, did_you_mean, logger, misspelled, warn_once
-from adk_context_pack.stores.codec import rough_size
+from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve
-from adk_context_pack.stores.worker import off_loop
 from adk_context_pack.tables.names import snake_case
 from adk_context_pack.tables.results import Result, read_result, read_results
 from adk_context_pack.tables.summarize import GOOGLE_ADS_KPIS, Kpi, SummaryPlan, summarize, without_rows

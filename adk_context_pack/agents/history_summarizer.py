@@ -12,8 +12,7 @@ from google.genai import types
 from adk_context_pack.conversation.account import Limits, account_lines, bounded, event_text
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_counter
 from adk_context_pack.errors import logger, positive
-from adk_context_pack.stores.codec import rough_size
-from adk_context_pack.stores.worker import off_loop
+from adk_context_pack.stores.codec import off_loop, rough_size
 
 
 class HistorySummarizer(BaseEventsSummarizer):

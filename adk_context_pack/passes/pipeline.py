@@ -28,8 +28,7 @@ from adk_context_pack.passes.context_pass import (
 from adk_context_pack.reports.call_report import CallReport, annotate, log_line
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, calibrated, hear
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.stores.codec import rough_size
-from adk_context_pack.stores.worker import OFF_LOOP_EVENTS, off_loop
+from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 
 Relays = Literal["cast", "strip"]
 

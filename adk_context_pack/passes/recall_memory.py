@@ -28,8 +28,7 @@ from adk_context_pack.errors import positive
 from adk_context_pack.passes.context_pass import ContextPass, logger
 from adk_context_pack.search.ranked_index import RankedIndex
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
-from adk_context_pack.stores.codec import rough_size
-from adk_context_pack.stores.worker import off_loop
+from adk_context_pack.stores.codec import off_loop, rough_size
 
 _MAX_KEPT_BLOCKS = 50
 

@@ -10,8 +10,7 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.live_events import live_events
-from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, isolation_scope_of
+from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, isolation_scope_of, live_events
 from adk_context_pack.conversation.contents import same_texts, text_length, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import names

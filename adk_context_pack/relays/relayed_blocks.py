@@ -16,7 +16,6 @@ from typing import Literal, NamedTuple
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack._adk.live_events import live_events
 from adk_context_pack._adk.releases import (
     FENCED_PREAMBLE,
     PLAIN_PREAMBLE,
@@ -25,6 +24,7 @@ from adk_context_pack._adk.releases import (
     QUOTE_ELIDED,
     QUOTE_END,
     is_foreign,
+    live_events,
     relay_renderer,
     render_relay,
 )

@@ -38,7 +38,7 @@ def load_passes(name: str) -> tuple[ContextPass, ...]:
     expected = "passes, such as mypackage.passes:PASSES"
     found = load_object("--passes", name, is_right, expected)
     found = getattr(found, "passes", found)
-    passes = (found,) if isinstance(found, ContextPass) else tuple(found) if isinstance(found, Iterable) else (found,)
+    passes = tuple(found) if isinstance(found, Iterable) else (found,)
     if not all(isinstance(entry, ContextPass) for entry in passes):
         raise SettingError.of("replay", "--passes", name, expected)
     return passes
@@ -77,11 +77,7 @@ _MAX_HTML_CALLS = 500
 
 
 def run_replay(options: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
-    """Runs the command.
-
-    Returns:
-        The exit code.
-    """
+    """Runs the command and returns the exit code."""
     out, err = out or sys.stdout, err or sys.stderr
     try:
         run = _Run(options, err)

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
@@ -51,12 +51,12 @@ _APP_STATE = "SELECT state FROM app_states WHERE app_name = :app_name"
 _USER_STATE = "SELECT state FROM user_states WHERE app_name = :app_name AND user_id = :user_id"
 
 
-def session_keys(select: Select) -> list[dict[str, str]]:
-    """Selects the keys of all sessions of a database."""
-    return [dict(row) for row in select("SELECT app_name, user_id, id FROM sessions ORDER BY 1, 2, 3", {})]
+def _rows_of(select: Select, source: str) -> Iterator[Found]:
+    for key in select("SELECT app_name, user_id, id FROM sessions ORDER BY 1, 2, 3", {}):
+        yield _session_of(select, dict(key), source)
 
 
-def read_session(select: Select, key: Mapping[str, str], source: str) -> Found:
+def _session_of(select: Select, key: Mapping[str, str], source: str) -> Found:
     """Returns one session of a database, or the error that keeps it from being read. The next one may be fine."""
     try:
         events = [event_of_row(row) for row in select(_EVENTS, key)]
@@ -80,35 +80,24 @@ def _state(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {}
 
 
-class DatabaseRecording:
-    """A database with ADK sessions. Only SELECT statements are sent, so nothing is created or migrated."""
+def database_sessions(name: str) -> Iterator[Found]:
+    """Yields each session of a database. Only SELECT statements are sent, so nothing is created or migrated.
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    Raises:
+        RecordingError: SQLAlchemy or the driver is missing, or the database cannot be reached or is not ADK's.
+    """
+    try:
+        import sqlalchemy  # noqa: PLC0415 - an optional dependency, of ADK as well
 
-    def __iter__(self) -> Iterator[Found]:
-        """Yields each session in turn.
-
-        Raises:
-            RecordingError: SQLAlchemy or the driver is missing, or the database cannot be reached or is not ADK's.
-        """
-        name = self._url
-        try:
-            import sqlalchemy  # noqa: PLC0415 - an optional dependency, of ADK as well
-
-            url: Any = sqlalchemy.make_url(self._url)
-            name = url.render_as_string(hide_password=True)
-            reader: Any = _Reader(url)
-            try:
-                for key in session_keys(reader):
-                    yield read_session(reader, key, name)
-            finally:
-                reader.close()
-        except ImportError as error:
-            raise RecordingError(f"{name}: reading it needs a package that is not installed: {error.name}") from None
-        except Exception as error:
-            # A driver's message may hold the address with its password.
-            raise RecordingError(f"{name}: the database cannot be read ({type(error).__name__})") from None
+        url: Any = sqlalchemy.make_url(name)
+        name = url.render_as_string(hide_password=True)
+        with closing(_Reader(url)) as reader:
+            yield from _rows_of(reader, name)
+    except ImportError as error:
+        raise RecordingError(f"{name}: reading it needs a package that is not installed: {error.name}") from None
+    except Exception as error:
+        # A driver's message may hold the address with its password.
+        raise RecordingError(f"{name}: the database cannot be read ({type(error).__name__})") from None
 
 
 class _Reader:
@@ -138,46 +127,30 @@ class _Reader:
         self._loop.close()
 
 
-MAGIC = b"SQLite format 3\0"
+def _sqlite_sessions(path: Path) -> Iterator[Found]:
+    """Yields each session of a SQLite file, opened for reading only.
 
+    Raises:
+        RecordingError: the file is not a database of ADK's, or is damaged.
+    """
+    # Even a reader writes beside a database (`-shm`) unless it is told that nobody else changes it. A log that is not
+    # yet written back (`-wal`) would be overlooked that way, so then the reader only promises not to write.
+    log = path.with_name(path.name + "-wal")
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?{mode}", uri=True)) as connection:
+            connection.row_factory = sqlite3.Row
 
-class _File:
-    def __init__(self, path: Path) -> None:
-        self._path = path
+            def select(sql: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+                return map(dict, connection.execute(sql, values))
 
-
-class SqliteRecording(_File):
-    """A SQLite file with ADK sessions, opened for reading only."""
-
-    def __iter__(self) -> Iterator[Found]:
-        """Yields each session in turn.
-
-        Raises:
-            RecordingError: the file is not a database of ADK's, or is damaged.
-        """
-        try:
-            with closing(self._open()) as connection:
-
-                def select(sql: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-                    return map(dict, connection.execute(sql, values))
-
-                tables = {row["name"] for row in select("SELECT name FROM sqlite_master WHERE type = 'table'", {})}
-                if missing := {"sessions", "events", "app_states", "user_states"} - tables:
-                    error = f"not the database of an ADK session service: the table {min(missing)} is missing"
-                    raise sqlite3.DatabaseError(error)
-                for key in session_keys(select):
-                    yield read_session(select, key, str(self._path))
-        except sqlite3.Error as error:
-            raise RecordingError(f"{self._path}: {error}") from None
-
-    def _open(self) -> sqlite3.Connection:
-        # Even a reader writes beside a database (`-shm`) unless it is told that nobody else changes it. A log that is
-        # not yet written back (`-wal`) would be overlooked that way, so then the reader only promises not to write.
-        log = self._path.with_name(self._path.name + "-wal")
-        mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-        connection = sqlite3.connect(f"file:{quote(str(self._path.resolve()))}?{mode}", uri=True)
-        connection.row_factory = sqlite3.Row
-        return connection
+            tables = {row["name"] for row in select("SELECT name FROM sqlite_master WHERE type = 'table'", {})}
+            if missing := {"sessions", "events", "app_states", "user_states"} - tables:
+                error = f"not the database of an ADK session service: the table {min(missing)} is missing"
+                raise sqlite3.DatabaseError(error)
+            yield from _rows_of(select, str(path))
+    except sqlite3.Error as error:
+        raise RecordingError(f"{path}: {error}") from None
 
 
 def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
@@ -243,31 +216,28 @@ def _event(author: str, content: types.Content, run: str, role: str | None = Non
     return Event(author=author, content=content, invocation_id=run)
 
 
-class JsonRecording(_File):
-    """A JSON file with one session, a list of sessions, or an eval set, in snake case or camel case."""
+def _json_sessions(path: Path) -> Iterator[Found]:
+    """Yields each session of a JSON file with one, a list of them, or an eval set, in snake case or camel case.
 
-    def __iter__(self) -> Iterator[Found]:
-        """Yields each session in turn.
-
-        Raises:
-            RecordingError: the file is not JSON, or holds neither sessions nor an eval set.
-        """
+    Raises:
+        RecordingError: the file is not JSON, or holds neither sessions nor an eval set.
+    """
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        raise RecordingError(f"{path}: neither a SQLite database nor JSON") from None
+    if isinstance(data, Mapping) and (cases := either(data, "eval_cases", "evalCases")) is not None:
+        entries, read = cases, session_of_case
+    else:
+        entries, read = (data if isinstance(data, list) else [data]), _session
+    if not isinstance(entries, Sequence) or not entries or not all(isinstance(each, Mapping) for each in entries):
+        raise RecordingError(f"{path}: this JSON is neither a session nor an eval set")
+    for number, entry in enumerate(entries):
         try:
-            data = json.loads(self._path.read_bytes())
-        except (ValueError, RecursionError):
-            raise RecordingError(f"{self._path}: neither a SQLite database nor JSON") from None
-        if isinstance(data, Mapping) and (cases := either(data, "eval_cases", "evalCases")) is not None:
-            entries, read = cases, session_of_case
-        else:
-            entries, read = (data if isinstance(data, list) else [data]), _session
-        if not isinstance(entries, Sequence) or not entries or not all(isinstance(each, Mapping) for each in entries):
-            raise RecordingError(f"{self._path}: this JSON is neither a session nor an eval set")
-        for number, entry in enumerate(entries):
-            try:
-                yield read(entry, str(self._path))
-            except RecordingError as error:
-                place = f" (number {number + 1})" if len(entries) > 1 else ""
-                yield RecordingError(f"{self._path}{place}: {error}")
+            yield read(entry, str(path))
+        except RecordingError as error:
+            place = f" (number {number + 1})" if len(entries) > 1 else ""
+            yield RecordingError(f"{path}{place}: {error}")
 
 
 def either(data: Mapping[str, Any], snake: str, camel: str) -> Any:
@@ -294,9 +264,6 @@ _SUFFIXES = (".json", ".db", ".sqlite", ".sqlite3")
 """The endings of files that `adk web` and ADK's session services write."""
 
 
-Recording = DatabaseRecording | SqliteRecording | JsonRecording
-
-
 def files_in(name: str) -> list[str]:
     """Returns the files below a folder that may hold sessions, or `name` itself if it is not a folder.
 
@@ -311,7 +278,7 @@ def files_in(name: str) -> list[str]:
     return found
 
 
-def open_recording(name: str) -> Recording:
+def open_recording(name: str) -> Iterator[Found]:
     """Opens the recording behind a file name or a database URL.
 
     Raises:
@@ -320,19 +287,19 @@ def open_recording(name: str) -> Recording:
     if "://" in name:
         scheme, _, rest = name.partition("://")
         if scheme.partition("+")[0] != "sqlite":
-            return DatabaseRecording(name)
+            return database_sessions(name)
         # sqlite:///relative.db and sqlite:////absolute.db, as SQLAlchemy has them.
         name = unquote(rest.partition("?")[0].removeprefix("/"))
     path = Path(name)
     try:
         with path.open("rb") as file:
-            head = file.read(len(MAGIC))
+            is_sqlite = file.read(16) == b"SQLite format 3\0"
     except OSError as error:
         raise RecordingError(f"{name}: {error.strerror or type(error).__name__}") from None
-    return SqliteRecording(path) if head == MAGIC else JsonRecording(path)
+    return _sqlite_sessions(path) if is_sqlite else _json_sessions(path)
 
 
-def sessions_in(recording: Recording) -> Iterable[Found]:
+def sessions_in(recording: Iterable[Found]) -> Iterable[Found]:
     """Yields every session of a recording. If the recording fails as a whole, its error is the last item."""
     try:
         yield from recording
@@ -345,23 +312,18 @@ def sessions_in(recording: Recording) -> Iterable[Found]:
 _WORD = re.compile(rf"(?<![0-9A-Za-z])[0-9a-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
 
 
-@dataclass(frozen=True, kw_only=True)
-class FullResults:
-    """Opens the full results behind a recorded session, in its state, its artifacts or a store of the user's own."""
+def with_full_results(session: RecordedSession, artifact_service: Any = None) -> RecordedSession:
+    """Returns a session with full results, as far as they can be opened. The recorded one is not changed.
 
-    artifact_service: Any = None
-
-    def of(self, session: RecordedSession) -> RecordedSession:
-        """Returns the session with full results, as far as they can be opened. The recorded one is not changed.
-
-        Its state no longer holds the results that are back in its events. Its `restored` and `still_capped` say how
-        many they are, and which events hold a result that cannot be opened in full.
-        """
-        if not any(map(_has_traces, session.events)):
-            return session
-        # Stores are asynchronous, and the caller may run within an event loop.
-        with ThreadPoolExecutor(max_workers=1) as worker:
-            return worker.submit(asyncio.run, _Restoring(session, self.artifact_service).session()).result()
+    They come from its state, its artifacts or a store of the user's own. Its state no longer holds the results that are
+    back in its events. Its `restored` and `still_capped` say how many they are, and which events hold a result that
+    cannot be opened in full.
+    """
+    if not any(map(_has_traces, session.events)):
+        return session
+    # Stores are asynchronous, and the caller may run within an event loop.
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        return worker.submit(asyncio.run, _Restoring(session, artifact_service).session()).result()
 
 
 class _Restoring:
@@ -515,15 +477,17 @@ def load_object(setting: str, name: str, is_right: Callable[[Any], bool], expect
     return found
 
 
+AN_APP = "an app or an agent, such as mypackage.agent:root_agent"
+
+
 def load_app(options: argparse.Namespace) -> tuple[AppRequests | None, Counter | None, Prices]:
     """Returns the app, the counter and the prices that the options name.
 
     Raises:
         SettingError: an option that cannot work.
     """
-    an_app, a_counter = "an app or an agent, such as mypackage.agent:root_agent", "a function from text to tokens"
-    app = None if options.app is None else AppRequests(load_object("--app", options.app, is_app, an_app))
-    counter = None if options.counter is None else load_object("--counter", options.counter, callable, a_counter)
+    app = None if options.app is None else AppRequests(load_object("--app", options.app, is_app, AN_APP))
+    counter = None if options.counter is None else load_object("--counter", options.counter, callable, "a function")
     return app, counter, Prices(input=options.price_input, cached=options.price_cached)
 
 
@@ -564,10 +528,6 @@ OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
 """
 
 
-_PATIENCE_S = 0.5
-_STEP_S = 0.1
-
-
 class Progress:
     """Counts sessions on a terminal, once the work takes longer than half a second."""
 
@@ -575,23 +535,20 @@ class Progress:
         self._stream = stream
         self._start = monotonic()
         # A stream that is no terminal is never drawn on.
-        self._next = self._start + _PATIENCE_S if stream.isatty() else math.inf
-        self._shown = False
+        self._next = self._start + 0.5 if stream.isatty() else math.inf
 
     def step(self, done: int, calls: int) -> None:
         """So many sessions are done, with so many model calls."""
-        if (now := monotonic()) < self._next:
-            return
-        self._next, self._shown = now + _STEP_S, True
-        self._stream.write(f"\r{done:,} sessions, {calls:,} calls, {now - self._start:.0f} s\x1b[K")
-        self._stream.flush()
+        if (now := monotonic()) >= self._next:
+            self._next = now + 0.1
+            self._stream.write(f"\r{done:,} sessions, {calls:,} calls, {now - self._start:.0f} s\x1b[K")
+            self._stream.flush()
 
     def end(self) -> None:
         """Wipes the line off the terminal."""
-        if self._shown:
+        if self._next < math.inf:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
-            self._shown = False
 
 
 class Sessions:
@@ -601,7 +558,7 @@ class Sessions:
         self._names: list[str] = options.sessions
         self._err = err
         self._progress = Progress(err)
-        self._full = FullResults(artifact_service=load_artifacts(options.artifacts))
+        self._artifacts = load_artifacts(options.artifacts)
         self.problems: list[str] = []
 
     def each(self, see: Callable[[RecordedSession], int]) -> None:
@@ -617,7 +574,7 @@ class Sessions:
                 for session in (session for recording in recordings for session in sessions_in(recording)):
                     if isinstance(session, RecordedSession):
                         done += 1
-                        self._progress.step(done, see(self._full.of(session)))
+                        self._progress.step(done, see(with_full_results(session, self._artifacts)))
                     else:
                         self.tell(session)
         finally:
@@ -631,7 +588,7 @@ class Sessions:
             self.problems.append(line)
             self._err.write(f"{line}\n")
 
-    def _opened(self, name: str) -> list[Recording]:
+    def _opened(self, name: str) -> list[Iterator[Found]]:
         try:
             return [open_recording(found) for found in files_in(name)]
         except RecordingError as error:

@@ -138,7 +138,7 @@ class RecordedSession:
         state: the state as it was stored last, `app:` and `user:` keys included.
         events: the events, oldest first.
         source: the file or database it comes from.
-        capped_events: the events as they were recorded, where `FullResults` has put results back in full.
+        capped_events: the events as they were recorded, where `with_full_results` has put results back in full.
         restored: the number of these results.
         still_capped: the places of events with a capped result that cannot be opened in full.
     """

@@ -11,8 +11,15 @@ from typing import Any
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import StatementChecks, install_collations, install_exact_numbers
 from adk_context_pack.sql.guard import QueryGuard
-from adk_context_pack.sql.sql_names import Token, quote, quote_dotted_names, tokens_of
-from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, names_in
+from adk_context_pack.sql.sql_names import (
+    SQLITE_COLUMNS,
+    TableImage,
+    Token,
+    names_in,
+    quote,
+    quote_dotted_names,
+    tokens_of,
+)
 from adk_context_pack.sql.typed_columns import TypedColumn, literal, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain

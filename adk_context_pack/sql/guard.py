@@ -18,8 +18,7 @@ from importlib.resources import files
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
-from adk_context_pack.sql.sql_names import WORDS
-from adk_context_pack.sql.table_image import TableNames, names_in, one_line
+from adk_context_pack.sql.sql_names import WORDS, TableNames, names_in, one_line
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
 # fills memory (zeroblob, randomblob).

@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
-from adk_context_pack.sql.sql_names import quote, unique_name
-from adk_context_pack.sql.table_image import SQLITE_COLUMNS, TableImage, TableNames, one_line
+from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, literal, shown, written_in
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text

@@ -33,7 +33,7 @@ from typing import Any, BinaryIO
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.sql.guard import TOO_MUCH_MEMORY
-from adk_context_pack.sql.table_image import TableImage, TableNames
+from adk_context_pack.sql.sql_names import TableImage, TableNames
 
 try:
     import resource

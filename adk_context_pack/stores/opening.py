@@ -13,15 +13,20 @@ from google.adk.sessions.session import Session
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import HandleError, SettingError, StoreError
-from adk_context_pack.stores.artifact_store import ArtifactStore, store_behind
 from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
-from adk_context_pack.stores.codec import decode, decompress, sized
+from adk_context_pack.stores.codec import decode, decompress, off_loop, sized
 from adk_context_pack.stores.entries import expired_entry, fingerprint, is_entry, is_intact, is_our_name, is_scoped
 from adk_context_pack.stores.handles import find_result, is_result_key, unknown_handle
 from adk_context_pack.stores.packed_rows import packed_bytes, unpack_rows
 from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
-from adk_context_pack.stores.result_store import KNOWN_STORES, ResultStore, StoreAccess, StoreScope
-from adk_context_pack.stores.worker import off_loop
+from adk_context_pack.stores.result_store import (
+    KNOWN_STORES,
+    ArtifactStore,
+    ResultStore,
+    StoreAccess,
+    StoreScope,
+    store_behind,
+)
 
 _IN_STORES = ("artifact", "store")
 

@@ -14,8 +14,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import SettingError, StoreError, at_least, logger, positive
-from adk_context_pack.stores.artifact_store import ArtifactStore, artifact_service, store_behind
-from adk_context_pack.stores.codec import Encoded, compress, encode, rough_size, survives_as_state
+from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, rough_size, survives_as_state
 from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
 from adk_context_pack.stores.handles import (
     HANDLE_LENGTH,
@@ -29,8 +28,14 @@ from adk_context_pack.stores.handles import (
     stored_results,
 )
 from adk_context_pack.stores.packed_rows import pack_rows
-from adk_context_pack.stores.result_store import ResultStore, StoreAccess, register
-from adk_context_pack.stores.worker import off_loop
+from adk_context_pack.stores.result_store import (
+    ArtifactStore,
+    ResultStore,
+    StoreAccess,
+    artifact_service,
+    register,
+    store_behind,
+)
 
 Place = Literal["auto", "state", "artifacts"]
 

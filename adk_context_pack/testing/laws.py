@@ -17,8 +17,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 from adk_context_pack._adk.known_tools import active_skills, kind_in
-from adk_context_pack._adk.live_events import live_events
-from adk_context_pack._adk.releases import QUOTE_END
+from adk_context_pack._adk.releases import QUOTE_END, live_events
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter

@@ -11,8 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import offers
-from adk_context_pack._adk.live_events import SessionEvents
-from adk_context_pack._adk.releases import PREAMBLES
+from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.account import entries
 from adk_context_pack.conversation.contents import texts_of

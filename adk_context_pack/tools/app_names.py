@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from google.adk.tools.base_tool import BaseTool
 
-from adk_context_pack._adk.instruction import agent_of
+from adk_context_pack._adk.instruction import agent_of, agents_in
 from adk_context_pack._adk.known_tools import has_nodes
 from adk_context_pack.errors import did_you_mean, logger, misspelled, warn_once
 
@@ -39,12 +39,14 @@ class AppNames:
             logger.debug("the names of agents and tools could not be checked", exc_info=True)
 
     def _warn(self, agent: Any) -> None:
-        agents = list(_agents_below(getattr(agent, "root_agent", agent)))
+        agents = [each for each in agents_in(getattr(agent, "root_agent", agent)) if hasattr(each, "name")]
         known = {each.name for each in agents}
         is_whole = all(type(each).__module__.startswith("google.adk.") for each in agents)
         is_whole = is_whole and (len(agents) > 1 or not has_nodes())
         self._warn_of("agents", self.agents, known, is_whole=is_whole)
-        tools = [_name_of(tool) for each in agents for tool in getattr(each, "tools", None) or ()]
+        given = [tool for each in agents for tool in getattr(each, "tools", None) or ()]
+        # A toolset has no name.
+        tools = [each.name if isinstance(each, BaseTool) else getattr(each, "__name__", None) for each in given]
         names = {name for name in tools if name is not None}
         self._warn_of("tools", self.tools, names, is_whole=is_whole and None not in tools)
 
@@ -53,23 +55,3 @@ class AppNames:
             if is_whole or misspelled(name, known):
                 hint = did_you_mean(name, sorted(known))
                 warn_once(f"{self.owner}: {setting} names {name!r}, which the app does not have{hint}")
-
-
-def _agents_below(agent: Any, seen: set[int] | None = None) -> Iterator[Any]:
-    seen = set() if seen is None else seen
-    if agent is None or id(agent) in seen:
-        return
-    seen.add(id(agent))
-    yield agent
-    tools = getattr(agent, "tools", None) or ()
-    inner = [found for tool in tools if hasattr(found := getattr(tool, "agent", None), "sub_agents")]
-    for each in (*(getattr(agent, "sub_agents", None) or ()), *inner):
-        yield from _agents_below(each, seen)
-
-
-def _name_of(tool: Any) -> str | None:
-    """Returns the name of a tool in an agent's list, or None for a toolset and for what has no name."""
-    if isinstance(tool, BaseTool):
-        return tool.name
-    name = getattr(tool, "__name__", None)
-    return name if isinstance(name, str) else None

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from adk_context_pack._json import is_number, json_text
+from adk_context_pack.errors import nearest
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 _NAMES = {kind.__name__: name for kind, name in _TYPES.items()} | {"tuple": "array"}
@@ -195,13 +196,7 @@ def _others(error: Any) -> Iterator[tuple[str, str | None]]:
     known = [name for name in error.schema.get("properties", ()) if name not in error.instance]
     others = [name for name in error.instance if name not in error.schema.get("properties", ())]
     for place, name in enumerate(others):
-        plain = {_squeezed(other): other for other in known} if place < _MAX_NEAR else {}
-        near = difflib.get_close_matches(_squeezed(name[:_MAX_SAID]), plain, n=1, cutoff=0.6)
-        yield name, plain[near[0]] if near else None
-
-
-def _squeezed(name: str) -> str:
-    return name.replace("_", "").replace("-", "").casefold()
+        yield name, nearest(name[:_MAX_SAID], known) if place < _MAX_NEAR else None
 
 
 def _mended(args: Any, errors: Sequence[Any]) -> Any:

@@ -16,9 +16,8 @@ from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import QueryError, answering, positive
-from adk_context_pack.sql.ask_worker import search_text
 from adk_context_pack.sql.text_search import Places
-from adk_context_pack.sql.worker_pool import Job, shared_pool
+from adk_context_pack.sql.worker_pool import Job, search_text, shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.handles import find_result

@@ -28,10 +28,9 @@ from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text, opened
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.errors import ContextPackError, QueryError, SettingError, logger, positive
-from adk_context_pack.stores.codec import rough_size
+from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, find_result, is_handle, stored_results
 from adk_context_pack.stores.opening import load_payload
-from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 from adk_context_pack.tables.find_tables import find_tables
 from adk_context_pack.tools.wrap import ManyTools, attach, copy_of
 

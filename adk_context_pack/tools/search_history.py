@@ -11,16 +11,21 @@ from google.adk.events.event import Event
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.known_tools import ReadBackTool
-from adk_context_pack._adk.live_events import SessionEvents, live_events, rewound_to, session_events
-from adk_context_pack._adk.releases import isolation_scope_of, scope_of_event
+from adk_context_pack._adk.releases import (
+    SessionEvents,
+    isolation_scope_of,
+    live_events,
+    rewound_to,
+    scope_of_event,
+    session_events,
+)
 from adk_context_pack.conversation.account import EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import QueryError, answering, positive
 from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
-from adk_context_pack.stores.codec import rough_size
-from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
+from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 
 NAME = "search_history"
 _MAX_LISTED, _LISTED = 8, 300

@@ -16,11 +16,10 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, takes_references
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.reports.call_report import CapReport
-from adk_context_pack.stores.codec import rough_size
+from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import Kind
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
-from adk_context_pack.stores.worker import off_loop
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,10 +10,10 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import declaration_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.errors import nearest
 from adk_context_pack.search.ranked_index import RankedIndex
 
 _WHOLE = 1_000_000
-_NEAR = 0.6
 _KEYWORDS = {"defs": "$defs", "ref": "$ref"}
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
 """Keywords whose values are schemas by name."""
@@ -86,9 +85,7 @@ class ToolIndex:
 
     def nearest(self, name: str) -> str | None:
         """Returns the name that is most like `name`, or None if none is."""
-        folded = {known.casefold(): known for known in reversed(self._names)}
-        found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=_NEAR)
-        return folded[found[0]] if found else None
+        return nearest(name, self._names)
 
     def listing(self, max_tokens: int, *, sentences: bool) -> str:
         """Returns the names of all tools, with their first sentences where these are wanted and fit the budget.

@@ -19,7 +19,7 @@ from pydantic import Field, PrivateAttr
 from adk_context_pack import ContextPackPlugin, defer_tools, query_rows, resolve_results
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import kind_of
-from adk_context_pack._adk.live_events import live_events
+from adk_context_pack._adk.releases import live_events
 from adk_context_pack.reports.telemetry import ModelSpans, is_model_span
 from tests.support.adk_contents import contents_of
 from tests.support.conversation import Conversation

@@ -11,9 +11,8 @@ import sqlite3
 from statistics import median
 from time import perf_counter
 
-from adk_context_pack.sql.ask_worker import query_images
-from adk_context_pack.sql.table_image import TableImage
-from adk_context_pack.sql.worker_pool import WorkerPool
+from adk_context_pack.sql.sql_names import TableImage
+from adk_context_pack.sql.worker_pool import WorkerPool, query_images
 from adk_context_pack.tools.query_rows import load_tables
 
 ROWS = 100_000

@@ -18,7 +18,7 @@ from google.adk.sessions.session import Session
 
 from adk_context_pack import ContextPackPlugin
 from adk_context_pack._adk.requests import AppRequests
-from adk_context_pack.replay.recordings import JsonRecording
+from adk_context_pack.replay.recordings import open_recording
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from tests.replay.live_apps import REWIND, LiveApp
@@ -111,7 +111,7 @@ def written(session: Session, folder: Path) -> RecordedSession:
     """Returns a session as a recording that was written to a file and read again."""
     path = folder / "session.json"
     path.write_text(session.model_dump_json(by_alias=True, exclude_none=True), encoding="utf-8")
-    (found,) = JsonRecording(path)
+    (found,) = open_recording(str(path))
     assert isinstance(found, RecordedSession), found
     return found
 

@@ -14,7 +14,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack import ContextPackPlugin, PayloadStore, cap_rows
 from adk_context_pack.__main__ import main
-from adk_context_pack.replay.recordings import FullResults
+from adk_context_pack.replay.recordings import with_full_results
 from tests.replay.live_apps import agent, fail, get_rows, read_text, rows
 from tests.replay.live_runs import KEY, usage_of, weigh, written
 from tests.support.histories import o200k
@@ -100,7 +100,7 @@ async def test_a_session_with_the_pack_replays_as_one_without(place, tmp_path, c
     alone, sent = await run(stored)
     packed, sent_packed = await run(stored, ContextPackPlugin(counter=count, store=PayloadStore(place=place)))
     assert results_of(packed.events) != results_of(alone.events)
-    full = FullResults(artifact_service=FileArtifactService(root_dir=stored)).of(written(packed, tmp_path))
+    full = with_full_results(written(packed, tmp_path), FileArtifactService(root_dir=stored))
     assert results_of(full.events) == results_of(alone.events)
     assert (full.still_capped, full.restored) == ((), 5)
     options = ("--artifacts", stored.as_uri())
@@ -138,7 +138,7 @@ async def test_results_come_back(tmp_path, plugins, tools, restored):
     """Results are put back whoever capped them, and also if the state has them no longer."""
     alone, _ = await run(tmp_path)
     packed, _ = await run(tmp_path, *plugins, tools=tools)
-    full = FullResults().of(written(packed, tmp_path))
+    full = with_full_results(written(packed, tmp_path))
     assert results_of(full.events) == results_of(alone.events)
     assert full.restored == restored
 
@@ -160,12 +160,12 @@ async def test_nothing_of_the_recording_is_changed(tmp_path):
     packed, _ = await run(tmp_path, ContextPackPlugin(store="state"))
     session = written(packed, tmp_path)
     before = [event.model_dump_json() for event in session.events], dict(session.state)
-    full = FullResults().of(session)
+    full = with_full_results(session)
     assert ([event.model_dump_json() for event in session.events], dict(session.state)) == before
     assert not any(key.startswith(("rows:", "payload:")) for key in full.state)
     alone, _ = await run(tmp_path)
     plain = written(alone, tmp_path)
-    assert FullResults().of(plain) is plain
+    assert with_full_results(plain) is plain
 
 
 @pytest.mark.parametrize("uri", ["file:///nowhere/at/all", "nowhere", "nothing://x"])

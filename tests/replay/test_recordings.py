@@ -11,7 +11,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.runners import Runner
 
 from adk_context_pack import RecordingError
-from adk_context_pack.replay.recordings import DatabaseRecording, open_recording, sessions_in
+from adk_context_pack.replay.recordings import database_sessions, open_recording, sessions_in
 from adk_context_pack.replay.stored_event import event_of_row
 from tests.replay.recordings import recording
 from tests.support.reported import SECRET
@@ -27,7 +27,7 @@ async def test_a_database_url_is_read(kind, tmp_path):
     pytest.importorskip("sqlalchemy")
     path, session = await recording(kind, tmp_path)
     (by_file,) = sessions_in(open_recording(f"sqlite+aiosqlite:///{path}"))
-    (by_driver,) = DatabaseRecording(f"sqlite:///{path}")
+    (by_driver,) = database_sessions(f"sqlite:///{path}")
     for found in (by_file, by_driver):
         assert contents(found.events) == contents(session.events)
         assert found.state == session.state
@@ -41,7 +41,7 @@ def test_an_async_database_url_is_read(tmp_path):
     pytest.importorskip("aiosqlite")
     pytest.importorskip("greenlet")
     path, session = asyncio.run(recording("new_tables", tmp_path))
-    (found,) = DatabaseRecording(f"sqlite+aiosqlite:///{path}")
+    (found,) = database_sessions(f"sqlite+aiosqlite:///{path}")
     assert contents(found.events) == contents(session.events)
 
 

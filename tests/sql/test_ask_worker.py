@@ -6,9 +6,9 @@ import pytest
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql import ask_worker, worker
-from adk_context_pack.sql.ask_worker import query_images, search_text
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.worker import Jobs
+from adk_context_pack.sql.worker_pool import query_images, search_text
 from adk_context_pack.sql.worker_process import JobEndedError, WorkerProcess
 from adk_context_pack.tables.columns import iter_columns
 

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from adk_context_pack.sql.load_image import image_of
-from adk_context_pack.sql.table_image import TableNames, names_in, one_line
+from adk_context_pack.sql.sql_names import TableNames, names_in, one_line
 from adk_context_pack.tables.columns import iter_columns
 
 

@@ -19,7 +19,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, HandleError, PayloadStore, load_payload
-from adk_context_pack.replay.recordings import FullResults
+from adk_context_pack.replay.recordings import with_full_results
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.stores.handles import stored_results
 from tests.support.in_tool import in_tool, model_that_calls, run_in_tool
@@ -199,6 +199,6 @@ async def test_replay_opens_what_both_versions_kept(artifacts, recorded):
     whole = RecordedSession(
         id="session", app_name="app", user_id="user", state=session.state, events=list(session.events)
     )
-    restored = FullResults(artifact_service=artifacts).of(whole)
+    restored = with_full_results(whole, artifacts)
     found = [event.content.parts[0].function_response.response for event in restored.events[-2:]]
     assert found == [{"rows": SHIPMENTS}] * 2

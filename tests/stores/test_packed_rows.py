@@ -18,10 +18,9 @@ from adk_context_pack import SettingError, StoreError
 from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.stores import json_parts, packed_rows
 from adk_context_pack.stores.byte_cache import ByteCache
-from adk_context_pack.stores.codec import decode, encode, survives_as_state
+from adk_context_pack.stores.codec import OFF_LOOP_BYTES, decode, encode, off_loop, survives_as_state
 from adk_context_pack.stores.json_parts import loads
 from adk_context_pack.stores.packed_rows import pack_rows, unpack_rows
-from adk_context_pack.stores.worker import OFF_LOOP_BYTES, off_loop
 from tests.support.kept import kept_in_state
 
 ROWS = [{"campaign": f"Ä {n}", "clicks": n * 7919 % 1009, "cost": n / 7, "on": None} for n in range(200)]

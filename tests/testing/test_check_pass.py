@@ -26,7 +26,7 @@ from adk_context_pack import (
     defer_tools,
     resolve_results,
 )
-from adk_context_pack.stores.artifact_store import ArtifactStore
+from adk_context_pack.stores.result_store import ArtifactStore
 from adk_context_pack.testing import (
     LAWS,
     Conversation,

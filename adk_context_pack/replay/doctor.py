@@ -1,0 +1,130 @@
+"""Runs `adk-context-pack doctor`, what to change in an app, and `try`, what the pack would save in it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+import webbrowser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.events.event import Event
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
+
+from adk_context_pack._adk.instruction import agents_in
+from adk_context_pack._adk.requests import is_app, recorded
+from adk_context_pack.errors import RecordingError, SettingError, printable
+from adk_context_pack.pack_settings import PackSettings
+from adk_context_pack.replay.recordings import AN_APP, MISUSED, UNREADABLE, Sessions, load_app, load_object
+from adk_context_pack.replay.replayer import Replayer
+from adk_context_pack.replay.stored_event import RecordedSession
+from adk_context_pack.reports.token_use import TokenUse, offenders
+
+_LEAST = 1_000
+"""Below this many tokens a request, nothing is worth a change."""
+
+
+def run_doctor(options: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
+    """Prints what takes many tokens in an app's requests, then what its parts keep from working."""
+    out, err = out or sys.stdout, err or sys.stderr
+    try:
+        requests, counter, prices = load_app(options)
+        app = load_object("--app", options.app, is_app, AN_APP)
+        sessions = Sessions(options, err)
+    except SettingError as error:
+        err.write(f"{error}\n")
+        return MISUSED
+    agents = [each for each in agents_in(getattr(app, "root_agent", app)) if isinstance(each, BaseAgent)]
+    pack = next((each for each in getattr(app, "plugins", ()) if hasattr(each, "settings_for")), None)
+    use = TokenUse(prices=prices)
+    without = PackSettings(passes=(), result_passes=())
+    settings_for = pack.settings_for if pack else lambda _: without
+    replayer = Replayer(settings_for, counter=counter, app=requests, prices=prices, keep_requests=True)
+
+    def see(session: RecordedSession) -> int:
+        for call in replayer.replay(session):
+            if isinstance(call, Exception):
+                sessions.tell(RecordingError(f"a request cannot be built: {call}"))
+            else:
+                use.add(call.report, call.prefix_without)
+        return use.total.calls
+
+    if not options.sessions:
+        # What an agent sends with its first request, it sends with all of them.
+        said = types.Content(role="model", parts=[types.Part(text="Hello.")])
+        answers = [Event(author=each.name, content=said, invocation_id="first") for each in agents]
+        see(RecordedSession(id="first", events=[Event(author="user", content=types.UserContent("Hi.")), *answers]))
+    sessions.each(see)
+    worst = (each for each in offenders(use) if each.tokens >= _LEAST * use.total.calls)
+    found = [(f"{each.what}: {each.tokens:,} tokens, {each.share:.0%} of all", each.advice) for each in worst]
+    found += [*in_plugins(app, agents, pack), *in_agents(agents)]
+    for number, (what, advice) in enumerate(found, 1):
+        out.write(f"{number}. {printable(what)}\n   {printable(advice)}\n")
+    out.write(
+        f"Looked at {len(agents):,} agents, {use.total.calls:,} requests. {'' if found else 'Nothing to change.'}\n"
+    )
+    return UNREADABLE if sessions.problems else int(bool(found))
+
+
+def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tuple[str, str]]:
+    """Yields what is wrong about an app's plugins and its own settings, and what to write in their place."""
+    if pack is None:
+        yield "Every agent is shown whole results, and all logs of earlier agents", "plugins=[ContextPackPlugin()]"
+        return
+    for each in app.plugins:
+        name = type(each).__name__
+        is_earlier = app.plugins.index(each) < app.plugins.index(pack)
+        if is_earlier and type(each).on_event_callback is not BasePlugin.on_event_callback:
+            what = f"{name} comes first, so that the pack never sees an event that it changes"
+            yield what, f"plugins=[{type(pack).__name__}(…), {name}(…)]"
+        if name == "ContextFilterPlugin":
+            yield "ContextFilterPlugin drops turns of which the pack would keep notes", "Remove it from plugins=[…]."
+    settings = {each.name: found for each in agents if (found := pack.settings_for(each.name)) is not None}
+    budget = min((each.max_tokens for each in settings.values() if each.max_tokens), default=0)
+    least = getattr(getattr(app, "events_compaction_config", None), "token_threshold", None)
+    if least and 0 < budget <= least:
+        what = f"ADK's compaction begins at {least:,} tokens, which no request within {budget:,} reaches"
+        yield what, f"EventsCompactionConfig(token_threshold={budget * 3 // 4:_}, …)"
+    if getattr(app, "context_cache_config", None) and any(
+        each.read_back in {True, "early"} for each in settings.values()
+    ):
+        what = "ADK caches tool declarations, to which the pack adds its own later"
+        yield what, 'ContextPackPlugin(read_back="always")'
+
+
+def in_agents(agents: Sequence[BaseAgent]) -> Iterator[tuple[str, str]]:
+    """Yields what other agents' output moves in an instruction, and what to write in its place."""
+    writers = {key: each.name for each in agents if (key := getattr(each, "output_key", None))}
+    for each in agents:
+        text = getattr(each, "instruction", None)
+        for key in dict.fromkeys(re.findall(r"{(\w+)\??}", text if isinstance(text, str) else "")):
+            if key in writers:
+                what = f"The instruction of {each.name} pastes all that {writers[key]} wrote, and changes with it"
+                yield what, f"Write {{compact:{key}}}, and give {each.name} a CompactState(key={key!r}, select=…)."
+
+
+def run_try(options: argparse.Namespace) -> int:
+    """Runs an app on prompts or takes its recordings, replays them, and returns the exit code."""
+    try:
+        if options.prompt:
+            app = load_object("--app", options.app, is_app, AN_APP)
+            path = Path(options.html).with_suffix(".session.json")
+            path.write_text(asyncio.run(recorded(app, options.prompt)), encoding="utf-8")
+            options.sessions.append(str(path))
+    except Exception as error:
+        sys.stderr.write(f"try: {type(error).__name__}: {error}\n")
+        return MISUSED
+    if not options.sessions:
+        sys.stderr.write("try: name recorded sessions, or say with --prompt what to say to the app\n")
+        return MISUSED
+    replay, tune = options.steps
+    code: int = replay(options)
+    sys.stdout.write(f"\n{options.html} shows each call without the pack and with it.\n\n")
+    if sys.stdout.isatty():
+        webbrowser.open(Path(options.html).resolve().as_uri())
+    return code or int(tune(options))
