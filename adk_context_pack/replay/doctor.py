@@ -65,9 +65,8 @@ def run_doctor(options: argparse.Namespace, out: TextIO | None = None, err: Text
     found += [*in_plugins(app, agents, pack), *in_agents(agents)]
     for number, (what, advice) in enumerate(found, 1):
         out.write(f"{number}. {printable(what)}\n   {printable(advice)}\n")
-    out.write(
-        f"Looked at {len(agents):,} agents, {use.total.calls:,} requests. {'' if found else 'Nothing to change.'}\n"
-    )
+    ending = "" if found else " Nothing to change was found."
+    out.write(f"Looked at {len(agents):,} agents and {use.total.calls:,} requests.{ending}\n")
     return UNREADABLE if sessions.problems else int(bool(found))
 
 

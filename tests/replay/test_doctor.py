@@ -1,0 +1,69 @@
+"""The commands `doctor` and `try`: a first look at an app."""
+
+import pytest
+from google.adk.agents import SequentialAgent
+from google.adk.agents.context_cache_config import ContextCacheConfig
+from google.adk.apps.app import App, EventsCompactionConfig
+from google.adk.plugins.base_plugin import BasePlugin
+
+from adk_context_pack import ContextPackPlugin
+from tests.replay.test_command import run_command as run
+from tests.support.plugin_apps import analyst, writer
+
+
+class Rewriter(BasePlugin):
+    async def on_event_callback(self, *, invocation_context, event):
+        return None
+
+
+def app(*plugins, agents=(), **settings):
+    """An app of two agents whose second one is told what the first one wrote."""
+    agents = agents or [analyst(output_key="found"), writer()]
+    return App(name="shop", root_agent=SequentialAgent(name="root", sub_agents=agents), plugins=plugins, **settings)
+
+
+PACK, CACHE = ContextPackPlugin(), ContextCacheConfig()
+TELLER = writer("teller", instruction="Tell of {found?}. " + "Be brief. " * 900)
+
+
+def never_compacted():
+    often = {"compaction_interval": 5, "overlap_size": 1, "token_threshold": 9_000, "event_retention_size": 3}
+    return app(ContextPackPlugin(max_tokens=9_000), events_compaction_config=EventsCompactionConfig(**often))
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (app, ["all logs of earlier agents"]),
+        (
+            lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]),
+            ["instruction of teller, up to", "{compact:found}"],
+        ),
+        (lambda: app(Rewriter(name="r"), PACK), ["Rewriter comes first"]),
+        pytest.param(never_compacted, ["token_threshold=6_750"], marks=pytest.mark.newest),
+        (lambda: app(PACK, context_cache_config=CACHE), ['read_back="always"']),
+        (lambda: app(PACK, Rewriter(name="r")), []),
+    ],
+)
+def test_a_doctor_finds_what_is_wrong_and_no_more(make, told, capsys, monkeypatch):
+    """Each fault of an app is told with the lines to paste, what is large first, and a good app has none."""
+    monkeypatch.setattr(f"{__name__}.seen", make(), raising=False)
+    code, out, err = run(capsys, "doctor", f"{__name__}:seen")
+    assert (code, err, sum(line[:1].isdigit() for line in out.splitlines())) == (bool(told), "", len(told))
+    assert [out.index(each) for each in told] == sorted(out.index(each) for each in told)
+    assert ("Nothing to change was found." in out) is (not told)
+
+
+def test_recordings_and_prompts_tell_what_the_pack_would_save(capsys, monkeypatch, tmp_path):
+    """`try` runs the app on its model, replays that, and prints settings. `doctor` names the tool of that session."""
+    monkeypatch.setattr(f"{__name__}.seen", app(), raising=False)
+    page = tmp_path / "page.html"
+    code, out, _ = run(capsys, "try", f"{__name__}:seen", "--prompt", "Report.", "--prompt", "Again.", "--html", page)
+    assert code == 0
+    assert "The pack saves" in out
+    assert "plugin = ContextPackPlugin(" in out
+    assert "list_sales" in page.read_text(encoding="utf-8")
+    _, out, _ = run(capsys, "doctor", f"{__name__}:seen", page.with_suffix(".session.json"))
+    assert "tool list_sales" in out
+    assert run(capsys, "try", f"{__name__}:seen")[0] == 64
+    assert "unknown:seen" in run(capsys, "try", "unknown:seen", "--prompt", "Report.")[2]
