@@ -15,7 +15,7 @@ import pytest
 
 from adk_context_pack import ContextPackPlugin, QueryRows, ReadPayload
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql import ask_worker
+from adk_context_pack.sql import worker_pool
 from adk_context_pack.sql.worker_pool import shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
 from adk_context_pack.tools.query_rows import load_tables
@@ -218,11 +218,11 @@ async def test_others_do_not_wait_for_six_attacks():
 )
 def test_memory_stays_within_its_bound(sql, monkeypatch):
     """With 64 MB and one long cell in each row, the peak of the process is less than 128 MB above where it was."""
-    monkeypatch.setattr(ask_worker.CACHE, "max_bytes", 2**40)
+    monkeypatch.setattr(worker_pool.CACHE, "max_bytes", 2**40)
     process, image = WorkerProcess(), load_tables({"rows": LONG})
     limits = {"max_rows": 9, "max_seconds": 9, "max_bytes": 64 * 2**20}
     try:
-        ask_worker.query_images(process, {"h": image}, "SELECT 1 FROM rows", **limits)
+        worker_pool.query_images(process, {"h": image}, "SELECT 1 FROM rows", **limits)
         before, status = resident_bytes(process._process.pid), Path(f"/proc/{process._process.pid}/status")
         assert ended_in_words(process, image, sql, limits)
         # Counted while the process still has what it took: the peak is the kernel's own figure.
@@ -235,7 +235,7 @@ def test_memory_stays_within_its_bound(sql, monkeypatch):
 @pytest.mark.parametrize("megabytes", [10, 40, 100])
 def test_a_process_keeps_no_more_than_its_share(megabytes, monkeypatch):
     """After each statement a process has at most a quarter of the ceiling, or is ended. The next one is answered."""
-    monkeypatch.setattr(ask_worker.CACHE, "max_bytes", 4 * megabytes * 2**20)
+    monkeypatch.setattr(worker_pool.CACHE, "max_bytes", 4 * megabytes * 2**20)
     process, images = WorkerProcess(), [load_tables({"rows": [{"text": "x" * 2**14}] * 400 * n}) for n in (1, 4)]
     limits = {"max_rows": 9, "max_seconds": 9, "max_bytes": 256 * 2**20}
     try:
@@ -250,7 +250,7 @@ def test_a_process_keeps_no_more_than_its_share(megabytes, monkeypatch):
 
 def ended_in_words(process, image, sql, limits):
     try:
-        ask_worker.query_images(process, {"h": image}, sql, **limits)
+        worker_pool.query_images(process, {"h": image}, sql, **limits)
     except QueryError as error:
         return MEMORY in str(error) or LENGTH in str(error)
     return True
@@ -328,6 +328,6 @@ def test_no_pattern_is_kept():
 
 def search(process, pattern):
     try:
-        return ask_worker.search_text(process, "abc" * 100, pattern, start=0, most=3, max_seconds=5)
+        return worker_pool.search_text(process, "abc" * 100, pattern, start=0, most=3, max_seconds=5)
     except QueryError:
         return None

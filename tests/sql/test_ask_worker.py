@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql import ask_worker, worker
+from adk_context_pack.sql import worker, worker_pool
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.worker import Jobs
 from adk_context_pack.sql.worker_pool import query_images, search_text
@@ -59,7 +59,7 @@ def test_images_that_were_dropped_are_sent_again():
 
 def test_what_a_process_holds_is_bounded(monkeypatch):
     """The parent's notes on what a process holds do not grow for ever."""
-    monkeypatch.setattr(ask_worker, "_MAX_HELD", 3)
+    monkeypatch.setattr(worker_pool, "_MAX_HELD", 3)
     here = HereProcess()
     for value in range(9):
         query_images(here, {f"h{value}": image(value)}, "SELECT x FROM rows", **LIMITS)
