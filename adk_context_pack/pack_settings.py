@@ -62,6 +62,9 @@ class PackSettings:
     result_passes: Sequence[ResultPass] | None = None
     tools: Mapping[str, ToolSetting] = field(default_factory=dict, hash=False)
     read_back: ReadBack = True
+    _built: dict[tuple[int, int, float], tuple[ContextPass, ...]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         """Checks the settings."""
@@ -131,7 +134,11 @@ class PackSettings:
         """Returns the passes for a request of at most `budget` tokens. See `default_passes`."""
         if self.passes is not None:
             return tuple(self.passes)
-        return default_passes(max_tokens=budget, counter=counter, cached_price=cached_price)
+        # There is one budget for each model. The passes hold the counter, so that no other one is given its id.
+        key = budget, id(counter), cached_price
+        if key not in self._built:
+            self._built[key] = default_passes(max_tokens=budget, counter=counter, cached_price=cached_price)
+        return self._built[key]
 
 
 def _stored_in(store: Place | PayloadStore, entry: Any) -> Any:

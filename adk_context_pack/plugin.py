@@ -213,7 +213,6 @@ class ContextPackPlugin(BasePlugin):
             (), counter=counter, max_reports=max_reports, keep_requests=keep_requests, telemetry=telemetry
         )
         self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
-        self._built: dict[tuple[int, int], tuple[ContextPass, ...]] = {}
         self._stored_first: bool | None = None
         self._stood_aside = False
         self._services: AppendGuard | None = None
@@ -292,7 +291,9 @@ class ContextPackPlugin(BasePlugin):
                 return None
             if self._limit is not None and self._shadow is None and (answer := self._limit.answer_for(context)):
                 return answer
-            passes = self._passes(settings, settings.budget_for(*model_names(context, request.model)))
+            budget = settings.budget_for(*model_names(context, request.model))
+            passes = settings.passes_within(budget, self.counter, (self._prices or Prices()).cached_share)
+            passes = passes if self._limit is None else (*passes, self._limit)
             if self._shadow is not None:
                 request, shadow = await self._shadow.request(request, ModelCall.of(context))
                 # With on_error="raise" somebody wants to see a failure, but a shadow must leave no trace of one.
@@ -397,14 +398,6 @@ class ContextPackPlugin(BasePlugin):
     def _reducer_beside(self, agent: str, store: PayloadStore) -> ResultReducer | None:
         settings = self.settings_for(agent)
         return None if settings is None else self._reducer(settings.stored_in(store))
-
-    def _passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
-        # Settings live as long as the plugin, so their ids are unique. There is one budget for each model.
-        key = id(settings), budget
-        if key not in self._built:
-            passes = settings.passes_within(budget, self.counter, (self._prices or Prices()).cached_share)
-            self._built[key] = passes if self._limit is None else (*passes, self._limit)
-        return self._built[key]
 
     def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:
         if not is_live(context):

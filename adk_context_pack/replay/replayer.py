@@ -351,12 +351,11 @@ class Replayer:
         prices: Prices | None = None,
         keep_requests: bool = False,
     ) -> None:
-        self._cached_share = (prices or Prices()).cached_share
+        self.cached_share = (prices or Prices()).cached_share
         self.settings_for = settings_for
         self.counter = counter
         self.app = app
         self.keep_requests = keep_requests
-        self._built: dict[tuple[int, int], tuple[ContextPass, ...]] = {}
 
     def replay(self, session: RecordedSession) -> Iterator[Replayed | ValueError]:
         """Yields each model call of a session, or the error with which ADK refuses to rebuild its request."""
@@ -384,13 +383,6 @@ class Replayer:
                 yield each.corrected(each.packed_before or scales[each.report.agent].of(each.counted))
             else:
                 yield each
-
-    def passes(self, settings: PackSettings, budget: int) -> tuple[ContextPass, ...]:
-        """Returns the passes for requests of at most `budget` tokens."""
-        key = id(settings), budget
-        if key not in self._built:
-            self._built[key] = settings.passes_within(budget, self.counter, self._cached_share)
-        return self._built[key]
 
 
 class _SessionReplay:
@@ -478,7 +470,7 @@ class _SessionReplay:
         leading = own_passes(call.context)
         if settings is not None:
             budget = settings.budget_for(*model_names(call.context, request.model))
-            passes = self._replayer.passes(settings, budget)
+            passes = settings.passes_within(budget, self._replayer.counter, self._replayer.cached_share)
             request = self._with_tools(reporter, settings, passes, request, call)
             for entry in (*leading_passes(call.context), *passes):
                 request = reporter.ran(entry.name, *attempt(entry, request, call))
