@@ -21,7 +21,7 @@ from adk_context_pack.errors import SettingError, at_least, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
 _SEARCH = "search_history"
-_DECLARED = 270
+_DECLARED = 230
 """About the tokens of the declaration of `search_history`."""
 _DECLARING = "read again where search_history is declared"
 _SOON = 5
