@@ -194,6 +194,7 @@ class ContextPackPlugin(BasePlugin):
         page = "the path of an .html file in a folder that exists"
         self._report_file = _argument("report_file", report_file, "REPORT", _page, page)
         self._prices = _argument("prices", prices, "PRICES", _prices, "Prices(…), or two numbers such as 1.25,0.31")
+        self._cached_share = (self._prices or Prices()).cached_share
         is_shadow = _argument("shadow", shadow, "SHADOW", _flag, "True, False or None, or 1 or 0")
         if memory is not None:
             CACHE.limit(memory)
@@ -292,7 +293,7 @@ class ContextPackPlugin(BasePlugin):
             if self._limit is not None and self._shadow is None and (answer := self._limit.answer_for(context)):
                 return answer
             budget = settings.budget_for(*model_names(context, request.model))
-            passes = settings.passes_within(budget, self.counter, (self._prices or Prices()).cached_share)
+            passes = settings.passes_within(budget, self.counter, self._cached_share)
             passes = passes if self._limit is None else (*passes, self._limit)
             if self._shadow is not None:
                 request, shadow = await self._shadow.request(request, ModelCall.of(context))

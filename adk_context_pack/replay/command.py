@@ -110,7 +110,6 @@ class _Run:
         self.sums = ReplaySums(
             use=TokenUse(prices=prices),
             budget=Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost),
-            has_caps=not options.no_caps,
             is_whole=app is not None,
             problems=self.sessions.problems,
         )

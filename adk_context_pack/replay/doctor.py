@@ -19,7 +19,6 @@ from google.genai import types
 from adk_context_pack._adk.instruction import agents_in
 from adk_context_pack._adk.requests import is_app, recorded
 from adk_context_pack.errors import RecordingError, SettingError, printable
-from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.replay.recordings import AN_APP, MISUSED, UNREADABLE, Sessions, load_app, load_object
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
@@ -42,8 +41,7 @@ def run_doctor(options: argparse.Namespace, out: TextIO | None = None, err: Text
     agents = [each for each in agents_in(getattr(app, "root_agent", app)) if isinstance(each, BaseAgent)]
     pack = next((each for each in getattr(app, "plugins", ()) if hasattr(each, "settings_for")), None)
     use = TokenUse(prices=prices)
-    without = PackSettings(passes=(), result_passes=())
-    settings_for = pack.settings_for if pack else lambda _: without
+    settings_for = pack.settings_for if pack else lambda _: None
     replayer = Replayer(settings_for, counter=counter, app=requests, prices=prices, keep_requests=True)
 
     def see(session: RecordedSession) -> int:

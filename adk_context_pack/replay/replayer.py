@@ -171,12 +171,14 @@ class Replayed:
         figure: the request without the pack as the provider counted it, or None.
         packed_before: the tokens without the pack and with it that the pack reported when the call was recorded, if it
             had made results smaller then.
+        shortened: the results that are shown in part since the last call.
     """
 
     report: CallReport
     prefix_without: PrefixReport
     figure: int | None = None
     packed_before: tuple[int, int] | None = None
+    shortened: int = 0
 
     @property
     def counted(self) -> Counted:
@@ -400,6 +402,7 @@ class _SessionReplay:
         self._unchanged: dict[tuple[str, ...], bool] = {}
         self._questions: dict[str, types.Content | None] = {}
         # Before the first capped result, everything that a request without the pack had is in the recording.
+        self._shortened = 0
         self._capped_from = min(session.still_capped, default=len(session.events))
 
     def call(self, index: int, event: Event) -> Replayed:
@@ -419,12 +422,12 @@ class _SessionReplay:
         report = self._report(reporter, request, prefix, unchanged=request is raw and built is raw)
         report.heard(event.usage_metadata)
         self._count_own(report, without)
-        recorded = recorded_with_pack(event)
-        if recorded is None:
-            return Replayed(report, prefix, report.prompt_tokens)
-        if self._capped_from < index:
-            return Replayed(report, prefix, packed_before=recorded)
-        return Replayed(report, prefix, self._figure(index, event, alone, without) or recorded[0])
+        before, self._shortened = self._shortened, len(self._capped.keys(index))
+        replayed = Replayed(report, prefix, report.prompt_tokens, shortened=self._shortened - before)
+        if (recorded := recorded_with_pack(event)) is None:
+            return replayed
+        figure = None if self._capped_from < index else self._figure(index, event, alone, without) or recorded[0]
+        return replace(replayed, figure=figure, packed_before=recorded if self._capped_from < index else None)
 
     def _figure(self, index: int, event: Event, alone: ModelCall, without: int) -> int | None:
         """Returns the provider's count of a request with results put back: its count of the capped one, and the rest.

@@ -37,7 +37,6 @@ class ReplaySums:
         use: what is added up.
         budget: what requests and sessions may take.
         sessions: for each session, where it is from and its sum.
-        has_caps: whether tool results are capped, so that this is the first of the passes even if it saves nothing.
         over_budget: one line for each request and session that exceeded the budget.
         problems: one line for each file, session or call that could not be read.
         is_whole: whether requests were rebuilt with the app that was recorded, instructions and declarations included.
@@ -45,12 +44,13 @@ class ReplaySums:
         restored: results that were capped when they were recorded, and are back in full.
         capped_before: results that were capped when they were recorded and cannot be opened in full.
         uncounted: calls without the provider's figure.
+        read_backs: calls that would read back each shortened result.
+        tokens_read_back: the most tokens of all requests, these calls included.
     """
 
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
     budget: Budget = field(default_factory=Budget)
     sessions: list[tuple[RecordedSession, Part]] = field(default_factory=list)
-    has_caps: bool = False
     over_budget: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     is_whole: bool = False
@@ -58,12 +58,8 @@ class ReplaySums:
     restored: int = 0
     capped_before: int = 0
     uncounted: int = 0
-
-    @property
-    def passes(self) -> dict[str, int]:
-        """The tokens that each pass saved, by its name."""
-        saved = {name: each.saved for name, each in self.use.passes.items()}
-        return {CAPS: 0, **saved} if self.has_caps else saved
+    read_backs: int = 0
+    tokens_read_back: int = 0
 
     def open_session(self, session: RecordedSession) -> Part:
         """Starts the sum of a session. Only the session's name is kept."""
@@ -79,10 +75,16 @@ class ReplaySums:
         self.use.add(report, call.prefix_without, of_session)
         self.packed_before += call.packed_before is not None
         self.uncounted += call.figure is None and call.packed_before is None
+        shortened = sum(each.tokens_saved for each in report.passes if each.name == CAPS)
+        self.read_backs += call.shortened
+        self.tokens_read_back += (report.tokens_after + shortened) * (1 + call.shortened)
         self.over_budget += self.budget.broken_by(report, of_session)
 
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
+        if self.read_backs:
+            most = f"{self.tokens_read_back:,} tokens ({percent(self.use.total.without, self.tokens_read_back)})"
+            yield f"If each shortened result is read back once, and whole: {self.read_backs:,} calls more, at most {most}."
         if self.restored:
             yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:
@@ -113,9 +115,10 @@ class ReplaySums:
             **_figures(self.use.total),
             "prices": asdict(self.use.prices or Prices()),
             "agents": {name: _figures(entry) for name, entry in self.use.agents.items()},
-            "passes": {name: {"tokens_saved": saved} for name, saved in self.passes.items()},
+            "passes": {name: {"tokens_saved": each.saved} for name, each in self.use.passes.items()},
             "sessions": sessions,
             "results": {"restored": self.restored, "capped": self.capped_before},
+            "read_back": {"calls": self.read_backs, "tokens": self.tokens_read_back},
             "over_budget": self.over_budget,
             "problems": self.problems,
             "notes": list(self.notes()),
@@ -130,7 +133,8 @@ def replay_text(sums: ReplaySums) -> str:
     total = sums.use.total
     if not total.calls:
         return "no model calls found"
-    passes = [(name, f"{saved:,}", share(saved, total.without)) for name, saved in sums.passes.items()]
+    uses = sums.use.passes.items()
+    passes = [(name, f"{each.saved:,}", share(each.saved, total.without)) for name, each in uses]
     by_pass = table([("pass", "tokens saved", "of all"), *passes])
     lines = [*_sessions(sums), "", *by_pass, "", *_table("agent", sums.use.agents), ""]
     prices = sums.use.prices or Prices()

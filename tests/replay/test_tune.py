@@ -79,6 +79,14 @@ def test_the_price_of_cached_tokens_decides_what_is_cleared(tmp_path, capsys):
     assert dear["tokens_with"] < free["tokens_with"]
 
 
+def test_what_it_costs_to_read_all_back_is_said(recordings, capsys):
+    """Each result is one call more, which sends the history once more, and from then on it is sent whole."""
+    found = json.loads(run(capsys, "replay", recordings, "--json")[1])
+    assert found["read_back"]["calls"] == 10
+    assert 1.25 < found["read_back"]["tokens"] / found["tokens_without"] < 2
+    assert f"10 calls more, at most {found['read_back']['tokens']:,} tokens" in found["notes"][0]
+
+
 def test_what_cannot_be_tuned_is_said(tmp_path, capsys):
     """A share that is none is refused with its value, and recordings without a model call give no advice."""
     session_of("clerk", tmp_path, uses_rows=True, turns=0)
