@@ -84,7 +84,7 @@ class ReplaySums:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
         if self.read_backs:
             most = f"{self.tokens_read_back:,} tokens ({percent(self.use.total.without, self.tokens_read_back)})"
-            yield f"If each shortened result is read back once, and whole: {self.read_backs:,} calls more, at most {most}."
+            yield f"If each shortened result is read back whole, once: {self.read_backs:,} calls more, at most {most}."
         if self.restored:
             yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:
