@@ -18,7 +18,7 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import agents_in
 from adk_context_pack._adk.requests import is_app, recorded
-from adk_context_pack.errors import RecordingError, SettingError, printable
+from adk_context_pack.errors import Callback, RecordingError, SettingError, printable
 from adk_context_pack.replay.recordings import AN_APP, MISUSED, UNREADABLE, Sessions, load_app, load_object
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
@@ -71,11 +71,12 @@ def run_doctor(options: argparse.Namespace, out: TextIO | None = None, err: Text
 def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tuple[str, str]]:
     """Yields what is wrong about an app's plugins and its own settings, and what to write in their place."""
     if pack is None:
-        yield "Every agent is shown whole results, and all logs of earlier agents", "plugins=[ContextPackPlugin()]"
+        callbacks = (one for each in agents for one in getattr(each, "canonical_before_model_callbacks", ()))
+        if not any(isinstance(one, Callback) for one in callbacks):
+            yield "Every agent is shown whole results, and all logs of earlier agents", "plugins=[ContextPackPlugin()]"
         return
     for each in app.plugins:
-        name = type(each).__name__
-        is_earlier = app.plugins.index(each) < app.plugins.index(pack)
+        name, is_earlier = type(each).__name__, app.plugins.index(each) < app.plugins.index(pack)
         if is_earlier and type(each).on_event_callback is not BasePlugin.on_event_callback:
             what = f"{name} comes first, so that the pack never sees an event that it changes"
             yield what, f"plugins=[{type(pack).__name__}(…), {name}(…)]"
@@ -87,9 +88,8 @@ def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tup
     if least and 0 < budget <= least:
         what = f"ADK's compaction begins at {least:,} tokens, which no request within {budget:,} reaches"
         yield what, f"EventsCompactionConfig(token_threshold={budget * 3 // 4:_}, …)"
-    if getattr(app, "context_cache_config", None) and any(
-        each.read_back in {True, "early"} for each in settings.values()
-    ):
+    moving = {each.read_back for each in settings.values()} - {"always", False}
+    if moving and getattr(app, "context_cache_config", None):
         what = "ADK caches tool declarations, to which the pack adds its own later"
         yield what, 'ContextPackPlugin(read_back="always")'
 

@@ -52,7 +52,7 @@ def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> Checked:
     try:
         nearest = copy.deepcopy(args)
         # A definition may be a part of another schema.
-        standard = _standard(schema, has_parts=any(f'"{word}"' in json_text(schema) for word in _PARTS))
+        standard = _standard(schema, has_parts=not _PARTS.isdisjoint(json_text(schema).split('"')))
         for _ in range(3):
             errors = _errors(standard, nearest)
             problems = problems or [text for error in errors for text in _said(error)]
@@ -72,7 +72,7 @@ def _standard(schema: Any, *, has_parts: bool, is_whole: bool = True) -> Any:
         return schema
     known, found = schema.get("properties"), dict[str, Any]()
     for word, value in schema.items():
-        if word in {"properties", "$defs", "definitions"}:
+        if word in {"properties", "$defs", "definitions", "dependentSchemas"}:
             whole = word == "properties" or not has_parts
             found[word] = {name: _standard(each, has_parts=has_parts, is_whole=whole) for name, each in value.items()}
         elif word not in {"enum", "const", "default", "patternProperties"}:

@@ -6,7 +6,7 @@ from google.adk.agents.context_cache_config import ContextCacheConfig
 from google.adk.apps.app import App, EventsCompactionConfig
 from google.adk.plugins.base_plugin import BasePlugin
 
-from adk_context_pack import ContextPackPlugin
+from adk_context_pack import ContextPackPlugin, StripForContext
 from tests.replay.test_command import run_command as run
 from tests.support.plugin_apps import analyst, writer
 
@@ -43,6 +43,7 @@ def never_compacted():
         pytest.param(never_compacted, ["token_threshold=6_750"], marks=pytest.mark.newest),
         (lambda: app(PACK, context_cache_config=CACHE), ['read_back="always"']),
         (lambda: app(PACK, Rewriter(name="r")), []),
+        (lambda: app(agents=[writer(before_model_callback=[StripForContext()])]), []),
     ],
 )
 def test_a_doctor_finds_what_is_wrong_and_no_more(make, told, capsys, monkeypatch):

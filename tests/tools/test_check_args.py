@@ -75,6 +75,7 @@ def test_mistakes_are_named_and_mended(args, said, nearest):
         ({"additionalProperties": {"type": "string"}}, [{"x": "y"}], [{"x": 1}], "a.x must be string"),
         ({"properties": {"x": {}}, "patternProperties": {"^y": {"minimum": 1}}}, [{"y1": 1}], [], ""),
         ({"properties": {"x": {}}, "allOf": [{"properties": {"z": {}}}]}, [{"x": 1, "z": 1}], [], ""),
+        ({"dependentSchemas": {"type": {"properties": {"y": {"minimum": 1}}}}}, [{"type": 1, "y": 1, "z": 1}], [], ""),
         ({"properties": {"x": {}}, "required": ["z"]}, [{"z": 1}], [{"x": 1}], "a.z is missing"),
         ({"$ref": "#/$defs/a~1b%20c", "minimum": 2}, [2], [1, 9], "a: "),
         ({"$ref": "#/$defs/none"}, [1, None], [], ""), ({"$ref": "#/$defs/loop"}, [1, None], [], ""),
