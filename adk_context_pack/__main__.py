@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from adk_context_pack import __version__
 from adk_context_pack.replay.command import run_replay
 from adk_context_pack.replay.doctor import run_doctor, run_try
+from adk_context_pack.replay.recordings import run
 from adk_context_pack.replay.tune import run_tune
 
 _DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
@@ -91,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tune.set_defaults(run=run_tune)
     first.set_defaults(run=run_try, steps=(run_replay, run_tune), brief=False, html="context_pack.html")
     options = parser.parse_args(arguments)
-    return int(options.run(options))
+    return run(options)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
 from adk_context_pack.conversation.tokens import Counter
@@ -76,16 +76,11 @@ def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[Set
 _MAX_HTML_CALLS = 500
 
 
-def run_replay(options: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
+def run_replay(options: argparse.Namespace) -> int:
     """Runs the command and returns the exit code."""
-    out, err = out or sys.stdout, err or sys.stderr
-    try:
-        run = _Run(options, err)
-    except SettingError as error:
-        err.write(f"{error}\n")
-        return MISUSED
+    run = _Run(options)
     run.sessions.each(run.replay)
-    out.write((json.dumps(run.to_dict(), indent=1) if options.json else run.text()) + "\n")
+    sys.stdout.write((json.dumps(run.to_dict(), indent=1) if options.json else run.text()) + "\n")
     if options.html:
         run.write_page(options.html)
     return run.verdict()
@@ -94,14 +89,13 @@ def run_replay(options: argparse.Namespace, out: TextIO | None = None, err: Text
 class _Run:
     """One run of the command."""
 
-    def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
-        self._err = err
+    def __init__(self, options: argparse.Namespace) -> None:
         self._brief = options.brief
         if self._brief and not options.max_tokens and options.max_cost is None:
             raise SettingError("check: there is no budget without --max-tokens or --max-cost")
         app, own_counter, prices = load_app(options)
         settings_for, counter = load_pack(options, app)
-        self.sessions = Sessions(options, err)
+        self.sessions = Sessions(options)
         self._answers = AnswerabilitySums(settings_for) if options.answerability else None
         self._replayer = Replayer(
             settings_for, counter=own_counter or counter, app=app, prices=prices, keep_requests=bool(options.html)
@@ -150,15 +144,15 @@ class _Run:
         except OSError as error:
             self.sessions.tell(RecordingError(f"{path}: {error.strerror or type(error).__name__}"))
         if self.sums.use.total.calls > len(self._log):
-            self._err.write(f"{path} shows the last {len(self._log):,} of {self.sums.use.total.calls:,} calls\n")
+            sys.stderr.write(f"{path} shows the last {len(self._log):,} of {self.sums.use.total.calls:,} calls\n")
 
     def verdict(self) -> int:
         """Returns the exit code, and prints a line for each request over its budget."""
         sums = self.sums
-        self._err.writelines(f"{printable(line)}\n" for line in sums.over_budget)
+        sys.stderr.writelines(f"{printable(line)}\n" for line in sums.over_budget)
         unknown = [agent for agent in sums.budget.tokens if agent != "*" and agent not in sums.use.agents]
         known = printable(", ".join(sums.use.agents)) or "none"
-        self._err.writelines(
+        sys.stderr.writelines(
             f"--max-tokens {agent}: no call of this agent in these sessions (agents: {known})\n" for agent in unknown
         )
         if sums.over_budget:

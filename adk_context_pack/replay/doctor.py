@@ -9,7 +9,7 @@ import sys
 import webbrowser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.events.event import Event
@@ -19,7 +19,7 @@ from google.genai import types
 from adk_context_pack._adk.instruction import agents_in
 from adk_context_pack._adk.requests import is_app, recorded
 from adk_context_pack.errors import Callback, RecordingError, SettingError, printable
-from adk_context_pack.replay.recordings import AN_APP, MISUSED, UNREADABLE, Sessions, load_app, load_object
+from adk_context_pack.replay.recordings import AN_APP, UNREADABLE, Sessions, load_app, load_object
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.token_use import TokenUse, offenders
@@ -28,16 +28,11 @@ _LEAST = 1_000
 """Below this many tokens a request, nothing is worth a change."""
 
 
-def run_doctor(options: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
+def run_doctor(options: argparse.Namespace) -> int:
     """Prints what takes many tokens in an app's requests, then what its parts keep from working."""
-    out, err = out or sys.stdout, err or sys.stderr
-    try:
-        requests, counter, prices = load_app(options)
-        app = load_object("--app", options.app, is_app, AN_APP)
-        sessions = Sessions(options, err)
-    except SettingError as error:
-        err.write(f"{error}\n")
-        return MISUSED
+    requests, counter, prices = load_app(options)
+    app = load_object("--app", options.app, is_app, AN_APP)
+    sessions = Sessions(options)
     agents = [each for each in agents_in(getattr(app, "root_agent", app)) if isinstance(each, BaseAgent)]
     pack = next((each for each in getattr(app, "plugins", ()) if hasattr(each, "settings_for")), None)
     use = TokenUse(prices=prices)
@@ -62,9 +57,9 @@ def run_doctor(options: argparse.Namespace, out: TextIO | None = None, err: Text
     found = [(f"{each.what}: {each.tokens:,} tokens, {each.share:.0%} of all", each.advice) for each in worst]
     found += [*in_plugins(app, agents, pack), *in_agents(agents)]
     for number, (what, advice) in enumerate(found, 1):
-        out.write(f"{number}. {printable(what)}\n   {printable(advice)}\n")
+        sys.stdout.write(f"{number}. {printable(what)}\n   {printable(advice)}\n")
     ending = "" if found else " Nothing to change was found."
-    out.write(f"Looked at {len(agents):,} agents and {use.total.calls:,} requests.{ending}\n")
+    sys.stdout.write(f"Looked at {len(agents):,} agents and {use.total.calls:,} requests.{ending}\n")
     return UNREADABLE if sessions.problems else int(bool(found))
 
 
@@ -107,18 +102,17 @@ def in_agents(agents: Sequence[BaseAgent]) -> Iterator[tuple[str, str]]:
 
 def run_try(options: argparse.Namespace) -> int:
     """Runs an app on prompts or takes its recordings, replays them, and returns the exit code."""
-    try:
-        if options.prompt:
-            app = load_object("--app", options.app, is_app, AN_APP)
-            path = Path(options.html).with_suffix(".session.json")
-            path.write_text(asyncio.run(recorded(app, options.prompt)), encoding="utf-8")
-            options.sessions.append(str(path))
-    except Exception as error:
-        sys.stderr.write(f"try: {type(error).__name__}: {error}\n")
-        return MISUSED
+    if options.prompt:
+        app = load_object("--app", options.app, is_app, AN_APP)
+        try:
+            text = asyncio.run(recorded(app, options.prompt))
+        except Exception as error:
+            raise SettingError(f"try: the app failed: {type(error).__name__}: {error}") from error
+        path = Path(options.html).with_suffix(".session.json")
+        path.write_text(text, encoding="utf-8")
+        options.sessions.append(str(path))
     if not options.sessions:
-        sys.stderr.write("try: name recorded sessions, or say with --prompt what to say to the app\n")
-        return MISUSED
+        raise SettingError("try: name recorded sessions, or say with --prompt what to say to the app")
     replay, tune = options.steps
     code: int = replay(options)
     sys.stdout.write(f"\n{options.html} shows each call without the pack and with it.\n\n")

@@ -528,6 +528,15 @@ OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
 """
 
 
+def run(options: argparse.Namespace) -> int:
+    """Runs the command of the options and returns its exit code."""
+    try:
+        return int(options.run(options))
+    except SettingError as error:
+        sys.stderr.write(f"{error}\n")
+        return MISUSED
+
+
 class Progress:
     """Counts sessions on a terminal, once the work takes longer than half a second."""
 
@@ -554,10 +563,9 @@ class Progress:
 class Sessions:
     """The sessions of the recordings that a command names. `problems` has a line for each that cannot be read."""
 
-    def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
+    def __init__(self, options: argparse.Namespace) -> None:
         self._names: list[str] = options.sessions
-        self._err = err
-        self._progress = Progress(err)
+        self._progress = Progress(sys.stderr)
         self._artifacts = load_artifacts(options.artifacts)
         self.problems: list[str] = []
 
@@ -586,7 +594,7 @@ class Sessions:
         line = printable(" ".join(str(error).split()))
         if line not in self.problems:
             self.problems.append(line)
-            self._err.write(f"{line}\n")
+            sys.stderr.write(f"{line}\n")
 
     def _opened(self, name: str) -> list[Iterator[Found]]:
         try:

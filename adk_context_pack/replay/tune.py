@@ -12,13 +12,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TextIO
+from typing import Any
 
 from adk_context_pack.errors import SettingError
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.replay.answering import answers_of
-from adk_context_pack.replay.recordings import MISUSED, OK, UNREADABLE, Sessions, load_app
+from adk_context_pack.replay.recordings import OK, UNREADABLE, Sessions, load_app
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.sums import money, percent
@@ -107,12 +107,12 @@ class Trial:
 class Tuning:
     """The trials over the sessions that the options of the command line name."""
 
-    def __init__(self, options: argparse.Namespace, err: TextIO) -> None:
+    def __init__(self, options: argparse.Namespace) -> None:
         if not 0 <= options.visible / 100 <= 1:
             raise SettingError.of("tune", "--visible", options.visible, "a percentage from 0 to 100")
         self.visible = options.visible / 100
         self.app, self.counter, self.prices = load_app(options)
-        self.sessions = Sessions(options, err)
+        self.sessions = Sessions(options)
         self.trials: list[Trial] = []
 
     def run(self) -> Trial:
@@ -163,20 +163,15 @@ class Tuning:
         self.trials += new
 
 
-def run_tune(options: argparse.Namespace, out: TextIO | None = None, err: TextIO | None = None) -> int:
+def run_tune(options: argparse.Namespace) -> int:
     """Runs the command and returns the exit code."""
-    out, err = out or sys.stdout, err or sys.stderr
-    try:
-        tuning = Tuning(options, err)
-    except SettingError as error:
-        err.write(f"{error}\n")
-        return MISUSED
+    tuning = Tuning(options)
     best = tuning.run()
     if options.json:
         found = {"recommended": best.to_dict(), "trials": [each.to_dict() for each in tuning.trials]}
-        out.write(json.dumps(found, indent=1) + "\n")
+        sys.stdout.write(json.dumps(found, indent=1) + "\n")
     else:
-        out.writelines(f"{line}\n" for line in _lines(tuning, best))
+        sys.stdout.writelines(f"{line}\n" for line in _lines(tuning, best))
     return OK if best.use.total.calls and not tuning.sessions.problems else UNREADABLE
 
 
