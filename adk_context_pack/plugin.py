@@ -141,7 +141,7 @@ class ContextPackPlugin(BasePlugin):
         max_memory_bytes: what the pack keeps in this process and in those of its queries, a quarter in each. The last
             plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
         max_input_tokens: the most input tokens for the model calls of a session together, by the provider's figures.
-            From four fifths on, reports and the log say so. None sets no limit. Children of `AgentTool` count apart.
+            From four fifths on, reports and the log say so. None sets no limit.
         max_cost: the most that these tokens may cost, in the currency of `prices`. None sets no limit.
         limit_per: what these two limits are for, a "session" or each "run" of it.
         on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
@@ -198,11 +198,6 @@ class ContextPackPlugin(BasePlugin):
         is_shadow = _argument("shadow", shadow, "SHADOW", _flag, "True, False or None, or 1 or 0")
         if memory is not None:
             CACHE.limit(memory)
-        limit = LimitSpending(
-            max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),
-            limit_per=limit_per, on_limit=on_limit, show_budget=show_budget,
-        )  # fmt: skip
-        self._limit = None if max_input_tokens is None and max_cost is None else limit
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
         settings = PackSettings(max_tokens=max_tokens, read_back=read_back, tools=tools or {}, **parts)
         self._settings = settings if store is None else settings.stored_in(store)
@@ -213,6 +208,11 @@ class ContextPackPlugin(BasePlugin):
         self._pipeline = ContextPipeline(
             (), counter=counter, max_reports=max_reports, keep_requests=keep_requests, telemetry=telemetry
         )
+        limit = LimitSpending(
+            max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),
+            limit_per=limit_per, on_limit=on_limit, show_budget=show_budget, reports=self.reports,
+        )  # fmt: skip
+        self._limit = None if max_input_tokens is None and max_cost is None else limit
         self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
         self._stored_first: bool | None = None
         self._stood_aside = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,14 +12,14 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from adk_context_pack._adk.releases import end_loop
+from adk_context_pack._adk.releases import end_loop, outermost_invocation
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import SettingError, logger, one_of, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.reports.call_report import totals_on
+from adk_context_pack.reports.call_report import CallReport, totals_on
 from adk_context_pack.reports.token_use import Prices
 
-_NEAR = 0.8
+_NEAR, _MAX_CHILDREN = 0.8, 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,8 @@ class LimitSpending(ContextPass):
     """Adds up what the model calls of a session, or of a run of it, were sent, and notes it from four fifths on.
 
     The figures are the provider's on the session's events, or the pack's estimates where those have none, so that each
-    process counts alike. What a child of `AgentTool` is sent counts in the child's own session.
+    process counts alike. What children of `AgentTool` were sent counts in the process that ran them, as long as it
+    keeps their reports.
 
     Cost to the prompt cache: none. The line that `show_budget` adds is the last one of a request.
 
@@ -37,6 +39,7 @@ class LimitSpending(ContextPass):
         limit_per: what the limits are for, a "session" or each "run" of it.
         on_limit: "end" answers in the model's place once a limit is spent, "warn" goes on.
         show_budget: whether each request ends with a line that says how much is spent.
+        reports: the newest reports of the process.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -48,6 +51,8 @@ class LimitSpending(ContextPass):
     limit_per: Literal["session", "run"] = "session"
     on_limit: Literal["end", "warn"] = "end"
     show_budget: bool = False
+    reports: Iterable[CallReport] = field(default=(), repr=False, compare=False)
+    _callers: dict[str, tuple[str, str]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks the settings."""
@@ -87,15 +92,27 @@ class LimitSpending(ContextPass):
     def _spent(self, call: ModelCall) -> tuple[float, float, str]:
         """Returns the spent share of the limit that is nearer, the same before the last call, and a sentence."""
         tokens, cost, found = [0, 0], [0.0, 0.0], []
-        for event in call.events:
-            if self.limit_per == "session" or event.invocation_id == call.invocation_id:
-                usage = event.usage_metadata or types.GenerateContentResponseUsageMetadata()
-                if sent := usage.prompt_token_count or totals_on(event).get("tokens_after", 0):
-                    tokens = [tokens[1], tokens[1] + sent]
-                    cost = [cost[1], cost[1] + self.prices.of(sent, usage.cached_content_token_count or 0)]
+        for sent, cached in self._sent(outermost_invocation(call.context), call.session_id):
+            tokens, cost = [tokens[1], tokens[1] + sent], [cost[1], cost[1] + self.prices.of(sent, cached)]
         if most := self.max_input_tokens:
             found.append((tokens[1] / most, tokens[0] / most, f"{tokens[1]:,} of {most:,} input tokens"))
         if at_most := self.max_cost:
             found.append((cost[1] / at_most, cost[0] / at_most, f"{cost[1]:.4g} of {at_most:g} for input tokens"))
-        share, before, said = max(found)
-        return share, before, f"This {self.limit_per} has spent {said}"
+        return (*max(found)[:2], f"This {self.limit_per} has spent {max(found)[2]}")
+
+    def _sent(self, outer: Any, session_id: str) -> Iterator[tuple[int, int]]:
+        """Yields the input tokens of each call that counts, and those of them that the provider had cached."""
+        here = outer.session.id, "" if self.limit_per == "session" else outer.invocation_id
+        for event in outer.session.events:
+            if not here[1] or event.invocation_id == here[1]:
+                usage = event.usage_metadata or types.GenerateContentResponseUsageMetadata()
+                if sent := usage.prompt_token_count or totals_on(event).get("tokens_after", 0):
+                    yield sent, usage.cached_content_token_count or 0
+        if session_id != outer.session.id:
+            if len(self._callers) > _MAX_CHILDREN:
+                self._callers.clear()
+            self._callers[session_id] = here
+        # A child of `AgentTool` has a session of its own, which ends with it.
+        for report in self.reports if self._callers else ():
+            if self._callers.get(report.session_id) == here:
+                yield report.prompt_tokens or report.tokens_after, report.cached_tokens or 0

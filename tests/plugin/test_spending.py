@@ -4,21 +4,22 @@ import pytest
 from google.adk import __version__ as adk_version
 from google.adk.agents import LlmAgent, LoopAgent
 from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, Prices, SettingError
 from adk_context_pack._adk.releases import NEWEST_TRIED, note_release
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, text_of
+from tests.support.scripted_model import ScriptedModel, call, text_of
 
 USAGE = types.GenerateContentResponseUsageMetadata(prompt_token_count=1_000, cached_content_token_count=500)
+SAID = LlmResponse(content=types.Content(role="model", parts=[types.Part(text="Hello.")]), usage_metadata=USAGE)
 TOKENS, COST = {"max_input_tokens": 2_500}, {"max_cost": 0.0016, "prices": Prices(input=1.0, cached=0.1)}
 
 
 async def asked(turns=5, *, loop=False, **settings):
     """The run of an agent whose calls have 1,000 tokens each, and its plugin."""
-    said = LlmResponse(content=types.Content(role="model", parts=[types.Part(text="Hello.")]), usage_metadata=USAGE)
-    agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda _: said.model_copy(deep=True)))
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda _: SAID.model_copy(deep=True)))
     agent = LoopAgent(name="loop", sub_agents=[agent]) if loop else agent
     plugin = ContextPackPlugin(**settings)
     return await run_agent(agent, *["Hi."] * turns, plugins=[plugin]), plugin
@@ -45,6 +46,23 @@ async def test_reports_and_the_log_warn_near_a_limit(caplog):
     assert ["spent" in each.passes[-1].note for each in plugin.reports] == [False, False, True, True, True]
     lines = [each.message.partition("has spent ")[2] for each in caplog.records if "has spent" in each.message]
     assert lines == ["2,000 of 2,500 input tokens", "3,000 of 2,500 input tokens"]
+
+
+@pytest.mark.parametrize(("limit_per", "calls"), [("session", 3), ("run", 6)])
+async def test_what_a_called_agent_is_sent_counts(limit_per, calls):
+    """A turn of two calls that has a child of `AgentTool` called spends three, and the next turn spends its own."""
+    child = LlmAgent(name="child", model=ScriptedModel(answer=lambda _: SAID.model_copy(deep=True)))
+
+    def answer(request):
+        part = (
+            SAID.content.parts[0] if request.contents[-1].parts[-1].function_response else call("child", request="Hi.")
+        )
+        return SAID.model_copy(update={"content": types.Content(role="model", parts=[part])}, deep=True)
+
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[AgentTool(child)])
+    plugin = ContextPackPlugin(max_input_tokens=2_500, limit_per=limit_per)
+    await run_agent(agent, "Hi.", "And now?", plugins=[plugin])
+    assert len(plugin.reports) == calls
 
 
 async def test_an_agent_is_told_what_is_spent():
