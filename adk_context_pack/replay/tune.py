@@ -53,10 +53,6 @@ def _settings(source: str) -> PackSettings:
     return PackSettings(**eval(f"dict({source})", names))  # noqa: S307
 
 
-def _names_in(source: str) -> list[str]:
-    return sorted(set(re.findall(r"([A-Z]\w+)\(", source)))
-
-
 @dataclass(kw_only=True)
 class Trial:
     """What recorded sessions cost with some settings, and what later calls still see.
@@ -196,4 +192,5 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
     else:
         yield "No recorded tool call needs a value that its request shows, so what is lost could not be measured."
     source = f"ContextPackPlugin({best})"
-    yield f"\nfrom adk_context_pack import {', '.join(_names_in(source))}\n\nplugin = {source}"
+    names = sorted({*re.findall(r"([A-Z]\w+)\(", source)})
+    yield f"\nfrom adk_context_pack import {', '.join(names)}\n\nplugin = {source}"

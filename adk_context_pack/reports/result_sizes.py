@@ -138,15 +138,12 @@ class ResultWeigher:
 
     def _count(self, response: Mapping[str, Any]) -> int:
         if self._counter is None:
-            return estimate_payload(response if _holds_no_frame(response) else without_frames(response))
+            # Lists and texts make nearly all results long, and looking into all of them takes longer than counting.
+            is_plain = all(type(_first(value)) in _PLAIN for value in response.values())
+            return estimate_payload(response if is_plain else without_frames(response))
         text = json_text(without_frames(response))
         read = text[:_MAX_READ]
         return round(self._counter(read) * len(text) / len(read))
-
-
-def _holds_no_frame(response: Mapping[str, Any]) -> bool:
-    # Lists and texts are what makes nearly all results long, and looking into all of them takes longer than counting.
-    return all(type(_first(value)) in _PLAIN for value in response.values())
 
 
 def _first(value: Any) -> Any:

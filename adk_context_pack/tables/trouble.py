@@ -77,7 +77,7 @@ _TAKEN = re.compile(
 _EXIT = re.compile(
     r"exit(?:[ _]?(?:code|status)|ed with(?: (?:code|status|value))?|\b(?=[\"']?\s*[:=]))"
     r"[\"']?\s*[:=]?\s*(?!0+\b)-?\d+\b"
-    r"|return_?code[\"']?\s*[:=]\s*(?!0+\b)-?\d+\b",
+    r"|return_?code[\"']?\s*[:=]\s*(?!0+\b)-?\d+\b|http/\d(?:\.\d)?[\"']?\s+5\d\d\b",
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")

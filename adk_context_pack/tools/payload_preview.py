@@ -299,7 +299,7 @@ def _fitting(outline: Outline, budget: int) -> list[str]:
         )
         if sum(map(len, chosen)) + number <= budget:
             left = len(outline.parts) - number
-            return [*chosen, f"[… {left} more {outline.unit} …]" if left else "[…]"]
+            return [*chosen, f"[… more {outline.unit}: {left} …]" if left else "[…]"]
     return []
 
 
