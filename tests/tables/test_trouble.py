@@ -59,7 +59,7 @@ none         | Error budget agreed, error rate fell
 none         | margin of error and standard error
 none         | MeanSquaredError: 0.113
 none         | exit code 0
-error        | 10.0.0.7 - - [24/Nov/2026] "GET /api/items?page=2 HTTP/1.1" 502 157 "-" "curl/8.1"
+error failed | 10.0.0.7 - - [24/Nov/2026] "GET /api/items?page=2 HTTP/1.1" 502 157 "-" "curl/8.1"
 none         | 10.0.0.7 - - [24/Nov/2026] "GET /api/items?page=500 HTTP/2.0" 200 5021 "-" "curl/8.1"
 none         | exited with 0, exit status: 0, returncode=0
 none         | raise ValueError("x")
