@@ -267,7 +267,7 @@ def _reader_of(name: str, cells: _Cells, seen: Sequence[Any]) -> _Reader | None:
         return _Counts(name, cells, {bool, _NONE}, ColumnSchema(name=name, role="flag", reading="boolean"))
     if not types or not types <= _PLAIN:
         return None
-    schema = number_schema(name, seen)
+    schema = number_schema(name, seen, len(cells))
     first = seen[:_DECIMALS_SAMPLE]
     if schema.role in ADDED or len(set(first)) == len(first):
         return _Numbers(schema, cells)

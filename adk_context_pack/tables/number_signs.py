@@ -22,22 +22,21 @@ _FEW, _SOME = 5, 8
 _TAIL, _LARGE = 3, 50
 
 
-def sign_of(numbers: Sequence[Number], *, is_dated: bool, is_amount: bool) -> Sign:
+def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
     """Returns what some numbers are if they are surely or probably not amounts, or an empty text.
 
     Args:
-        numbers: cells of a column, in their order.
+        numbers: cells of a column, in their order: all, or the first and some others.
+        rows: how many cells the column has.
         is_dated: whether the name of the column has a word of time in it, so that a weak sign is enough.
         is_amount: whether its name is that of an amount, which only a strong sign outweighs.
     """
-    if not numbers:
+    distinct = set(numbers)
+    if len(distinct) < 2 - is_dated:  # one value alone says nothing
         return ""
     low, high = min(numbers), max(numbers)
     # Nothing that is no amount has more digits than Decimal computes with.
     if not (is_finite(low) and is_finite(high)) or max(-low, high) > 10**27:
-        return ""
-    distinct = set(numbers)
-    if len(distinct) < 2 and not is_dated:  # noqa: PLR2004 - one value alone says nothing
         return ""
     if low > 0 and _are_epochs(low, high, is_dated=is_dated, is_amount=is_amount, are_many=len(distinct) >= _FEW):
         return "time"
@@ -48,7 +47,7 @@ def sign_of(numbers: Sequence[Number], *, is_dated: bool, is_amount: bool) -> Si
         return "time"
     if low > 0 and _have_check_digits(set(whole)):
         return "identifier"
-    return "identifier" if not is_amount and low >= 0 and (_count_on(whole) or _are_codes(whole)) else ""
+    return "identifier" if not is_amount and low >= 0 and (_count_on(whole, rows) or _are_codes(whole)) else ""
 
 
 def clock_of(numbers: Iterable[Number | None]) -> int:
@@ -119,16 +118,18 @@ def _have_check_digits(whole: Collection[int]) -> bool:
     return any(widths <= set(known) and not any(map(rest, digits)) for known, rest in checks)
 
 
-def _count_on(whole: Sequence[int]) -> bool:
+def _count_on(whole: Sequence[int], rows: int) -> bool:
     """Returns whether numbers count on in equal steps, or by ones with few gaps, or in any order if they are enough."""
     if len(whole) < _FEW or len(set(whole)) < len(whole):
         return False
-    steps = {after - before for before, after in pairwise(whole)}
+    # Only the first half of a sample is without gaps of its own, and its ends may be missing.
+    first = whole if len(whole) == rows else whole[: max(_SOME, len(whole) // 2)]
+    steps = {after - before for before, after in pairwise(first)}
     if steps in ({1}, {-1}) or (len(steps) == 1 and len(whole) >= _SOME):
         return True
-    span = max(whole) - min(whole) + 1
-    is_ordered = min(steps) > 0 or max(steps) < 0
-    return len(whole) >= _SOME and (span == len(whole) or (is_ordered and span <= 2 * len(whole)))
+    is_ordered = (min(steps) > 0 or max(steps) < 0) and abs(first[-1] - first[0]) < 2 * len(first)
+    least = rows if first is whole else rows - rows // 16
+    return len(whole) >= _SOME and (is_ordered or least <= max(whole) - min(whole) + 1 <= rows)
 
 
 def _are_codes(whole: Sequence[int]) -> bool:

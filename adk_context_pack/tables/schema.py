@@ -201,18 +201,16 @@ def sampled_rows(count: int) -> Sequence[int]:
     if count <= _HEAD + _SAMPLE:
         return range(count)
     positions = sample_positions(count)
-    return [*range(_HEAD), *positions[:: len(positions) // _SAMPLE]]
+    return sorted({*range(_HEAD), *positions[:: len(positions) // _SAMPLE]})
 
 
-def number_schema(name: str, values: Sequence[Any]) -> ColumnSchema:
-    """Returns the schema of a column of integers and floats whose missing cells are not counted yet.
+def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
+    """Returns the schema of a column of `rows` integers and floats, without counting its missing cells.
 
-    Args:
-        name: the column.
-        values: its cells, or those of `sampled_rows`.
+    `values` are its cells, or those of `sampled_rows`.
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
-    return ColumnSchema(name=name, role=_number_role(name, numbers), reading="number", _plain=True)
+    return ColumnSchema(name=name, role=_number_role(name, numbers, rows), reading="number", _plain=True)
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -235,7 +233,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     schema = None
     if found.numbers or found.names:
-        schema = _of_found(name, found, texts, _sampled(values), nothing)
+        schema = _of_found(name, found, texts, values, nothing)
     return schema or _of_words(name, found, texts, nothing)
 
 
@@ -276,7 +274,7 @@ def _of_numbers(column: Column, types: Collection[type]) -> ColumnSchema:
     missing = sum(map(is_missing, values)) if float in types or _NONE in column.types else 0
     if missing == len(values):
         return ColumnSchema(name=column.name, role="empty", reading="empty", missing=missing)
-    schema = number_schema(column.name, _sampled(values))
+    schema = number_schema(column.name, _sampled(values), len(values))
     low = high = None
     if schema.role == "time":
         present = [value for value in values if not is_missing(value)] if missing else values
@@ -285,7 +283,7 @@ def _of_numbers(column: Column, types: Collection[type]) -> ColumnSchema:
     return replace(schema, missing=missing, earliest=low, latest=high, _plain=is_plain)
 
 
-def _number_role(name: str, numbers: Sequence[Number], texts: TextNumbers = _NO_TEXTS) -> Role:
+def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNumbers = _NO_TEXTS) -> Role:
     tags = named(name)
     unit = texts.unit
     if "identifier" in tags:
@@ -294,7 +292,7 @@ def _number_role(name: str, numbers: Sequence[Number], texts: TextNumbers = _NO_
         return "rate"
     is_dated = not {"dated", "moment"}.isdisjoint(tags)
     has_unit = unit or texts.units
-    if not has_unit and (sign := sign_of(numbers, is_dated=is_dated, is_amount="quantity" in tags)):
+    if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount="quantity" in tags)):
         return sign
     for role in ("rate", "coordinate", "time"):
         if role in tags:
@@ -305,7 +303,7 @@ def _number_role(name: str, numbers: Sequence[Number], texts: TextNumbers = _NO_
 
 
 def _of_found(
-    name: str, found: TextNumbers, counts: Counter[str], sample: Sequence[Any], nothing: int
+    name: str, found: TextNumbers, counts: Counter[str], values: Sequence[Any], nothing: int
 ) -> ColumnSchema | None:
     """Returns the schema of a column of texts some of which are numbers, or None if they are too few."""
     if found.names:
@@ -322,7 +320,7 @@ def _of_found(
     if 2 * rows <= present - blanks:
         return None
     numbers = found.numbers
-    role = _number_role(name, [numbers[text] for text in sample if text in numbers], found)
+    role = _number_role(name, [numbers[text] for text in _sampled(values) if text in numbers], len(values), found)
     unread = present - blanks - rows
     stray = next((text for text in counts if text and text not in numbers and text not in found.missing), None)
     low = high = None
@@ -449,7 +447,7 @@ def _of_any(column: Column, types: Collection[type]) -> ColumnSchema:
     present = len(values) - missing
     if found.names or 2 * len(numbers) <= present:
         return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-    role = _number_role(name, _sampled(numbers), found)
+    role = _number_role(name, _sampled(numbers), len(numbers), found)
     stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v)), None)
     low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
     unread = present - len(numbers)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.agents.sequential_agent import SequentialAgent
@@ -15,13 +13,7 @@ from tests.support.scripted_model import ScriptedModel, answers
 
 ONE, TWO = '[{"id":"a"}]', '[{"id":"a"},{"id":"b"}]'
 
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", UserWarning)
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 
 def add_query(query_id: str, tool_context: ToolContext) -> str:

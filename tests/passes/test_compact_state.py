@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import warnings
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -39,13 +38,7 @@ QUERIES = [
 ]
 VIEW = '[{"id":"q1","row_count":3},{"id":"q2","error":"see {compact:q} and {compact:other}"}]'
 
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", UserWarning)
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 
 def agent(instruction: Any, *passes: Any, answer: Any = None, **settings: Any) -> LlmAgent:

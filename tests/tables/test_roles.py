@@ -1,6 +1,7 @@
 """What columns are, over data of people's own making: no sum that means nothing, and no measure lost."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,12 @@ def test_roles_are_told():
     ]
     right = [told == role or {told, role} == {"rate", "coordinate"} for role, told in found]
     assert sum(right) >= 0.9 * len(right)
+
+
+@pytest.mark.parametrize("order", [list, reversed, lambda numbers: random.Random(3).sample(numbers, len(numbers))])
+@pytest.mark.parametrize("rows", [40, 300, 1_500, 20_000])
+def test_a_long_table_counts_on_as_a_short_one_does(rows, order):
+    """What counts on under a name that says nothing is no measure, of however many rows a part is looked at."""
+    assert not is_summed("flurb", list(order(range(rows))))
+    assert not is_summed("flurb", list(order(range(5_000, 5_000 + 10 * rows, 10)))) or order is not list
+    assert is_summed("flurb", [int(random.Random(n).expovariate(0.002)) for n in range(rows)])
