@@ -100,15 +100,16 @@ async def test_a_deep_result_does_no_worse_than_without_the_pack(make):
     assert with_pack is without if isinstance(with_pack, type) else with_pack
 
 
+async def asked(rows):
+    """What the model was sent of `rows`, and of the question how many they are."""
+    tools, query = [OddTool("work", {"rows": rows}), query_rows], {"handle": handle_of, "sql": COUNT}
+    return (await own_run([ContextPackPlugin()], tools, ("work", {}), ("query_rows", query)))[0]
+
+
 async def test_rows_with_deep_cells_are_capped():
     """Rows whose cells are nested as deep as ADK can carry are capped, kept and counted."""
     rows = [{"id": number, "cell": nested(100)} for number in range(500)]
-    results, _ = await own_run(
-        [ContextPackPlugin()],
-        [OddTool("work", {"rows": rows}), query_rows],
-        ("work", {}),
-        ("query_rows", {"handle": handle_of, "sql": COUNT}),
-    )
+    results = await asked(rows)
     assert results[1]["rows"] == [[500, sum(range(500))]]
 
 
@@ -193,12 +194,7 @@ async def test_a_text_of_50_mb():
 async def test_rows_of_50_mb():
     """Rows of 50 MB in all reach the model as a stub, and every one of them can be asked for."""
     rows = [{"id": number, "note": "x" * 500} for number in range(100_000)]
-    results, _ = await own_run(
-        [ContextPackPlugin()],
-        [OddTool("work", {"rows": rows}), query_rows],
-        ("work", {}),
-        ("query_rows", {"handle": handle_of, "sql": COUNT}),
-    )
+    results = await asked(rows)
     assert len(str(results[0])) < 30_000
     assert results[0]["_row_limits"]["rows"]["total"] == 100_000
     assert results[1]["rows"] == [[100_000, sum(range(100_000))]]

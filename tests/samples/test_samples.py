@@ -13,19 +13,33 @@ from pathlib import Path
 import pytest
 from google.adk.apps.app import App
 from google.adk.cli.utils.agent_loader import AgentLoader
+from google.adk.evaluation.eval_set import EvalSet
 
 import adk_context_pack
-from adk_context_pack.testing import check_pass
+from adk_context_pack.testing import check_budget, check_pass
 from tests.support.run import run_agent
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 REPO = Path(__file__).parents[2]
 SAMPLES = REPO / "samples"
 PAGE = (SAMPLES / "integration-page.md").read_text(encoding="utf-8")
-SHORT = (
-    "whole_app", "one_agent", "mcp_rows", "workflow_summary", "own_pass", "read_report", "many_tools", "pass_on",
-    "handoffs", "code_output", "data_frames", "long_chat", "support_desk", "own_store",
-)  # fmt: skip
+ANSWERS = {
+    "whole_app": "Report: Order 700 comes to 900.",
+    "one_agent": "989 of 2000 visits were longer than five minutes.",
+    "mcp_rows": "48 of 800 items have run out.",
+    "workflow_summary": '"clicks": 79800',
+    "own_pass": "The log says: job 7 failed\nZeroDivisionError: division by zero",
+    "many_tools": "Found: museums of rome.",
+    "support_desk": "In Graz.",
+    "pass_on": "7 invoices for 300 orders, 74850 cents: Orders of May.",
+    "handoffs": "Report: The orders of c3 come to 71079 cents.",
+    "own_store": "Line 7 had 20070 riders.",
+    "read_report": "Nothing happened on Monday, Tuesday, Wednesday.",
+    "code_output": "There was one warning: 2026-05-17 station 23: 98 cm FLOOD WARNING.",
+    "evaluated_pipeline": "Sorry: U6 was 1746 minutes late.",
+    "data_frames": "Sold: 412335.5 EUR, 205543.75 JPY",
+    "long_chat": "It was ZX-3811.",
+}
 
 
 def agent_module(name: str):
@@ -43,21 +57,7 @@ def agent_module(name: str):
     return importlib.import_module(f"samples.{name}.agent")
 
 
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("whole_app", "Report: Order 700 comes to 900."),
-        ("one_agent", "989 of 2000 visits were longer than five minutes."),
-        ("mcp_rows", "48 of 800 items have run out."), ("workflow_summary", '"clicks": 79800'),
-        ("own_pass", "The log says: job 7 failed\nZeroDivisionError: division by zero"),
-        ("many_tools", "Found: museums of rome."), ("support_desk", "In Graz."),
-        ("pass_on", "7 invoices for 300 orders, 74850 cents: Orders of May."),
-        ("handoffs", "Report: The orders of c3 come to 71079 cents."), ("own_store", "Line 7 had 20070 riders."),
-        ("read_report", "Nothing happened on Monday, Tuesday, Wednesday."),
-        ("code_output", "There was one warning: 2026-05-17 station 23: 98 cm FLOOD WARNING."),
-        ("data_frames", "Sold: 412335.5 EUR, 205543.75 JPY"), ("long_chat", "It was ZX-3811."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "answer"), ANSWERS.items())
 async def test_a_sample_answers_from_what_reached_its_models(name, answer):
     """Each answer needs what the sample is about: rows read back, a summary, a shorter result."""
     module = agent_module(name)
@@ -66,7 +66,19 @@ async def test_a_sample_answers_from_what_reached_its_models(name, answer):
     assert run.answer == answer or (name == "workflow_summary" and answer in run.answer)
 
 
-@pytest.mark.parametrize("name", SHORT)
+async def test_the_pipeline_passes_its_eval_set_within_its_budget():
+    """The sample's own eval set is answered as it says, and no agent is sent more than the budget beside it."""
+    module = agent_module("evaluated_pipeline")
+    (case,) = EvalSet.model_validate_json(
+        (SAMPLES / "evaluated_pipeline" / "delays.evalset.json").read_text()
+    ).eval_cases
+    (wanted,) = case.conversation
+    run = await run_agent(module.app, wanted.user_content.parts[0].text)
+    assert run.answer == wanted.final_response.parts[0].text
+    check_budget(module.plugin.reports, max_tokens=module.BUDGET)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
 def test_adk_loads_it_from_its_folder(name):
     """`adk run` and `adk web` find an app or a root agent in it."""
     agent_module(name)
@@ -110,7 +122,7 @@ async def test_the_pass_keeps_the_laws_where_it_has_something_to_do():
     check_pass(shorten, conversations=own, except_for={"reachable"}, examples=0)
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", ANSWERS)
 def test_a_sample_is_short(name):
     """At most 120 lines of agent code, so that it can be read at a glance, and a line in the table of all samples."""
     code = [line for line in (SAMPLES / name / "agent.py").read_text().splitlines() if line.strip()]
