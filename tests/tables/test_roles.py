@@ -15,9 +15,6 @@ def cases_of(file):
     return [(role, name, json.loads(cells)) for role, name, cells in (line.split("\t") for line in lines)]
 
 
-CASES = cases_of("roles.txt")
-
-
 def is_summed(name, cells):
     return "sum" in table_facts([{name: cell, "label": "a"} for cell in cells]).as_dict()["columns"][name]
 
@@ -38,7 +35,7 @@ def test_roles_are_told():
     """Of the columns that are not summed nine in ten have the role that a person would give them."""
     found = [
         (role, schema_of([{name: cell} for cell in cells]).columns[0].role)
-        for role, name, cells in CASES
+        for role, name, cells in cases_of("roles.txt")
         if role != "measure"
     ]
     right = [told == role or {told, role} == {"rate", "coordinate"} for role, told in found]
