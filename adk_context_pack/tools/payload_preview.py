@@ -275,7 +275,10 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
     # Of a text with parts they say more than its ends.
     head, tail = (_HEAD, _TAIL) if not outline.parts else (_HEAD / 3, _TAIL / 3)
     start, end = _cut_head(text, int(budget * head)), _cut_tail(text, int(budget * tail))
-    lines = _fitting(outline, budget - len(start) - len(end)) if outline.parts else []
+    # An odd line that the ends show is not listed again.
+    seen = {line.strip() for line in (start + end).splitlines() if "lines" in outline.unit}
+    parts = [(at, line) for at, line in outline.parts if line not in seen or not at.isdigit()]
+    lines = _fitting(outline._replace(parts=parts), budget - len(start) - len(end)) if parts else []
     if not lines:
         # Nothing to report: the names that occur there take its place.
         lines = _names(text, len(start), len(text) - len(end), int(budget * _OUTLINE_SHARE))
@@ -294,9 +297,8 @@ def _fitting(outline: Outline, budget: int) -> list[str]:
     most = max(60, min(_MAX_LINE, budget // max(1, min(len(outline.parts), 5))))
     lines = [f"[at {where}] {text[:most]}" for where, text in outline.parts[:_MAX_LOOKED_AT]]
     for number in range(min(len(lines), budget // 16), 0, -1):
-        chosen = (
-            lines[:number] if "lines" in outline.unit else [lines[at * len(lines) // number] for at in range(number)]
-        )
+        among = number if "lines" in outline.unit else len(lines)
+        chosen = [lines[at * among // number] for at in range(number)]
         if sum(map(len, chosen)) + number <= budget:
             left = len(outline.parts) - number
             return [*chosen, f"[… more {outline.unit}: {left} …]" if left else "[…]"]
@@ -317,9 +319,7 @@ def _cut_tail(text: str, length: int) -> str:
 
 def _names(text: str, start: int, end: int, budget: int) -> list[str]:
     """Returns a line with all identifiers of a part, or nothing if that would be long or take long."""
-    if end - start > _MAX_SEARCHED_FOR_NAMES:
-        return []
-    names = names_within(text[start:end], most=_MAX_NAMES)
+    names = names_within(text[start:end], most=_MAX_NAMES) if end - start <= _MAX_SEARCHED_FOR_NAMES else []
     line = f"[all codes and names there: {', '.join(names)}]" if names else ""
     return [line, "[…]"] if names and len(line) <= budget else []
 

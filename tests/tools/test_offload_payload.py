@@ -312,7 +312,7 @@ OUTLINES = {
             "[at 48, 57 times, last at 7672] 10:00:03 ERROR try 3",
         ],
     ),
-    "odd line": (["all is well"] * 700 + ["Ofen kalt"] + ["all is well"] * 99, ["[at 8400] Ofen kalt\n[…]"]),
+    "odd line": (["Kopf", *["all is well"] * 700, "Ofen kalt", *["so"] * 99], ["…]\n[at 8405] Ofen kalt\n[…]"]),
     "diff": (
         ["diff --git a/x.py b/y.py", "--- a/x.py", "+++ b/y.py", "@@ -1 +1 @@", *["+a"] * 300, "---- a", "-- ", "2.39"],
         ["[diff of 1 files, +300 -1]", "[at 0] y.py +300 -1\n[…]"],
