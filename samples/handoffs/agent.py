@@ -6,7 +6,7 @@
 import re
 from typing import Any
 
-from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.agents import BaseAgent, LlmAgent, SequentialAgent
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
@@ -53,7 +53,7 @@ def team(views: dict[str, dict[str, Any]]) -> SequentialAgent:
         LlmAgent(name="clerk", model=ScriptedModel(answer=clerk), tools=[query_rows]),
         LlmAgent(name="writer", model=ScriptedModel(answer=writer)),
     ]
-    seen = [scoped(agent, **views[agent.name]) if agent.name in views else agent for agent in agents]
+    seen: list[BaseAgent] = [scoped(agent, **views[agent.name]) if agent.name in views else agent for agent in agents]
     return SequentialAgent(name="team", sub_agents=seen)
 
 
