@@ -276,7 +276,7 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
     """Returns what the numbers count, and by what those of each unit are multiplied; other units are not read.
 
     Amounts without a sign count as of the one currency that the others name. Units that are multiples of one another
-    are read in the smallest one. Up to four others are kept apart.
+    are read in the smallest one. Up to four others are kept apart. Letters as in `12A` and `9D` are parts of names.
     """
     rows: Counter[str] = Counter()
     for each in written:
@@ -284,11 +284,9 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
     currencies = tuple(dict.fromkeys(each.unit for each in written if each.is_currency))
     others = [unit for unit in rows if unit and unit not in currencies]
     if currencies and not others:
-        kinds = _labels(currencies)
-        apart = tuple(kinds.values()) if len(kinds) > 1 else ()
-        return TextNumbers(
-            unit="" if apart else currencies[0], is_money=True, units=apart, factors=dict.fromkeys(rows, 1)
-        )
+        kinds = tuple(_labels(currencies).values())
+        unit, apart = ("", kinds) if len(kinds) > 1 else (currencies[0], ())
+        return TextNumbers(unit=unit, is_money=True, units=apart, factors=dict.fromkeys(rows, 1))
     if others and not currencies and (found := _family(name, others)) is not None:
         family, factors, smallest = found
         # `m` alone may be metres.
@@ -298,6 +296,8 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
             return TextNumbers(
                 unit=label, family="" if smallest == label == "m" else family, factors=factors, note=note
             )
+    if not currencies and len(others) == sum(map(len, others)) > 1 and ("".join(others).isupper() or "b" in others):
+        return TextNumbers(names=True)
     if not currencies and 1 < len(others) <= _MAX_UNITS:
         return TextNumbers(units=tuple(others), factors=dict.fromkeys(others, 1))
     unit = rows.most_common(1)[0][0]
