@@ -288,7 +288,7 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     unit = texts.unit
     if "identifier" in tags:
         return "identifier"
-    if unit in {*"%‰°"} or "/" in unit or unit[:1] == "°":
+    if unit in {*"%‰°"} or "/" in unit or unit[:1] == "°" or "rate" in named(unit):
         return "rate"
     is_dated = not {"dated", "moment"}.isdisjoint(tags)
     has_unit = unit or texts.units
