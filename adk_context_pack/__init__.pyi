@@ -27,8 +27,8 @@ from adk_context_pack.passes.cast_narrative import CastNarrative as CastNarrativ
 from adk_context_pack.passes.clear_tool_results import ClearToolResults as ClearToolResults
 from adk_context_pack.passes.compact_state import CompactState as CompactState
 from adk_context_pack.passes.context_pass import ContextPass as ContextPass
-from adk_context_pack.passes.drop_old_media import DropOldMedia as DropOldMedia
-from adk_context_pack.passes.drop_old_thoughts import DropOldThoughts as DropOldThoughts
+from adk_context_pack.passes.compact_results import CompactResults as CompactResults
+from adk_context_pack.passes.drop_old_parts import DropOldMedia as DropOldMedia, DropOldThoughts as DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget as FitTokenBudget
 from adk_context_pack.passes.keep_newest_result import KeepNewestResult as KeepNewestResult
 from adk_context_pack.passes.pipeline import ContextPipeline as ContextPipeline
@@ -60,6 +60,7 @@ from adk_context_pack.tools.offload_payload import (
     offload_payload as offload_payload,
 )
 from adk_context_pack.tools.query_rows import QueryRows as QueryRows, query_rows as query_rows
+from adk_context_pack.tools.read_back import ReadBack as ReadBack, read_back as read_back
 from adk_context_pack.tools.read_payload import ReadPayload as ReadPayload, read_payload as read_payload
 from adk_context_pack.tools.resolve_results import ResolvedAnswer as ResolvedAnswer, resolve_answer as resolve_answer
 from adk_context_pack.tools.resolve_results import resolve_results as resolve_results

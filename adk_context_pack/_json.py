@@ -150,6 +150,30 @@ def opened(value: Any) -> Any:
         return value
 
 
+def opened_exactly(text: str) -> Any:
+    """Returns the object or list that a text holds as JSON, or the text itself if JSON would write a part otherwise.
+
+    That is a number such as 1.10, a constant that JSON has no word for, and a name that occurs twice.
+    """
+
+    def number(digits: str) -> float:
+        if repr(found := float(digits)) != digits:
+            raise ValueError(digits)
+        return found
+
+    def members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) != len(pairs):
+            raise ValueError
+        return found
+
+    if text.lstrip()[:1] not in {"{", "["}:
+        return text
+    try:
+        return json.loads(text, parse_float=number, parse_constant=number, object_pairs_hook=members)
+    except (ValueError, RecursionError):
+        return text
+
+
 def is_number(value: Any) -> bool:
     """Returns whether a value is a number, which a boolean is to Python and not to JSON."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

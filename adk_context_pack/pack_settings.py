@@ -43,13 +43,12 @@ class PackSettings:
         tools: settings for single tools by name: "whole" for results that are always read to their end, "titles" for
             tables that are read row by row, such as those of a search, or a pass such as `CapRows(max_rows=20)` in the
             place of the one of its kind. They go before the `tools` of a pass.
-        read_back: whether an agent is given the tools that read back what it is not shown: `query_rows` and
-            `read_payload` with the first result of its tools that is shortened, or where its request shows a handle of
-            another agent, and `search_history` where a pass leaves history out. "early" gives the first two from the
-            first request on where a result of the agent's tools may be shortened, so that its declarations do not
-            change then. "always" gives all three with every request, as an explicitly created cache needs it. A request
-            that cannot take function tools (built-in tools or a response schema, and no function tool) is given none.
-            Use False for an agent whose model cannot call functions.
+        read_back: whether an agent is given `read_back`, the tool that opens what it is not shown: with the first
+            result of its tools that is shortened, where its request shows a handle of another agent, and where a pass
+            leaves history out. "early" gives it from the first request on where a result of the agent's tools may be
+            shortened, so that its declarations do not change then. "always" gives it with every request, as an
+            explicitly created cache needs it. A request that cannot take function tools (built-in tools or a response
+            schema, and no function tool) is given none. Use False for an agent whose model cannot call functions.
 
     Raises:
         SettingError: a setting that cannot work.
@@ -95,7 +94,7 @@ class PackSettings:
         return tuple(filter(None, (self.rows, self.payloads)))
 
     def offer_read_back(self, request: LlmRequest, call: ModelCall, *, history: bool) -> frozenset[str]:
-        """Adds to a request the tools that read back what its agent is not shown, and returns their names.
+        """Adds to a request the tool that opens what its agent is not shown, and returns the names of added ones.
 
         Args:
             request: the request as ADK built it.

@@ -44,7 +44,7 @@ from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, DEFAULT_ROWS, OffloadPayload
-from adk_context_pack.tools.read_back import READ_BACK
+from adk_context_pack.tools.read_back import OFFERED_NAMES
 from adk_context_pack.tools.result_pass import ResultPass, ToolSetting
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
 
@@ -377,7 +377,7 @@ class ContextPackPlugin(BasePlugin):
                     # is: that of the call, which comes before the tool returns.
                     self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
                 if settings.read_back:
-                    call.memo[OFFERED] = READ_BACK if takes_tools(request) else frozenset()
+                    call.memo[OFFERED] = OFFERED_NAMES if takes_tools(request) else frozenset()
                     history = leave_history(passes, request, call)
                     call.memo[PACK_TOOLS] = settings.offer_read_back(request, call, history=history)
             except Exception:
@@ -392,7 +392,7 @@ class ContextPackPlugin(BasePlugin):
         return any(kind in each.shortens for each in (*own_passes(context), *(own or ())))
 
     def _reducer(self, settings: PackSettings) -> ResultReducer:
-        offered = READ_BACK if settings.read_back else frozenset()
+        offered = OFFERED_NAMES if settings.read_back else frozenset()
         own: dict[str, Any] = {"on_report": self._result_reports.append, "counter": self.counter}
         return ResultReducer(passes=settings.reducing_passes, offered=offered, tools=settings.tools, **own)
 

@@ -37,7 +37,7 @@ async def test_by_default_relays_are_cast_tables_capped_and_the_rest_is_a_click_
     run = await run_agent(team(), "How many?", plugins=[plugin])
     stub, answer = results_in(run.requests_of("analyst")[-1])
     assert stub.response["_row_limits"]["rows"]["total"] == len(ROWS)
-    assert answer.name == "query_rows"
+    assert answer.name == "read_back"
     assert answer.response["rows"] == [[len(ROWS), ROWS[700]["amount"]]]
     assert "There are 1000 sales, the 700th of 703." in text_of(run.requests_of("writer")[0])
     assert [each.name for each in plugin.reports[-1].passes] == [
@@ -58,13 +58,11 @@ async def test_who_reads_on_gets_more_and_later_all(logs, cost, most_calls):
         return logs[number]
 
     def answer(request):
-        seen, pages = results_in(request, "read_logs"), results_in(request, "read_payload")
+        seen, pages = results_in(request, "read_logs"), results_in(request, "read_back")
         handle = str(seen and seen[-1].response).partition("handle='")[2][:11]
-        begun = results_in(request)[-1].name == "read_payload" if seen else False
+        begun = results_in(request)[-1].name == "read_back" if seen else False
         if handle and (not begun or pages[-1].response["next_offset"]):
-            return call(
-                "read_payload", handle=handle, **({"offset": pages[-1].response["next_offset"]} if begun else {})
-            )
+            return call("read_back", handle=handle, **({"offset": pages[-1].response["next_offset"]} if begun else {}))
         return call("read_logs", number=len(seen)) if len(seen) < len(logs) else "Done."
 
     agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[read_logs])
@@ -79,21 +77,21 @@ async def test_read_back_tools_are_there_when_a_stub_names_them(settings):
     """They are declared from the first request on, or with the first result that they open, which names its tool."""
     run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin(**settings)])
     first, second, *_ = run.requests
-    assert first.tool_names == (["list_sales", "query_rows", "read_payload"] if settings else ["list_sales"])
-    assert second.tool_names == ["list_sales", "query_rows", "read_payload"]
-    assert "query_rows" in str(results_in(second)[0].response["_note"])
+    assert first.tool_names == (["list_sales", "read_back"] if settings else ["list_sales"])
+    assert second.tool_names == ["list_sales", "read_back"]
+    assert "read_back" in str(results_in(second)[0].response["_note"])
 
 
 async def test_a_long_text_gives_way_to_a_preview_that_can_be_read():
-    """A log that is no table is kept whole under a handle, and read_payload finds its one odd line."""
+    """A log that is no table is kept whole under a handle, and read_back finds its one odd line."""
 
     def answer(request):
         if not results_in(request):
             return call("read_log")
-        if found := results_in(request, "read_payload"):
+        if found := results_in(request, "read_back"):
             return str(found[0].response)
         handle = results_in(request)[0].response["result"].partition("handle='")[2][:11]
-        return call("read_payload", handle=handle, search="needle")
+        return call("read_back", handle=handle, search="needle")
 
     agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[read_log])
     run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
@@ -119,12 +117,12 @@ async def test_a_small_app_is_sent_what_it_would_be_sent_without():
 
 
 async def test_history_stays_within_the_window_and_can_be_searched():
-    """Requests keep the budget while the session outgrows it; search_history is offered and finds the first turn."""
+    """Requests keep the budget while the session outgrows it; read_back is offered and finds the first turn."""
 
     def answer(request):
         if "find" not in request.contents[-1].parts[0].model_dump_json(exclude_none=True):
             return f"noted {len(request.contents)} " + "and so on " * 300
-        return call("search_history", query="zebra")
+        return call("read_back", search="zebra")
 
     agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[list_sales])
     plugin = ContextPackPlugin(max_tokens=4000)
@@ -132,8 +130,8 @@ async def test_history_stays_within_the_window_and_can_be_searched():
     run = await run_agent(agent, *messages[:-1], plugins=[plugin])
     assert all(report.tokens_after <= 4000 for report in plugin.reports)
     assert "zebra" not in text_of(run.requests[-1])
-    assert "search_history" in run.requests[-1].tool_names
-    assert "search_history" in text_of(run.requests[-1])
+    assert "read_back" in run.requests[-1].tool_names
+    assert "read_back" in text_of(run.requests[-1])
     assert plugin.reports[-1].tokens_before > 4000
 
 
@@ -149,8 +147,8 @@ async def test_cleared_results_can_be_found_again():
 
     agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[medium])
     run = await run_agent(agent, *"abcdef", plugins=[ContextPackPlugin(payloads=None)])
-    shown = [["search_history" in str(each.response) for each in results_in(request)] for request in run.requests]
-    assert [any(each) for each in shown] == ["search_history" in request.tool_names for request in run.requests]
+    shown = [["read_back" in str(each.response) for each in results_in(request)] for request in run.requests]
+    assert [any(each) for each in shown] == ["read_back" in request.tool_names for request in run.requests]
     assert not any(shown[0])
     assert shown[-1][:2] == [True, True]
 
@@ -167,7 +165,7 @@ async def test_everything_can_be_replaced():
     shown = results_in(run.requests_of("analyst")[-1])[0].response
     assert len(shown["rows"]) == 3
     assert run.requests_of("analyst")[-1].tool_names == ["list_sales"]
-    assert "query_rows" not in str(shown)
+    assert "read_back" not in str(shown)
     assert run.session.state[f"rows:list_sales:{shown['_handle']}"]["store"] == "ADK artifact"
     assert [each.name for each in plugin.reports[-1].passes] == ["strip_for_context"]
 

@@ -50,12 +50,12 @@ async def test_transfer_there_and_back():
         return call("transfer_to_agent", agent_name="specialist")
 
     def specialist(request):
-        if found := results_in(request, "query_rows"):
+        if found := results_in(request, "read_back"):
             assert found[0].response["rows"] == [[1000, 703]]
             return [types.Part(text=FOUND), call("transfer_to_agent", agent_name="host")]
         if listed := results_in(request, "list_sales"):
             sql = "SELECT COUNT(*), MAX(CASE WHEN id = 700 THEN amount END) FROM rows"
-            return call("query_rows", handle=listed[0].response["_handle"], sql=sql)
+            return call("read_back", handle=listed[0].response["_handle"], sql=sql)
         assert "How many sales?" in text_of(request)
         return call("list_sales")
 
@@ -124,10 +124,10 @@ async def test_task_and_single_turn_agents(mode):
         return call("analyst", request="Count the sales.")
 
     def specialist(request):
-        if results_in(request, "query_rows"):
+        if results_in(request, "read_back"):
             return call("finish_task", result=FOUND) if mode == "task" else FOUND
         if listed := results_in(request, "list_sales"):
-            return call("query_rows", handle=listed[0].response["_handle"], sql="SELECT COUNT(*), 703 FROM rows")
+            return call("read_back", handle=listed[0].response["_handle"], sql="SELECT COUNT(*), 703 FROM rows")
         return call("list_sales")
 
     agent = LlmAgent(
@@ -138,7 +138,7 @@ async def test_task_and_single_turn_agents(mode):
     run = await run_agent(root, "go", plugins=[plugin])
     assert FOUND in run.answer
     assert {report.agent for report in plugin.reports} == {"boss", "analyst"}
-    assert "query_rows" in run.requests_of("analyst")[-1].tool_names
+    assert "read_back" in run.requests_of("analyst")[-1].tool_names
 
 
 @pytest.mark.slow
@@ -152,11 +152,11 @@ async def test_many_sessions_at_once_on_one_instance():
         return {"rows": tables[tool_context._invocation_context.session.id]}
 
     def answer(request):
-        if found := results_in(request, "query_rows"):
+        if found := results_in(request, "read_back"):
             return str(found[-1].response["rows"])
         if listed := results_in(request, "list_mine"):
             sql = "SELECT owner, COUNT(*) FROM rows GROUP BY owner"
-            return call("query_rows", handle=listed[-1].response["_handle"], sql=sql)
+            return call("read_back", handle=listed[-1].response["_handle"], sql=sql)
         return call("list_mine")
 
     async def answered(request):
@@ -200,9 +200,9 @@ async def test_a_writer_without_tools_reads_back_what_it_is_shown_in_part(rows):
         text = text_of(request)
         if "_handle" in text:
             handle = re.search(r"_handle\W+([0-9a-z]{11})", text)[1]
-            return call("query_rows", handle=handle, sql=f"SELECT city FROM rows WHERE id = {rows - 1}")
-        event_id = re.search(r"read_event='([^']+)'", text)[1]
-        return call("search_history", read_event=event_id, offset=rows * 20)
+            return call("read_back", handle=handle, sql=f"SELECT city FROM rows WHERE id = {rows - 1}")
+        event_id = re.search(r"handle='([^']+)'", text)[1]
+        return call("read_back", handle=event_id, offset=rows * 20)
 
     team = SequentialAgent(
         name="team",
@@ -218,6 +218,6 @@ async def test_a_writer_without_tools_reads_back_what_it_is_shown_in_part(rows):
     caps = CapRows(max_rows=100) if rows > 1000 else None
     run = await run_agent(team, "List.", plugins=[ContextPackPlugin(rows=caps, payloads=None)])
     asked, answered = run.requests_of("writer")
-    assert asked.tool_names == (["query_rows"] if caps else ["search_history"])
+    assert asked.tool_names == ["read_back"]
     assert f"city {(rows - 1) * 7919}" in run.answer
     assert answered.tool_names == asked.tool_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
@@ -23,8 +23,27 @@ ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "
 * "read_back": a part of what the pack has kept out of a prompt, or has computed from it.
 """
 
-READ_BACK_TOOLS = frozenset({"query_rows", "read_payload", "search_history"})
-"""The pack's tools that read back what is not shown."""
+READ_BACK = "read_back"
+"""The name of the pack's tool that opens whatever is not shown."""
+
+
+class Openers(NamedTuple):
+    """Holds the names of the tools with which an agent opens what it is not shown, each "" if it has none.
+
+    Attributes:
+        rows: asks the rows of a stored result.
+        payload: reads a stored result to its end.
+        history: finds and reads what has left the history.
+    """
+
+    rows: str = ""
+    payload: str = ""
+    history: str = ""
+
+
+NO_OPENERS = Openers()
+OPENERS = Openers("query_rows", "read_payload", "search_history")
+"""The pack's tools that open one kind alone."""
 
 _KINDS: Mapping[str, ToolKind] = {
     "load_skill": "instructions",
@@ -33,7 +52,7 @@ _KINDS: Mapping[str, ToolKind] = {
     **dict.fromkeys(("finish_task", "transfer_to_agent", "set_model_response", "exit_loop", "unload_skill"), "control"),
     **dict.fromkeys(("load_artifacts", "load_mcp_resource", "use_tool"), "control"),
     "load_memory": "memory",
-    **dict.fromkeys((*READ_BACK_TOOLS, "get_summarized_results"), "read_back"),
+    **dict.fromkeys((READ_BACK, *OPENERS, "get_summarized_results"), "read_back"),
 }
 """The tools of ADK and of the pack by the names that these give them."""
 
@@ -83,7 +102,28 @@ def kind_in(tools: Mapping[str, Any] | None, name: str | None) -> ToolKind | Non
 
 def offers(tools: Mapping[str, Any] | None, name: str) -> bool:
     """Tells whether a request offers the tool of ADK or of the pack that `name` is the name of."""
-    return name in (tools or {}) and kind_in(tools, name) == _KINDS[name]
+    tool = (tools or {}).get(name)
+    return tool is not None and kind_of(tool, name) == _KINDS[name] and not getattr(tool, "is_alias", False)
+
+
+def openers_in(request: LlmRequest, *, offered: Collection[str] = ()) -> Openers:
+    """Returns the tools with which the agent of a request opens what it is not shown.
+
+    Args:
+        request: the request, with the agent's tools.
+        offered: the names of tools that it will have by the time it needs them.
+    """
+    return openers_of(lambda name: name in offered or offers(request.tools_dict, name))
+
+
+def openers_of(has: Callable[[str], bool]) -> Openers:
+    """Returns the tools with which an agent opens what it is not shown: those for one kind, or the one for all.
+
+    Args:
+        has: tells whether the agent has the pack's tool of a name.
+    """
+    one = READ_BACK if has(READ_BACK) else ""
+    return Openers(*[name if has(name) else one for name in OPENERS])
 
 
 def active_skills(state: Mapping[str, Any], agent_name: str) -> Collection[str]:
@@ -162,7 +202,13 @@ def declaration_of(tool: BaseTool) -> types.FunctionDeclaration | None:
 
 
 class ReadBackTool(FunctionTool):
-    """Declares itself without what no model reads: titles and empty defaults."""
+    """Declares itself without what no model reads: titles and empty defaults.
+
+    Attributes:
+        is_alias: whether it only answers calls of its name, which a session may show, and is not declared.
+    """
+
+    is_alias = False
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         declared = super()._get_declaration()

@@ -23,7 +23,7 @@ class HistorySummarizer(BaseEventsSummarizer):
     account is taken over entry by entry, and another summarizer's summary unchanged. Nothing is rephrased.
 
     Compaction shrinks what ADK builds the next request from. The events themselves stay in the session, where
-    `search_history` finds them. Compaction ends at the last finished turn among the events that ADK offers. Only a
+    `read_back` finds them. Compaction ends at the last finished turn among the events that ADK offers. Only a
     single turn that is longer than all of them is compacted from its beginning.
 
     A pass that trims requests (`FitTokenBudget`, `ClearToolResults`) keeps the last prompt small, and ADK's

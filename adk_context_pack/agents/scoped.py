@@ -206,11 +206,11 @@ def scoped(
     * "last_message": the user's last message.
     * "messages": all messages of the user.
     * "said": what other agents said.
-    * "handles": the results that are kept in a store, by shape and handle, which `query_rows` and `read_payload` open.
+    * "handles": the results that are kept in a store, by shape and handle, which `read_back` opens.
 
     The agent always sees its own work, its input, and, where it answers the user itself, the user's current message and
     those that it has answered. What it sees of others is retold as `CastNarrative` does, within one fence. It is a
-    matter of focus and cost, and not a guard: tools such as `search_history` still open what is not shown.
+    matter of focus and cost, and not a guard: tools such as `read_back` still open what is not shown.
 
     The pass runs before those of the plugin or of the agent's own `ContextPipeline`, whose reports show it as
     `scope_handoff`. The agent's own callbacks stay, behind it.

@@ -91,7 +91,7 @@ def without(
 
 
 def marker_text(
-    groups: Sequence[Group], dropped: Collection[int], pairing: Pairing, *, findable: bool, ledger: str = ""
+    groups: Sequence[Group], dropped: Collection[int], pairing: Pairing, *, opener: str, ledger: str = ""
 ) -> str:
     """Returns a few words that say what was left out, how to find it, and which identifiers were in it.
 
@@ -104,7 +104,7 @@ def marker_text(
     for name, count in called.items():
         calls[shorten((name or "?").replace("\n", " "), 30)] += count
     what = ", ".join(_parts(turns, calls)) or f"{groups[-1].stop - len(stays)} messages"
-    found = " Use search_history to find what was said, called or returned there." if findable else ""
+    found = f" Use {opener} to find what was said, called or returned there." if opener else ""
     names = f" Named there: {ledger}." if ledger else ""
     return f"[Earlier conversation left out to save space: {what}.{found}{names}]"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from sys import maxsize
 from typing import Any, NamedTuple
 
 from google.genai import types
@@ -14,6 +15,7 @@ from adk_context_pack.conversation.ledger import result_names
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.pairing import Place, part_at
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.tables.stub_form import HANDLE, LIMITS, stored_text
 
 KEY = "left_out"
 """The first key of every note. A result that has it is a note already."""
@@ -33,16 +35,18 @@ def is_note(payload: Any) -> bool:
     )
 
 
-def result_note(response: Any, tokens: int, *, findable: bool) -> dict[str, str]:
-    """Returns the note for one tool result: size, outcome, and the handle if it has one."""
-    note = {
-        KEY: f"{tokens} tokens" + (", see search_history" if findable else ""),
-        "was": outcome_of(response, max_chars=min(_MAX_CHARS, max(tokens // 4, 40)), max_error_chars=_MAX_CHARS),
-    }
+def is_shortened(response: Mapping[str, Any] | None) -> bool:
+    """Tells whether a result was made smaller when the tool returned it."""
+    there = response or {}
+    return HANDLE in there or LIMITS in there or any(map(stored_text, there.values()))
+
+
+def result_note(response: Any, tokens: int) -> dict[str, str]:
+    """Returns the note for one tool result: its size, and its outcome with the handle if it has one."""
+    outcome = outcome_of(response, max_chars=min(_MAX_CHARS, max(tokens // 4, 40)), max_error_chars=_MAX_CHARS)
+    note = {KEY: f"{tokens} tokens: {outcome}"}
     if head := _head(response):
         note["began"] = head[: max(tokens // 10, 20)]
-    if handle := _handle(response):
-        note["handle"] = handle
     return note
 
 
@@ -56,16 +60,6 @@ def _head(response: Any) -> str:
     for value in response.values() if isinstance(response, dict) else (response,):
         if isinstance(value, str) and len(value) > _MAX_HEAD:
             return value[:_MAX_HEAD]
-    return ""
-
-
-def _handle(response: Any) -> str:
-    if not isinstance(response, dict):
-        return ""
-    for value in (response, *response.values()):
-        handle = value.get("handle") if isinstance(value, dict) else None
-        if isinstance(handle, str) and len(handle) <= _MAX_HEAD:
-            return handle
     return ""
 
 
@@ -103,7 +97,6 @@ class ClearingEditor:
     Args:
         known: the contents.
         meter: counts the tokens.
-        findable: whether the agent has `search_history`, which a note then names.
         max_ledger_tokens: the most tokens for the identifiers in one note.
 
     Attributes:
@@ -111,15 +104,14 @@ class ClearingEditor:
         saved: the tokens that it saved.
     """
 
-    def __init__(self, known: KnownContents, meter: TokenMeter, *, findable: bool, max_ledger_tokens: int = 0) -> None:
+    def __init__(self, known: KnownContents, meter: TokenMeter, *, max_ledger_tokens: int = 0) -> None:
         self.count = self.saved = 0
         self.meter = meter
-        self.findable = findable
         self.max_ledger_tokens = max_ledger_tokens
         self._contents = known.contents
         # Each call clears the same old results again, and writing their notes would take most of the time.
-        self._notes: dict[Place, _Note] = known.texts(("notes", findable, meter.name, max_ledger_tokens))
-        name = "written notes", findable, meter.name, max_ledger_tokens
+        self._notes: dict[Place, _Note] = known.texts(("notes", meter.name, max_ledger_tokens))
+        name = "written notes", meter.name, max_ledger_tokens
         with known.growing(name, _WrittenNotes, items=()) as (written, _):
             self._written = written
         self._parts: dict[int, list[types.Part]] = {}
@@ -127,6 +119,12 @@ class ClearingEditor:
     def result(self, place: Place) -> types.FunctionResponse:
         """Returns the result at a place."""
         return part_at(self._contents, place).function_response or types.FunctionResponse()
+
+    def first_shortened(self, known: KnownContents, results: Sequence[Place]) -> int:
+        """Returns the number of the first content with a result that names what opens it, or a higher one for none."""
+        with known.growing("shortened results", list[int], items=results) as (found, new):
+            found += [each.content for each in new if not found and is_shortened(self.result(each).response)]
+        return found[0] if found else maxsize
 
     def gain(self, place: Place, size: int) -> int:
         """Returns the tokens that a note saves, or 0 if the result carries a signature or its note is not smaller."""
@@ -187,7 +185,7 @@ class ClearingEditor:
             return note
         result = self.result(place)
         response = result.response
-        words = result_note(response, size, findable=self.findable)
+        words = result_note(response, size)
         if (written := self._written.get(place)) is None:
             # Never so many names that the result would have to stay because of them.
             room, tokens = min(self.max_ledger_tokens, size // 3), None

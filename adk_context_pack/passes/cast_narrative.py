@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import READ_BACK_TOOLS, offers
+from adk_context_pack._adk.known_tools import READ_BACK, Openers, openers_in
 from adk_context_pack.conversation.contents import text_length
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
@@ -20,9 +20,6 @@ from adk_context_pack.relays.relayed_blocks import RelayedBlock, Relays, find_re
 _Cast = tuple[list[RelayedBlock], Narrative]
 
 
-_SEARCH = "search_history"
-
-
 @dataclass(frozen=True, kw_only=True)
 class CastNarrative(ContextPass):
     """Retells each run of relayed blocks as one user content: one preamble, one fence, one entry for each action.
@@ -30,7 +27,7 @@ class CastNarrative(ContextPass):
     An entry names the agent, and what it said, or which tool it called with which arguments and what came of it. A call
     and its result are one entry. Small results are quoted whole, as compact JSON. Of a larger one the entry gives the
     status, the error text, counts and shapes in place of the body, its size, and its handle if it has one. Where the
-    agent has `search_history`, whatever is shortened names the event that this tool opens. The fence is there on
+    agent has a tool for it, whatever is shortened names the event that this tool opens. The fence is there on
     releases without one, too. Media and code stay as they are, where they came. A block whose retelling would be larger
     than ADK's own words stays as ADK wrote it.
 
@@ -66,7 +63,7 @@ class CastNarrative(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object where there are none."""
         relays = relays_of(request.contents, call)
-        if relays is None or not (casts := self._casts(request, call, _opening(request, call), relays)):
+        if relays is None or not (casts := self._casts(request, call, _openers(request, call), relays)):
             return request
         contents = list(request.contents)
         for blocks, narrative in reversed(casts):
@@ -75,30 +72,29 @@ class CastNarrative(ContextPass):
         return request.model_copy(update={"contents": contents})
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
-        """Returns whether an account shortens something, so that its reader needs `search_history`."""
+        """Returns whether an account shortens something, so that its reader needs to open events."""
         if (relays := relays_of(request.contents, call)) is None:
             return False
+        openers = _openers(request, call)
         # Without the way back an account is shorter, and so may pay where it would not with it.
-        tools = _opening(request, call)
+        ways = (openers.history,) if openers.history else (READ_BACK, "")
         return any(
             narrative.shortened
-            for each in (tools | {_SEARCH}, tools - {_SEARCH})
-            for _, narrative in self._casts(request, call, each, relays)
+            for way in ways
+            for _, narrative in self._casts(request, call, openers._replace(history=way), relays)
         )
 
-    def _casts(self, request: LlmRequest, call: ModelCall, tools: frozenset[str], relays: Relays) -> list[_Cast]:
+    def _casts(self, request: LlmRequest, call: ModelCall, openers: Openers, relays: Relays) -> list[_Cast]:
         # The plugin asks `leaves_history` right before it runs the pass over the same contents.
-        slot = f"casts {id(self)} {sorted(tools)}"
+        slot = f"casts {id(self)} {openers}"
         known: tuple[list[types.Content], list[_Cast]] | None = call.memo.get(slot)
         if known is None or known[0] is not request.contents:
-            call.memo[slot] = known = request.contents, self._found(request.contents, call, tools, relays)
+            call.memo[slot] = known = request.contents, self._found(request.contents, call, openers, relays)
         return known[1]
 
-    def _found(
-        self, contents: list[types.Content], call: ModelCall, tools: frozenset[str], relays: Relays
-    ) -> list[_Cast]:
+    def _found(self, contents: list[types.Content], call: ModelCall, openers: Openers, relays: Relays) -> list[_Cast]:
         # In the tool loop of an agent that others handed over to, nothing is relayed that the call before did not have.
-        kept = known_contents(call, contents).texts(("casts", self, tools))
+        kept = known_contents(call, contents).texts(("casts", self, openers))
         before: tuple[Relays, list[_Cast]] | None = kept.get("casts")
         if before is not None and relays.repeats(before[0]):
             return before[1]
@@ -108,7 +104,7 @@ class CastNarrative(ContextPass):
         if texts is None:
             sizes = call.session_memo.setdefault(("result sizes", limits), ResultSizes())
             call.run_memo["result texts", limits] = texts = ResultTexts(limits, sizes)
-        empty = Narrative(texts, tools)
+        empty = Narrative(texts, openers)
         casts = [cast for run in _runs(blocks) for cast in _casts(run, empty)]
         kept["casts"] = relays, casts
         return casts
@@ -125,10 +121,8 @@ class CastNarrative(ContextPass):
         )
 
 
-def _opening(request: LlmRequest, call: ModelCall) -> frozenset[str]:
-    """Returns the names of the tools by which the agent can open what an account shortens."""
-    offered: frozenset[str] = call.memo.get(OFFERED, frozenset())
-    return offered.union(name for name in READ_BACK_TOOLS if offers(request.tools_dict, name))
+def _openers(request: LlmRequest, call: ModelCall) -> Openers:
+    return openers_in(request, offered=call.memo.get(OFFERED, ()))
 
 
 def _runs(blocks: Sequence[RelayedBlock]) -> Iterator[list[RelayedBlock]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack._adk.known_tools import offers
+from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack.conversation.clearing import ClearingEditor, is_note
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
@@ -20,11 +20,11 @@ from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counte
 from adk_context_pack.errors import SettingError, at_least, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
-_SEARCH = "search_history"
-_DECLARED = 230
-"""About the tokens of the declaration of `search_history`."""
-_DECLARING = "read again where search_history is declared"
-_SOON = 5
+_DECLARED = 140
+"""About the tokens of the declaration of `read_back`."""
+_DECLARING = "read again where read_back is declared"
+_RISK = 0.15
+"""What the first batch may add to the cost of a session that ends with this very call, as a share of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +52,14 @@ class ClearToolResults(ContextPass):
 
     Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
     as many further calls as there were would cost at least as much as to read what follows them once more. Where the
-    plugin declares `search_history` for the first batch, this one also pays for the declaration and for the whole
-    prefix, and within five calls, since many sessions end soon. Until the next batch each request begins with the one
-    before it. The history alone decides when, so that another process decides alike. With `keep_results=0` little
-    follows the results of a finished turn, so they are cleared as soon as the next turn begins, at almost no cost.
+    plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix,
+    and adds at most 15 % to what the session has cost, since it may end with this call. Until the next batch each
+    request begins with the one before it. The history alone decides when, so that another process decides alike. With
+    `keep_results=0` little follows the results of a finished turn, so they are cleared as soon as the next turn begins,
+    at almost no cost.
     """
 
-    cuts_history = True
+    cuts_history = needs_results = True
     keep_results: int = 3
     keep_in_turn: int | None = None
     min_tokens: int = 200
@@ -86,8 +87,7 @@ class ClearToolResults(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with older results as notes, or the same object where nothing is worth clearing."""
-        findable = offers(request.tools_dict, _SEARCH)
-        if (cut := self._cut(request, call, findable=findable)) is None:
+        if (cut := self._cut(request, call)) is None:
             return request
         editor, pairing, gains = cut
         for place, gain in gains:
@@ -100,14 +100,11 @@ class ClearToolResults(ContextPass):
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether results are cleared at this call. `apply` then clears the same ones."""
-        if not offers(request.tools_dict, _SEARCH):
-            # In steps, so that an instruction of changing length moves no cut.
-            call.memo[_DECLARING] = 1 << (meter_of(call, self.counter).fixed(request) + _DECLARED).bit_length()
-        cut = self._cut(request, call, findable=True)
+        cut = self._cut(request, call, offered=True)
         call.memo[self._asked] = cut and (len(cut.pairing.results), len(cut.gains))
         return cut is not None
 
-    def _cut(self, request: LlmRequest, call: ModelCall, *, findable: bool) -> _Cut | None:
+    def _cut(self, request: LlmRequest, call: ModelCall, *, offered: bool = False) -> _Cut | None:
         """Returns what is cleared at this call, or None for nothing."""
         contents = request.contents or []
         meter = meter_of(call, self.counter)
@@ -118,30 +115,32 @@ class ClearToolResults(ContextPass):
         pairing, results = outline.pairing, list(outline.pairing.results)
         if len(results) <= self.keep_results:
             return None
+        if offered and not openers_in(request).history:
+            # In steps, so that an instruction of changing length moves no cut.
+            whole = meter.fixed(request) + _DECLARED
+            call.memo[_DECLARING] = whole | (1 << max(whole.bit_length() - 4, 0)) - 1
         known = known_contents(call, contents)
-        editor = ClearingEditor(known, meter, findable=findable, max_ledger_tokens=self.max_ledger_tokens)
+        editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens)
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
         excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
-        with known.growing(("clearable", self, findable, excluded), list[int], items=results) as (gains, new):
-            whole = meter.sizes(contents)
+        sizes = meter.sizes(contents)
+        with known.growing(("clearable", self, excluded), list[int], items=results) as (gains, new):
             for place in new:
                 # Most results need not be weighed by themselves, since their contents are too small already.
-                size = self._size(place, pairing, editor, excluded) if whole[place.content] >= self.min_tokens else 0
+                size = self._size(place, pairing, editor, excluded) if sizes[place.content] >= self.min_tokens else 0
                 gains.append(editor.gain(place, size) if size else 0)
-        clearable = gains
-        if waiting := waiting_calls(pairing, call):
-            gains = [
-                0 if pairing.call_of.get(place) in waiting else gain for place, gain in zip(results, gains, strict=True)
-            ]
-        turn_start = outline.turns[-1] if outline.turns else 0
-        if pinned := pinned_results(request, call, pairing, turn_start=turn_start):
-            gains = [0 if place in pinned else gain for place, gain in zip(results, gains, strict=True)]
+        clearable, waiting = gains, waiting_calls(pairing, call)
+        pinned = pinned_results(request, call, pairing, turn_start=outline.turns[-1] if outline.turns else 0)
+        if waiting or pinned:
+            stays = [place in pinned or pairing.call_of.get(place) in waiting for place in results]
+            gains = [0 if held else gain for held, gain in zip(stays, gains, strict=True)]
         if not any(gains):
             return None
         first = call.memo.get(_DECLARING, 0)
-        sums = _Sums([0, *accumulate(gains)], [0, *accumulate(meter.sizes(contents))], results, first)
+        declared = editor.first_shortened(known, results) if first else 0
+        sums = _Sums([0, *accumulate(gains)], [0, *accumulate(sizes)], results, first, declared)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
-        name = ("batches", self, findable, excluded, first) if gains is clearable else None
+        name = ("batches", self, excluded, first) if gains is clearable else None
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
         return _Cut(editor, pairing, list(zip(results[:cleared], gains, strict=False))) if cleared else None
 
@@ -171,9 +170,9 @@ class ClearToolResults(ContextPass):
         At each call the results that may go are cleared if that pays, and if they have been sent so often that to
         wait for more of them costs no less.
         """
-        gains, contents, results, first_cut = sums
+        gains, contents, results, first_cut, declared = sums
         keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
-        done, cleared, before, sent, held = batches
+        done, cleared, before, sent, held, spent = batches
         cached, dear = self.cached_price, 1 - self.cached_price
         for calls, (now, there, before_turn) in enumerate(islice(steps, done, None), done + 1):
             limit = min(there - keep, before)
@@ -184,18 +183,19 @@ class ClearToolResults(ContextPass):
                     first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
                     last = results[bisect_left(gains, gains[limit], cleared) - 1].content
                     read_again = contents[sent] - contents[first] - gain
-                    saved: float = cached * gain * calls
-                    if first_cut and not cleared:
-                        # Many sessions end sooner than expected, so that this one has to pay early.
+                    saved, risked = cached * gain * calls, 0.0
+                    if first_cut and not cleared and now <= declared:
                         read_again += contents[first] + first_cut
-                        saved = cached * (gain - _DECLARED) * min(calls / 2, _SOON)
+                        saved, risked = cached * (gain - _DECLARED) * calls, dear * read_again
                     held += cached * gain
                     waited = held >= dear * (contents[sent] - contents[last + 1])
                     crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
-                    if crowded or (waited and saved >= dear * read_again):
+                    # The session may end with this call.
+                    if crowded or (waited and saved >= dear * read_again and risked <= _RISK * spent):
                         cleared, held = limit, 0.0
+            spent += dear * (contents[now] - contents[sent]) + cached * contents[now]
             sent, before = now, there
-        return _Batches(len(steps), cleared, before, sent, held)
+        return _Batches(len(steps), cleared, before, sent, held, spent)
 
     @property
     def _asked(self) -> str:
@@ -218,12 +218,14 @@ class _Sums(NamedTuple):
         contents: those of the contents, before each content and of all.
         places: the places of all results.
         first_cut: what the first batch makes the provider read again before all contents.
+        declared: the number of the first content with a result that was shortened, which declared the tool already.
     """
 
     results: Sequence[int]
     contents: Sequence[int]
     places: Sequence[Place]
     first_cut: int
+    declared: int
 
 
 class _Batches(NamedTuple):
@@ -235,6 +237,7 @@ class _Batches(NamedTuple):
         results: how many results there were at the last of them.
         sent: the number of contents that it sent.
         held: what it has cost since the last batch to send results that could have been cleared.
+        spent: what it has cost to send the contents of all these calls.
     """
 
     calls: int = 0
@@ -242,3 +245,4 @@ class _Batches(NamedTuple):
     results: int = 0
     sent: int = 0
     held: float = 0
+    spent: float = 0

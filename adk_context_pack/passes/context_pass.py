@@ -85,7 +85,7 @@ class ContextPass(Callback, ABC):
 
     An instance is an entry for `before_model_callback=[…]`, alone, in any order with other callbacks, or within a
     `ContextPipeline`. Subclass it, name it verb + object, and write `apply`. A pass that leaves something out also
-    overrides `leaves_history`, so that the plugin offers `search_history` to the agent.
+    overrides `leaves_history`, so that the plugin offers `read_back` to the agent.
 
     Args:
         on_error: "skip" leaves the request as it was if the pass fails, logs the traceback and lets the agent go on.
@@ -97,6 +97,9 @@ class ContextPass(Callback, ABC):
 
     cuts_history: ClassVar[bool] = False
     """Whether it only takes from history, and so stands aside where the provider keeps the history."""
+
+    needs_results: ClassVar[bool] = False
+    """Whether it changes nothing in a request without tool results, so that the first one is not given to it."""
 
     on_error: Literal["skip", "raise"] = "skip"
 
@@ -124,7 +127,7 @@ class ContextPass(Callback, ABC):
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:  # noqa: ARG002 - for subclasses
         """Returns whether this pass removes history from the agent's requests, now or soon, that it may need again.
 
-        The plugin asks each pass before any of them runs, and offers `search_history` where one says yes. By default a
+        The plugin asks each pass before any of them runs, and offers `read_back` where one says yes. By default a
         pass says no. The answer should not return to False while a session grows: a tool that appears or disappears
         costs the cached prefix.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import offers
+from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, GroupWeights, marker_text, without
 from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, Chain, has_figures
 from adk_context_pack.conversation.contents import copies_of
@@ -41,7 +41,7 @@ class FitTokenBudget(ContextPass):
 
     These always stay: the system instruction, the user's current message, ADK's compaction summary and dynamic
     instruction, the newest group, calls that wait (for a result, a confirmation or credentials), and whatever the
-    session's events do not explain. A short user content says where something was left out, and names `search_history`
+    session's events do not explain. A short user content says where something was left out, and names `read_back`
     if the agent has that tool. Where these rules cannot meet the budget, the request is as small as they allow, and the
     log and the report say so.
 
@@ -140,7 +140,7 @@ class FitTokenBudget(ContextPass):
         outline = outline_of(call, contents)
         known = known_contents(call, contents)
         # The declaration that the plugin adds for a cut counts as well, and not before it.
-        name = "cut", self, offers(request.tools_dict, "search_history")
+        name = "cut", self, openers_in(request).history
         cut = self._cut(request, call, meter, outline, known.peek(name))
         walk = cut.find()
         known.keep(name, cut.walk)
@@ -211,14 +211,14 @@ class FitTokenBudget(ContextPass):
         return self.counter is None and has_figures(call)
 
     def _marker(self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents) -> str:
-        groups, findable = outline.groups, offers(request.tools_dict, "search_history")
+        groups, opener = outline.groups, openers_in(request).history
         dropped = array("I", sorted(walk.dropped))
         # Which contents a settled group holds never changes, so the groups alone decide what the marker says.
-        name = ("marker", self, findable) if dropped[-1] < outline.settled else None
+        name = ("marker", self, opener) if dropped[-1] < outline.settled else None
         kept: Ledger | None = known.peek(name)
         if kept is None or kept.left != dropped:
             ledger = self._ledger(request.contents, outline, dropped, known)
-            kept = Ledger(dropped, marker_text(groups, walk.dropped, outline.pairing, findable=findable, ledger=ledger))
+            kept = Ledger(dropped, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=ledger))
             if name is not None:
                 known.keep(name, kept)
         return kept.text

@@ -33,7 +33,7 @@ class KeepNewestResult(ContextPass):
     Cost to the prompt cache: when a result is repeated, everything behind the older one misses the cache once.
     """
 
-    cuts_history = True
+    cuts_history = needs_results = True
     min_tokens: int = 100
     exclude_tools: Collection[str] = field(default=())
     counter: Counter | None = None
@@ -51,7 +51,7 @@ class KeepNewestResult(ContextPass):
         pairing = pair(contents)
         if len(pairing.call_of) < 2:  # noqa: PLR2004 - one result repeats nothing
             return request
-        editor = ClearingEditor(known_contents(call, contents), meter_of(call, self.counter), findable=False)
+        editor = ClearingEditor(known_contents(call, contents), meter_of(call, self.counter))
         for place, size in self._repeated(contents, pairing, waiting_calls(pairing, call), editor):
             name = pairing.results[place]
             editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})

@@ -41,7 +41,7 @@ def default_passes(
     counter: Counter | None = None,
     cached_price: float = 0.1,
 ) -> tuple[ContextPass, ...]:
-    """Returns passes that are safe for any agent with `search_history`, in the order in which they work best.
+    """Returns passes that are safe for any agent with `read_back`, in the order in which they work best.
 
     `CompactState` belongs first, since later passes must count what it fills in. `DropOldMedia`,
     `DropOldThoughts` and `KeepNewestResult` belong before `ClearToolResults`, which then has less to weigh.
@@ -59,6 +59,7 @@ def default_passes(
     # The passes load with the first request. An app with passes of its own never needs them.
     from adk_context_pack.passes.cast_narrative import CastNarrative  # noqa: PLC0415
     from adk_context_pack.passes.clear_tool_results import ClearToolResults  # noqa: PLC0415
+    from adk_context_pack.passes.compact_results import CompactResults  # noqa: PLC0415
     from adk_context_pack.passes.fit_token_budget import FitTokenBudget  # noqa: PLC0415
     from adk_context_pack.passes.strip_for_context import StripForContext  # noqa: PLC0415
 
@@ -78,6 +79,8 @@ def default_passes(
             max_tokens=max_tokens,
             cached_price=cached_price,
         ),
+        # Third, since what a note says of a result comes from the result as it was.
+        CompactResults(exclude_tools=keep_tools),
         # Last, since it counts what is really sent.
         FitTokenBudget(max_tokens=max_tokens, keep_tools=keep_tools, counter=counter),
     )
@@ -261,6 +264,10 @@ async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, r
                 logger.exception("pass %s could not be prepared", entry.name)
 
 
+_WITH_RESULT = 2
+"""The fewest contents of a request with a call and its result."""
+
+
 def leave_history(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> bool:
     """Returns whether a pass says that it leaves history out. One that fails to say so is logged, and counts as no."""
     if getattr(request, "previous_interaction_id", None):
@@ -268,7 +275,8 @@ def leave_history(passes: Sequence[ContextPass], request: LlmRequest, call: Mode
         return (chain := call.memo[CHAIN]) is not None and chain.has_left
     for entry in passes:
         try:
-            if entry.leaves_history(request, call):
+            idle = entry.needs_results and len(request.contents or ()) < _WITH_RESULT
+            if not idle and entry.leaves_history(request, call):
                 return True
         except Exception:
             # A pass or a token counter of the app's own.
@@ -285,6 +293,8 @@ def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[L
     if entry.cuts_history and getattr(request, "previous_interaction_id", None):
         chain = call.memo.get(CHAIN)
         call.note(f"stood aside: the provider keeps the history, {chain.kept if chain else 0:,} tokens")
+        return request, 0.0, None
+    if entry.needs_results and len(request.contents or ()) < _WITH_RESULT:
         return request, 0.0, None
     error = None
     result = request

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, Openers
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import text_part, user_content
@@ -125,20 +126,20 @@ def whole_text(response: Any) -> str:
     return json_text(response)
 
 
-def shape_text(response: Any, length: int, limits: Limits, event_id: str) -> str:
+def shape_text(response: Any, length: int, limits: Limits, way: str) -> str:
     """Returns the shape of a response, its size, and how the whole of it can be read.
 
     Args:
         response: the tool's response as the session holds it.
         length: characters of the whole.
         limits: how long the shape may get.
-        event_id: the event that `search_history` opens. "" if the agent has not got that tool.
+        way: the arguments that open the event that holds it, "" for none.
     """
     shape = outcome_of(response, max_chars=limits.result, max_error_chars=limits.error)
     handle = handle_in(response)
     ways = [f"handle='{handle}'"] if handle and handle not in shape else []
-    if event_id and not handle:
-        ways.append(f"read_event='{event_id}'")
+    if way and not handle:
+        ways.append(way)
     return f"{shape} [{', '.join([f'{length} characters', *ways])}]"
 
 
@@ -176,14 +177,14 @@ class Narrative:
 
     Attributes:
         texts: writes results and remembers them for other accounts. Its limits say how long each kind of text may get.
-        tools: the names of the agent's tools. What is cut names the event to read where `search_history` is one, and
-            reduced results name no tool that is not.
+        openers: the agent's tools that open what it is not shown. What is cut names the event to read if there is one
+            for the history, and reduced results name no other.
         length: characters of the account so far, preamble and fence included.
         shortened: how many texts are not shown whole.
     """
 
     texts: ResultTexts
-    tools: frozenset[str] = frozenset()
+    openers: Openers = NO_OPENERS
     length: int = len(PREAMBLE) + len(QUOTE_BEGIN) + len(QUOTE_END) + 2
     shortened: int = 0
     _quoted_tokens: int = 0
@@ -193,24 +194,25 @@ class Narrative:
     def add(self, block: RelayedBlock) -> None:
         """Adds what one block shows."""
         name = label(block.event.author)
-        event_id = block.event.id if "search_history" in self.tools else ""
+        opens = "read_event" if self.openers.history == OPENERS.history else "handle"
+        way = f"{opens}='{block.event.id}'" if self.openers.history else ""
         for part in block.parts:
             source = part.source
             if part.kind == "call" and source.function_call is not None:
-                args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, event_id)
+                args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, way)
                 self._open.setdefault(_key(source.function_call), []).append(len(self._entries))
                 self._add(_Entry(quoted(f"[{name}] called {_tool(source.function_call.name)}{args}") + _PENDING))
             elif part.kind == "result" and source.function_response is not None:
-                self._add_result(name, source.function_response, event_id, part.part.text or "")
+                self._add_result(name, source.function_response, way, part.part.text or "")
             elif part.kind == "native":
                 self._add(_Entry(f"[{name}] attached:", part.part))
             else:
-                said = self._cut(source.text or "", self.texts.limits.said, event_id)
+                said = self._cut(source.text or "", self.texts.limits.said, way)
                 self._add(_Entry(quoted(f"[{name}] {part.kind}: {said}")))
 
     def renewed(self) -> Narrative:
         """Returns an empty account with the same settings."""
-        return Narrative(self.texts, self.tools)
+        return Narrative(self.texts, self.openers)
 
     @property
     def is_waiting(self) -> bool:
@@ -229,8 +231,8 @@ class Narrative:
         parts.append(text_part("\n".join([*lines, QUOTE_END])))
         return user_content(parts)
 
-    def _add_result(self, name: str, response: types.FunctionResponse, event_id: str, shown: str) -> None:
-        outcome = self._outcome(response.response, event_id, shown)
+    def _add_result(self, name: str, response: types.FunctionResponse, way: str, shown: str) -> None:
+        outcome = self._outcome(response.response, way, shown)
         waiting = self._open.get(_key(response))
         if not waiting:
             self._add(_Entry(quoted(f"[{name}] {_tool(response.name)} returned {outcome}")))
@@ -242,26 +244,25 @@ class Narrative:
         self.length += len(line) - len(entry.line)
         entry.line = line
 
-    def _outcome(self, response: object, event_id: str, shown: str) -> str:
-        limits, told = self.texts.limits, told_to(self.tools, response)
+    def _outcome(self, response: object, way: str, shown: str) -> str:
+        limits, told = self.texts.limits, told_to(self.openers.rows, self.openers.payload, response)
         # What is remembered by what ADK shows is the size of the result as it is stored.
         whole = self.texts.of(told, shown if told is response else "")
         # Oldest first: a choice that looked ahead would change lines that were already sent.
         if 0 < whole.tokens <= limits.whole and self._quoted_tokens + whole.tokens <= limits.allowance:
             self._quoted_tokens += whole.tokens
             return whole.text
-        shape = shape_text(response, whole.length, limits, event_id)
+        shape = shape_text(response, whole.length, limits, way)
         if len(shape) >= whole.length and whole.tokens:
             return whole.text
         self.shortened += 1
         return shape
 
-    def _cut(self, text: str, limit: int, event_id: str) -> str:
+    def _cut(self, text: str, limit: int, way: str) -> str:
         if len(text) <= limit:
             return text
         self.shortened += 1
-        way = f", read_event='{event_id}'" if event_id else ""
-        return f"{text[:limit]}… [+{len(text) - limit} characters{way}]"
+        return f"{text[:limit]}… [+{len(text) - limit} characters{way and f', {way}'}]"
 
     def _add(self, entry: _Entry) -> None:
         self._entries.append(entry)

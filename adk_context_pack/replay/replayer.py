@@ -26,7 +26,7 @@ from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
 from adk_context_pack.reports.token_use import Prices
-from adk_context_pack.tools.read_back import READ_BACK
+from adk_context_pack.tools.read_back import OFFERED_NAMES
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore, with_own_tools
 
@@ -225,7 +225,7 @@ SettingsFor = Callable[[str], PackSettings | None]
 
 def reducer_of(settings: PackSettings) -> ResultReducer:
     """Returns what reduces tool results with these settings, whose store must not wait (`UnkeptStore` never does)."""
-    offered = READ_BACK if settings.read_back else frozenset[str]()
+    offered = OFFERED_NAMES if settings.read_back else frozenset[str]()
     return ResultReducer(passes=settings.reducing_passes, offered=offered, tools=settings.tools)
 
 

@@ -6,7 +6,7 @@ The code that writes them and the code that reads them again (notes, accounts, r
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,21 +23,21 @@ PREVIEW = "_preview"
 
 _MARK = re.compile(
     r"\[(text|JSON) of (\d+) characters, shown in part\. The whole is kept"
-    r"(?:; read_payload\(handle='(\w+)'\)[^\]]*| as (\w+)[^\]]*)\]"
+    r"(?:; \w+\(handle='(\w+)'\)[^\]]*| as (\w+)[^\]]*)\]"
 )
 
 
-def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *, can_read: bool, refer_in: str) -> str:
+def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *, opener: str, refer_in: str) -> str:
     """Returns the line before a preview.
 
     Args:
         kind: what the whole is.
         characters: its length.
         handle: opens the whole.
-        can_read: whether the agent has `read_payload`.
+        opener: the name of the agent's tool that opens it; "" for none.
         refer_in: where the agent may write a reference to the whole; "" for nowhere.
     """
-    how = f"; read_payload(handle='{handle}') reads and searches it" if can_read else f" as {handle}"
+    how = f"; {opener}(handle='{handle}') reads and searches it" if opener else f" as {handle}"
     reference = f"; {{{{result:{handle}}}}} in {refer_in} passes it on" if refer_in else ""
     return f"[{kind} of {characters} characters, shown in part. The whole is kept{how}{reference}]"
 
@@ -45,13 +45,13 @@ def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *,
 _SAMPLE, _PICKED = "A sample of the rows", f", not the first ones (numbers in {LIMITS})"
 
 
-def rows_note(*, is_sample: bool, has_facts: bool, can_query: bool, are_first: bool = True, refer_in: str = "") -> str:
+def rows_note(*, is_sample: bool, has_facts: bool, opener: str, are_first: bool = True, refer_in: str = "") -> str:
     """Returns what a model needs to know about the rows that a stub shows.
 
     Args:
         is_sample: whether rows are missing, and not only cells.
         has_facts: whether the stub has facts.
-        can_query: whether the agent has `query_rows`.
+        opener: the name of the agent's tool that queries the rows, "" for none.
         are_first: whether the shown rows are the first ones.
         refer_in: where the agent may write a reference to the whole, "" for nowhere.
     """
@@ -59,7 +59,7 @@ def rows_note(*, is_sample: bool, has_facts: bool, can_query: bool, are_first: b
         f"{_SAMPLE}{'' if are_first else _PICKED}: never count or add them up." if is_sample else "All rows, in part."
     )
     note += f" {FACTS} is exact over all rows (indexes from 0)." if has_facts else ""
-    note += f" query_rows answers from all by {HANDLE}." if can_query else " All rows are stored."
+    note += _asking(opener)
     if not refer_in:
         return note
     forms = "{{result:HANDLE.LIST}} or {{result:HANDLE.LIST[0].COLUMN}}"
@@ -71,36 +71,44 @@ def not_kept(reason: str, tool: str) -> str:
     return f"The rest was not kept ({reason}): call {tool or 'the tool'} again for less at a time."
 
 
-def opening(*, can_read: bool) -> str:
+def _asking(opener: str) -> str:
+    return f" {opener} answers from all by {HANDLE}." if opener else " All rows are stored."
+
+
+def opening(opener: str) -> str:
     """Says how the whole is opened of a result that a user's own pass made smaller."""
-    return "read_payload reads the whole by" if can_read else "the whole is kept as"
+    return f"{opener} reads the whole by" if opener else "the whole is kept as"
 
 
-def told_to(tools: Collection[str], result: Any) -> Any:
-    """Returns a reduced result as it is told to an agent that has these tools; the same object if it names no other.
+_OPENING = re.compile(r"\w+ reads the whole by|the whole is kept as")
+
+
+def told_to(asks: str, reads: str, result: Any) -> Any:
+    """Returns a reduced result as another agent reads it; the same object if it names no tool that this one lacks.
 
     Args:
-        tools: the names of the agent's tools.
+        asks: the name of the agent's tool that queries rows, "" for none.
+        reads: the name of the one that reads texts, "" for none.
         result: a reduced result of another agent, which names the tools of that one.
     """
     if isinstance(result, str):
-        stored = stored_text(result)
-        if stored is None or "read_payload" in tools:
+        if (stored := stored_text(result)) is None:
             return result
-        mark = preview_mark(stored.kind, stored.characters, stored.handle, can_read=False, refer_in="")
-        return f"{mark}\n{result.partition(chr(10))[2]}"
+        mark = preview_mark(stored.kind, stored.characters, stored.handle, opener=reads, refer_in="")
+        return result if result.startswith(mark[:-1]) else f"{mark}\n{result.partition(chr(10))[2]}"
     if isinstance(result, Mapping):
-        told = {key: told_to(tools, value) for key, value in result.items()}
+        told = {key: told_to(asks, reads, value) for key, value in result.items()}
         note = result.get(NOTE)
-        if HANDLE in result and isinstance(note, str) and "read_payload" not in tools:
-            told[NOTE] = note.replace(opening(can_read=True), opening(can_read=False))
         # A note without a handle says why nothing was kept.
-        if LIMITS in result and HANDLE in result and isinstance(note, str) and "query_rows" not in tools:
-            is_sample, are_first, has_facts = _SAMPLE in note, _PICKED not in note, f"{FACTS} is" in note
-            told[NOTE] = rows_note(is_sample=is_sample, has_facts=has_facts, can_query=False, are_first=are_first)
+        if HANDLE in result and isinstance(note, str):
+            note = _OPENING.sub(opening(reads), note)
+            if LIMITS in result and _asking(asks) not in note:
+                is_sample, are_first, has_facts = _SAMPLE in note, _PICKED not in note, f"{FACTS} is" in note
+                note = rows_note(is_sample=is_sample, has_facts=has_facts, opener=asks, are_first=are_first)
+            told[NOTE] = note if note != result[NOTE] else result[NOTE]
         return told if any(told[key] is not value for key, value in result.items()) else result
     if isinstance(result, list):
-        items = [told_to(tools, item) for item in result]
+        items = [told_to(asks, reads, item) for item in result]
         return items if any(new is not old for new, old in zip(items, result, strict=True)) else result
     return result
 

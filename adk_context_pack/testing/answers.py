@@ -120,7 +120,7 @@ def answerability(conversations: Iterable[Conversation], strategies: Mapping[str
     """Replays the model calls of recorded conversations and measures what each strategy leaves of what they need.
 
     A value is a text of three and more characters or a number of three and more digits among a call's arguments. It is
-    reachable if the request shows a handle behind which it is. It also is if `search_history` is offered, the request
+    reachable if the request shows a handle behind which it is. It also is if `read_back` is offered, the request
     names it, and one of these gives the value: an event that the request names, a search by the user's newest message,
     by what the user said, or by a tool that the request names, and an event that such a search lists. A request is
     built by ADK's own code from the events before the call.

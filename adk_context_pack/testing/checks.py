@@ -17,6 +17,7 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
 
+from adk_context_pack._adk.known_tools import OPENERS, READ_BACK
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
@@ -106,7 +107,6 @@ RESULTS: tuple[Any, ...] = (
     {"isError": False, "content": [{"type": "text", "text": json.dumps(_ROWS)}]},
 )
 """The results on which passes are always tried."""
-_TOOLS = frozenset({"query_rows", "read_payload"})
 
 
 def check_result_pass(
@@ -134,7 +134,7 @@ def check_result_pass(
     """
     for number, result in enumerate([*RESULTS, *mixed_results(count, seed=seed), *results]):
         # Half of the agents have no tool to read back with.
-        offered = _TOOLS if number % 2 else frozenset()
+        offered = frozenset({READ_BACK}) if number % 2 else frozenset()
         asyncio.run(_check(passes, copy.deepcopy(result), tool_name, offered))
 
 
@@ -155,8 +155,8 @@ async def _check(passes: tuple[ResultPass, ...], result: Any, tool_name: str, of
         same = all(shown.get(key) == result[key] for key in kept if key in result and len(error) < len(_LOG))
         _must(same, "failures", "status or message is gone", result)
     text = json_text(shown)
-    relayed = json_text(told_to((), shown))
-    for name in _TOOLS:
+    relayed = json_text(told_to("", "", shown))
+    for name in (READ_BACK, *OPENERS):
         has_it = name in offered or name in json_text(result)
         _must(has_it or name not in text, "named", f"{name} is named, which the agent does not have", result)
         _must(name in json_text(result) or name not in relayed, "named", f"{name} is named to another agent", result)

@@ -183,7 +183,7 @@ def reachable(apply: Apply, conversation: Any) -> None:
     demand(names_search(result, text), f"no tool to read back is named and offered for {sorted(lost)[:9]}")
     listed = set(listed_events(call))
     lost -= {word for event in events if event.id in listed for word in event_words(event)}
-    demand(not lost, f"search_history does not find {sorted(lost)[:9]}")
+    demand(not lost, f"read_back does not find {sorted(lost)[:9]}")
 
 
 def active_stays(apply: Apply, conversation: Any) -> None:

@@ -10,15 +10,16 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import offers
+from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.account import entries
+from adk_context_pack.conversation.clearing import KEY
 from adk_context_pack.conversation.contents import texts_of
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.tools.read_back import offer_read_back
-from adk_context_pack.tools.search_history import NAME, SearchHistory, Wanted
+from adk_context_pack.tools.search_history import SearchHistory, Wanted, is_search
 
 _SHORTEST = 3
 
@@ -102,9 +103,8 @@ def read_backs(request: LlmRequest, text: str, call: ModelCall, stored: Mapping[
 
 def _searched(text: str, call: ModelCall) -> Iterator[str]:
     events = {event.id: event for event in call.events}
-    yield from (
-        _event_values(events[name]) for name in re.compile(r"read_event='([^']+)'").findall(text) if name in events
-    )
+    named = re.findall(r"(?:read_event|handle)='([^']+)'", text)
+    yield from (_event_values(events[name]) for name in named if name in events)
     tools = {each.name for event in call.events for each in event.get_function_calls() if each.name}
     message = " ".join(part.text or "" for part in (call.user_content.parts if call.user_content else None) or ())
     searches: list[dict[str, Any]] = [{"query": message}, {"agent": "user"}]
@@ -118,7 +118,8 @@ def _searched(text: str, call: ModelCall) -> Iterator[str]:
 
 def names_search(request: LlmRequest, text: str) -> bool:
     """Tells whether a request names a search of the session's past, and offers the tool for it."""
-    return offers(request.tools_dict, NAME) and (NAME in text or "read_event" in text)
+    opener = openers_in(request).history
+    return bool(opener) and any(word in text for word in (opener, "read_event", "handle=", KEY))
 
 
 def with_read_backs(
@@ -158,7 +159,7 @@ def listed_events(call: ModelCall) -> Iterator[str]:
 
 def _values(event: Event) -> list[str]:
     # What earlier searches gave is not searched.
-    said = [entry.part for entry in entries(event) if entry.tool != NAME]
+    said = [entry.part for entry in entries(event) if not is_search(entry)]
     return [value for part in said for value in part_values(part)]
 
 

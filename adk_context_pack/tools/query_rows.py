@@ -47,7 +47,7 @@ def load_tables(value: Any) -> TableImage:
     except Exception as error:
         raise StoreError(f"the stored rows could not be loaded ({type(error).__name__})") from error
     if image is None:
-        raise HandleError("This stored result holds no table; read it with read_payload.")
+        raise HandleError("This stored result holds no table: read it as text, without sql.")
     return image
 
 

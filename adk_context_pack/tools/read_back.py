@@ -1,39 +1,116 @@
-"""Gives an agent the tools that read back what was kept out of its prompt."""
+"""Gives an agent the tool that reads back what was kept out of its prompt."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import kind_of, takes_tools
+from adk_context_pack._adk.known_tools import (
+    READ_BACK,
+    Openers,
+    ReadBackTool,
+    kind_of,
+    openers_in,
+    takes_tools,
+)
 from adk_context_pack._json import json_text
-from adk_context_pack.stores.handles import stored_results
+from adk_context_pack.errors import answering
+from adk_context_pack.stores.handles import is_handle, stored_results, unknown_handle
 from adk_context_pack.tools.result_pass import CHANGEABLE, NO_TOOLS, ResultPass, ToolSetting, passes_for
 
-_NAMES = {"rows": "query_rows", "payload": "read_payload"}
-READ_BACK = frozenset(_NAMES.values())
+if TYPE_CHECKING:
+    from adk_context_pack.tools.query_rows import QueryRows
+    from adk_context_pack.tools.read_payload import ReadPayload
+    from adk_context_pack.tools.search_history import SearchHistory
+
+OFFERED_NAMES = frozenset({READ_BACK})
 """Names of the tools that an agent will have by the time it reads a shortened result."""
+_FILTER = re.compile(r'(?<!\S)(agent|tool|turn|since|until|before):(?:"([^"]*)"|(\S+))')
+"""A filter among the words of a search."""
+
+
+class ReadBack(ReadBackTool):
+    """`read_back` with chosen limits. The ready-made `read_back` has the defaults.
+
+    One tool opens whatever the pack has kept out of a prompt. With the handle of a stored result it reads or searches
+    its text, or asks its rows with SQL. With an event's id it reads the event, and without either it searches what was
+    said, called and returned earlier in the session, or lists it. The plugin gives it to an agent with the first
+    request that needs it. The declaration has about 140 tokens. Replies add to the prompt and never change what is in
+    it, so the provider's cached prefix stays.
+
+    Args:
+        rows: the limits of queries. None for those of `query_rows`.
+        payload: the limits of pages and of searches in a result. None for those of `read_payload`.
+        history: the limits of searches in the session's past. None for those of `search_history`.
+    """
+
+    def __init__(
+        self,
+        *,
+        rows: QueryRows | None = None,
+        payload: ReadPayload | None = None,
+        history: SearchHistory | None = None,
+    ) -> None:
+        self._own = (rows, payload, history)
+        super().__init__(self.read_back)
+
+    # The model reads this docstring, on every call.
+    @answering("Nothing could be read back.")
+    async def read_back(
+        self, tool_context: ToolContext, handle: str = "", sql: str = "", search: str = "", offset: int = 0
+    ) -> dict[str, Any]:
+        """Opens what is left_out: a stored result by handle, an event by id, else this conversation's past by search.
+
+        sql: SELECT (SQLite) on table `rows`, nested columns "a.b", other handles are tables. search: words or regexes,
+        in the past also agent:NAME tool:NAME turn:-1 since:2026-11-23. offset: next_offset.
+        """
+        wanted, asked = str(handle or "").strip(), str(search or "")
+        tools: Any = (own or tool for own, tool in zip(self._own, _tools(), strict=True))
+        rows, payload, history = tools
+        if sql:
+            reply: dict[str, Any] = await rows.query_rows(wanted, sql, tool_context)
+        elif is_handle(wanted.lower()):
+            reply = await payload.read_payload(wanted, tool_context, offset, search=asked)
+        elif not wanted:
+            filters = {name: quoted or word for name, quoted, word in _FILTER.findall(asked)}
+            before = filters.pop("before", "")
+            reply = await history.search_history(
+                tool_context, _FILTER.sub("", asked), before_event=before, offset=offset, **filters
+            )
+        else:
+            reply = await history.search_history(tool_context, read_event=wanted, offset=offset)
+            if "error" in reply and stored_results(tool_context.session.state):
+                raise unknown_handle(tool_context.session.state, wanted)
+        return reply
+
+
+read_back = ReadBack().read_back
 
 
 @cache
-def _tool(kind: str) -> BaseTool:
+def _tools() -> tuple[QueryRows, ReadPayload, SearchHistory]:
     # SQL, search and the processes behind them load with the first agent that is given such a tool.
-    if kind == "rows":
-        from adk_context_pack.tools.query_rows import QueryRows  # noqa: PLC0415
-
-        return QueryRows()
-    if kind == "payload":
-        from adk_context_pack.tools.read_payload import ReadPayload  # noqa: PLC0415
-
-        return ReadPayload()
+    from adk_context_pack.tools.query_rows import QueryRows  # noqa: PLC0415
+    from adk_context_pack.tools.read_payload import ReadPayload  # noqa: PLC0415
     from adk_context_pack.tools.search_history import SearchHistory  # noqa: PLC0415
 
-    return SearchHistory()
+    return QueryRows(), ReadPayload(), SearchHistory()
+
+
+@cache
+def _offered() -> tuple[BaseTool, ...]:
+    tools: tuple[ReadBackTool, ...] = (ReadBack(), *map(copy, _tools()))
+    for tool in tools[1:]:
+        tool.is_alias = True
+    return tools
 
 
 def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
@@ -47,12 +124,12 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     tools: Mapping[str, ToolSetting] = NO_TOOLS,
     handed: Sequence[types.Content] = (),
 ) -> frozenset[str]:
-    """Adds to `request` the read-back tools that its agent needs and does not have.
+    """Adds `read_back` to `request` if its agent needs to open something and has no tool for it.
 
-    An agent needs the tool for a stored result if the result is one of its own tools', or if the request shows the
-    handle: in what another agent did or said, in an answer of a child agent, in the instruction. With the first result
-    of its own it is given the tools for all that may follow, so that its declarations change once. A request that
-    cannot take function tools stays as it is.
+    An agent needs a tool for a stored result if the result is one of its own tools', or if the request shows the
+    handle: in what another agent did or said, in an answer of a child agent, in the instruction. The tools of earlier
+    releases answer as well, undeclared, since a session may show calls of them. A request that cannot take function
+    tools stays as it is.
 
     Args:
         request: the request as ADK built it.
@@ -62,24 +139,30 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
         early: offers what these passes may make necessary before they have kept anything.
         tools: settings for single tools by name.
         handed: what will join the request's contents before it is sent.
-        always: offers all of them whatever the request shows, so that an agent's declarations never change.
+        always: offers it whatever the request shows, so that an agent's declarations never change.
 
     Returns:
-        The names of the tools that were added.
+        The names of the tools that were declared.
     """
     if not takes_tools(request):
         return frozenset()
     names = [name for name, tool in request.tools_dict.items() if kind_of(tool, name) in CHANGEABLE]
     changing = {each.kept_kind for name in names for each in passes_for(passes, tools, name)}
-    kinds = set(_NAMES) if always else _for_results(request, state, handed, changing, early=early)
-    wanted = [*(kind for kind in _NAMES if kind in kinds), *(["history"] * (always or history))]
-    if missing := [tool for tool in map(_tool, wanted) if tool.name not in request.tools_dict]:
-        request.append_tools(missing)
-    return frozenset(tool.name for tool in missing)
+    own = openers_in(request)
+    kinds = set(own._fields) if always else _for_results(request, own, state, handed, changing, early=early)
+    kinds |= {"history"} if history else set()
+    if READ_BACK in request.tools_dict or all(getattr(own, kind) for kind in kinds if kind):
+        return frozenset()
+    tool, *former = _offered()
+    request.append_tools([tool])
+    for each in former:
+        request.tools_dict.setdefault(each.name, each)
+    return OFFERED_NAMES
 
 
-def _for_results(
+def _for_results(  # noqa: PLR0913 - what an agent may need it for
     request: LlmRequest,
+    own: Openers,
     state: Mapping[str, Any],
     handed: Sequence[types.Content],
     changing: set[str | None],
@@ -87,12 +170,11 @@ def _for_results(
     early: bool,
 ) -> set[str | None]:
     results = stored_results(state)
-    offered = request.tools_dict
-    kinds: set[str | None] = {result.kind for result in results if result.tool_name in offered}
+    kinds: set[str | None] = {result.kind for result in results if result.tool_name in request.tools_dict}
     if kinds or early:
         kinds |= changing
     # Texts are searched for the kinds alone of which the agent made no result of its own.
-    others = [result for result in results if result.kind not in kinds and _NAMES[result.kind] not in offered]
+    others = [result for result in results if result.kind not in kinds and not getattr(own, result.kind)]
     if others:
         instruction = request.config.system_instruction if request.config else None
         for text in (instruction, *_texts_in(request.contents or ()), *_texts_in(handed)):

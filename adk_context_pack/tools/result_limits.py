@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adk_context_pack._adk.instruction import model_names
+from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, READ_BACK, Openers
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
@@ -33,6 +34,7 @@ class Limits:
         titles: whether each row is shown by what tells it apart, rather than the first rows whole.
         text_tokens: `max_tokens` of `OffloadPayload`. None leaves long texts and branches alone.
         read_tokens: a result of up to so many stays whole, as the session has read others of its tool to their end.
+        openers: the agent's tools that open what is kept.
         refer_in: where the agent may write a reference to what is kept, "" for nowhere.
     """
 
@@ -46,8 +48,7 @@ class Limits:
     text_tokens: int | None = None
     preview_tokens: int = 200
     read_tokens: int = 0
-    can_query: bool = False
-    can_read: bool = False
+    openers: Openers = NO_OPENERS
     refer_in: str = ""
     tool: str = ""
     counter: Counter | None = None
@@ -102,13 +103,13 @@ def _room(context: Any) -> int:
 
 
 def _pages(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields each page that `read_payload` has given in the session, with its handle, oldest first."""
+    """Yields each page of a stored result that a tool has given in the session, with its handle, oldest first."""
     asked = dict[str | None, str]()
     for event in context.session.events:
         asked |= {call.id: str((call.args or {}).get("handle")) for call in event.get_function_calls()}
         for response in event.get_function_responses():
             page = response.response or {}
-            if response.name == "read_payload" and {"offset", "total_characters"} <= page.keys():
+            if response.name in (READ_BACK, OPENERS.payload) and {"offset", "total_characters"} <= page.keys():
                 yield asked.get(response.id, "").strip().lower(), page
 
 
@@ -118,7 +119,7 @@ class Part:
 
     Attributes:
         value: the whole of it.
-        kind: "rows" for `query_rows`, "payload" for `read_payload`.
+        kind: "rows" for what is asked, "payload" for what is read.
         rows_shown: how many rows the model sees.
         rows_total: how many rows there are.
     """

@@ -14,7 +14,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import ToolKind
+from adk_context_pack._adk.known_tools import ToolKind, openers_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import Callback, SettingError, StoreError, logger, one_of
@@ -232,8 +232,7 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
     limits = replace(
         limits,
         tool=call.tool_name,
-        can_query=call.offers("query_rows"),
-        can_read=call.offers("read_payload"),
+        openers=openers_of(call.offers),
         refer_in=call.where_to_refer,
     )
     fixed: dict[str, Any] = {}
@@ -410,7 +409,7 @@ async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: Res
         held, how = {}, not_kept(error, call.tool_name)
     else:
         held = {HANDLE: handle} if HANDLE not in body else {}
-        opener = opening(can_read=call.offers("read_payload"))
+        opener = opening(openers_of(call.offers).payload)
         how = f"{opener} {handle if HANDLE in body else HANDLE}."
     note = f"Shown in part, {lost} tokens less: {how}"
     named = {**body, **held, NOTE: " ".join(filter(None, [body.get(NOTE), note]))}

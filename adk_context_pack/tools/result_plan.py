@@ -108,7 +108,8 @@ class ResultPlan:
 
     def _mark(self, kind: Literal["text", "JSON"], characters: int, handle: str | None, reason: str) -> str:
         if handle is not None:
-            return preview_mark(kind, characters, handle, can_read=self.limits.can_read, refer_in=self.limits.refer_in)
+            opener, refer_in = self.limits.openers.payload, self.limits.refer_in
+            return preview_mark(kind, characters, handle, opener=opener, refer_in=refer_in)
         return f"[{kind} of {characters} characters, shown in part. {not_kept(reason, self.limits.tool)}]"
 
     def _note(self, handle: str | None, reason: str) -> str:
@@ -117,8 +118,8 @@ class ResultPlan:
         are_first = not any("rows" in said for said in self.body[LIMITS].values())
         note = partial(rows_note, is_sample=self.is_sample, has_facts=has_facts, are_first=are_first)
         if handle is not None:
-            return note(can_query=limits.can_query, refer_in=limits.refer_in)
-        return f"{note(can_query=False).removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
+            return note(opener=limits.openers.rows, refer_in=limits.refer_in)
+        return f"{note(opener='').removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
 
 
 def make_plan(result: Any, limits: Limits) -> ResultPlan | None:

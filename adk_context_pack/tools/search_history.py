@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from google.adk.events.event import Event
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack._adk.known_tools import ReadBackTool
+from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, ReadBackTool
 from adk_context_pack._adk.releases import (
     SessionEvents,
     isolation_scope_of,
@@ -19,15 +19,15 @@ from adk_context_pack._adk.releases import (
     scope_of_event,
     session_events,
 )
-from adk_context_pack.conversation.account import EntryKind, entries, event_text
+from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import QueryError, answering, positive
 from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
+from adk_context_pack.stores.handles import is_handle
 
-NAME = "search_history"
 _MAX_LISTED, _LISTED = 8, 300
 _PAGE = 4000
 _MAX_HITS = 50
@@ -56,6 +56,17 @@ class Wanted(NamedTuple):
     until: float = math.inf
 
 
+def is_search(entry: Entry) -> bool:
+    """Tells whether an entry is a search in the past or its reply, which would be found again and again."""
+    if entry.tool != READ_BACK:
+        return entry.tool == OPENERS.history
+    if (call := entry.part.function_call) is not None:
+        args = call.args or {}
+        return not (args.get("sql") or is_handle(str(args.get("handle")).strip().lower()))
+    response = entry.part.function_response
+    return response is not None and not {"found", "event"}.isdisjoint(response.response or ())
+
+
 class SessionPast(NamedTuple):
     """The events of a session, and which of them are the agent's to know.
 
@@ -80,8 +91,7 @@ class SessionPast(NamedTuple):
         # A search takes an index out and puts it back, so that no two change it at once.
         index = CACHE.take(key)
         if index is None or not index.begins(loaded.events):
-            # The questions to this tool and its replies would be found again and again.
-            index = HistoryIndex(leaves_out=NAME.__eq__)
+            index = HistoryIndex(leaves_out=is_search)
         index.grow(loaded.events)
         CACHE.put(key, index, index.bytes)
         live: Collection[int] = range(len(loaded.events))
@@ -216,7 +226,7 @@ def _listed(past: SessionPast, keep: Keep) -> dict[str, Any]:
     for number in filter(keep, reversed(range(len(entries)))):
         # Whole events, since reading on begins before an event.
         if len(found) >= _MAX_LISTED and entries[number].event != entries[found[-1]].event:
-            more = {"more": f"There is more that is older: go on with before_event={entries[found[-1]].event_id!r}."}
+            more = {"more": f"There is more that is older: go on before the event {entries[found[-1]].event_id}."}
             break
         found.append(number)
     shown = [_described(past.history, Excerpt(number, 0, min(_LISTED, len(texts[number])))) for number in found]
@@ -242,7 +252,7 @@ def _described(index: HistoryIndex, part: Excerpt) -> dict[str, Any]:
         # No real clock gives such a time.
         del described["when"]
     if part.end - part.start < len(text):
-        described["read"] = f"{len(text)} characters in all; see read_event"
+        described["read"] = f"{len(text)} characters in all; read the event"
     return described
 
 
@@ -301,7 +311,7 @@ class HistoryIndex:
     """A ranked index over what was said, called and returned in one session.
 
     Args:
-        leaves_out: tells by its name whether the calls and results of a tool are not indexed.
+        leaves_out: tells of what is not indexed.
 
     Attributes:
         ranked: the index. The number of a text is the number of its entry.
@@ -310,7 +320,7 @@ class HistoryIndex:
         rewound: whether a rewind has annulled some of the events.
     """
 
-    def __init__(self, leaves_out: Callable[[str], bool]) -> None:
+    def __init__(self, leaves_out: Callable[[Entry], bool]) -> None:
         self._leaves_out = leaves_out
         self.ranked = RankedIndex()
         self.entries: list[IndexedEntry] = []
@@ -351,8 +361,8 @@ class HistoryIndex:
         if event.author == "user" and any(entry.kind == "said" for entry in said):
             self.turns += 1
         scope = scope_of_event(event)
-        for kind, tool, text in ((entry.kind, entry.tool, entry.text) for entry in said):
-            if not (tool and self._leaves_out(tool)):
+        for kind, tool, text in ((each.kind, each.tool, each.text) for each in said if not self._leaves_out(each)):
+            if text:
                 self.ranked.add(text, title=tool)
                 turn = max(1, self.turns)
                 self.entries.append(

@@ -188,7 +188,7 @@ class ToolCall:
 
         Args:
             value: what the model will not see whole. Nobody may write into it later.
-            kind: "rows" for `query_rows`, "payload" for `read_payload`.
+            kind: "rows" for what is asked, "payload" for what is read.
             store: where it is kept, as for `PayloadStore`.
             key: a state key of the caller's own for the value.
             rows_shown: rows that the model still sees, for the report.

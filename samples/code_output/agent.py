@@ -22,11 +22,11 @@ for day in range(1, 31):
 
 def answer(request: LlmRequest) -> str | types.Part:
     """Prints all levels, then looks for the warning among them."""
-    if found := results_in(request, "read_payload"):
+    if found := results_in(request, "read_back"):
         return f"There was one warning: {found[-1]['matches'][0]['text']}."
     said = text_in(request)
     if shown := re.search(r"handle='(\w+)'", said):
-        return call("read_payload", handle=shown[1], search="WARNING")
+        return call("read_back", handle=shown[1], search="WARNING")
     # ADK 1.22 stores an event before a plugin sees it, so that all of the output is here.
     if warning := re.search(r"2026.* FLOOD WARNING", said):
         return f"There was one warning: {warning[0]}."

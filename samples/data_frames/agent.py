@@ -29,13 +29,13 @@ def load_orders() -> dict[str, pd.DataFrame]:
 
 def answer(request: LlmRequest) -> str | types.Part:
     """Asks for a sum over all orders, is told that they have two currencies, and asks for one sum of each."""
-    answers = results_in(request, "query_rows")
+    answers = results_in(request, "read_back")
     if len(answers) > 1:
         return "Sold: " + ", ".join(f"{amount} {currency}" for currency, amount in answers[-1]["rows"])
     orders = results_in(request, "load_orders")
     if not orders:
         return call("load_orders")
-    return call("query_rows", handle=orders[-1]["_handle"], sql=TOTALS if answers else "SELECT sum(amount) FROM rows")
+    return call("read_back", handle=orders[-1]["_handle"], sql=TOTALS if answers else "SELECT sum(amount) FROM rows")
 
 
 plugin = ContextPackPlugin()

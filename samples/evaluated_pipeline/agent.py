@@ -24,11 +24,11 @@ def load_delays(month: str) -> dict[str, Any]:
 
 def read(request: LlmRequest) -> str | types.Part:
     """Loads the delays, asks which line has most of them, and hands that on."""
-    if worst := results_in(request, "query_rows"):
+    if worst := results_in(request, "read_back"):
         line, late = worst[-1]["rows"][0]
         return f"{line} was {late} minutes late."
     if loaded := results_in(request, "load_delays"):
-        return call("query_rows", handle=loaded[-1]["_handle"], sql=WORST)
+        return call("read_back", handle=loaded[-1]["_handle"], sql=WORST)
     return call("load_delays", month="2026-05")
 
 

@@ -10,7 +10,7 @@ from google.adk.agents import BaseAgent, LlmAgent, SequentialAgent
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack import cap_rows, query_rows, scoped
+from adk_context_pack import cap_rows, read_back, scoped
 from adk_context_pack.testing import ScriptedModel, call, results_in, text_in
 
 VIEWS: dict[str, dict[str, Any]] = {
@@ -33,10 +33,10 @@ def scout(request: LlmRequest) -> str | types.Part:
 
 def clerk(request: LlmRequest) -> str | types.Part:
     """Follows the plan: it asks the stored orders."""
-    if found := results_in(request, "query_rows"):
+    if found := results_in(request, "read_back"):
         return f"The orders of c3 come to {found[-1]['rows'][0][0]} cents."
     handle = re.findall(r"handle\W+([0-9a-z]{11})", text_in(request))[-1]
-    return call("query_rows", handle=handle, sql="SELECT SUM(cents) FROM rows WHERE customer = 'c3'")
+    return call("read_back", handle=handle, sql="SELECT SUM(cents) FROM rows WHERE customer = 'c3'")
 
 
 def writer(request: LlmRequest) -> str:
@@ -50,7 +50,7 @@ def team(views: dict[str, dict[str, Any]]) -> SequentialAgent:
     agents = [
         LlmAgent(name="scout", model=ScriptedModel(answer=scout), tools=[cap_rows(list_orders, max_rows=3)]),
         LlmAgent(name="planner", model=ScriptedModel(answer=lambda _: "Add up the orders of c3."), output_key="plan"),
-        LlmAgent(name="clerk", model=ScriptedModel(answer=clerk), tools=[query_rows]),
+        LlmAgent(name="clerk", model=ScriptedModel(answer=clerk), tools=[read_back]),
         LlmAgent(name="writer", model=ScriptedModel(answer=writer)),
     ]
     seen: list[BaseAgent] = [scoped(agent, **views[agent.name]) if agent.name in views else agent for agent in agents]

@@ -33,7 +33,7 @@ def answer(request: LlmRequest) -> str | types.Part:
             return f"It was {code[0]}." if code else "I do not know."
         return f"Product {result['product']} costs {result['offers'][0]['cents']} cents."
     if "code" in newest.text:
-        return call("search_history", query="code of product 3", tool="look_up")
+        return call("read_back", search="code of product 3 tool:look_up")
     return call("look_up", product=int(newest.text.split()[3]))
 
 

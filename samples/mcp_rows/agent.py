@@ -14,18 +14,18 @@ from google.adk.tools.mcp_tool.mcp_toolset import McpToolset
 from google.genai import types
 from mcp import StdioServerParameters
 
-from adk_context_pack import cap_rows, query_rows
+from adk_context_pack import cap_rows, read_back
 from adk_context_pack.testing import ScriptedModel, call, results_in
 
 
 def answer(request: LlmRequest) -> str | types.Part:
     """Lists the stock, then asks what has run out among all items."""
-    if answers := results_in(request, "query_rows"):
+    if answers := results_in(request, "read_back"):
         reply = answers[-1]
         return f"{reply['rows'][0][0]} of 800 items have run out." if "rows" in reply else f"No: {reply}"
     if stock := results_in(request, "list_stock"):
         sql = "SELECT COUNT(*) FROM rows WHERE count = 0"
-        return call("query_rows", handle=stock[-1]["_handle"], sql=sql)
+        return call("read_back", handle=stock[-1]["_handle"], sql=sql)
     return call("list_stock")
 
 
@@ -35,5 +35,5 @@ toolset = McpToolset(connection_params=StdioConnectionParams(server_params=serve
 root_agent = LlmAgent(
     name="stock_keeper",
     model=ScriptedModel(answer=answer),
-    tools=[cap_rows(toolset, max_rows=10), query_rows],
+    tools=[cap_rows(toolset, max_rows=10), read_back],
 )

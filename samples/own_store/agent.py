@@ -50,12 +50,12 @@ def list_trips() -> dict[str, Any]:
 
 def answer(request: LlmRequest) -> str | types.Part:
     """Lists the trips, and asks for the riders of one line."""
-    if found := results_in(request, "query_rows"):
+    if found := results_in(request, "read_back"):
         return f"Line 7 had {found[-1]['rows'][0][0]} riders."
     if not (listed := results_in(request, "list_trips")):
         return call("list_trips")
     handle = re.search(r"[0-9a-z]{11}", listed[-1].get("_handle") or text_in(request))
-    return call("query_rows", handle=handle[0] if handle else "", sql="SELECT sum(riders) FROM rows WHERE line = 7")
+    return call("read_back", handle=handle[0] if handle else "", sql="SELECT sum(riders) FROM rows WHERE line = 7")
 
 
 store = FolderStore(Path(tempfile.mkdtemp()))

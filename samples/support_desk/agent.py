@@ -64,7 +64,7 @@ def desk(request: LlmRequest) -> str | types.Part:
         city = re.search(r"live in (\w+)", str(found))
         if city is None and "memories" in str(found):
             # ADK 2.0 hands nothing over to a memory after a run of a lone agent.
-            return call("search_history", query="I live in")
+            return call("read_back", search="I live in")
         return f"In {city[1]}." if city else "I do not know."
     return f"Order {asked.split()[-1][:-1]}: {found['result']}" if found else call("expert", request=asked)
 

@@ -22,10 +22,10 @@ def list_orders() -> dict[str, Any]:
 
 def research(request: LlmRequest) -> str | types.Part:
     """Lists the orders, then asks about one that the shortened result does not show."""
-    if answers := results_in(request, "query_rows"):
+    if answers := results_in(request, "read_back"):
         return f"Order 700 comes to {answers[-1]['rows'][0][0]}."
     if orders := results_in(request, "list_orders"):
-        return call("query_rows", handle=orders[-1]["_handle"], sql="SELECT total FROM orders WHERE id = 700")
+        return call("read_back", handle=orders[-1]["_handle"], sql="SELECT total FROM orders WHERE id = 700")
     return call("list_orders")
 
 

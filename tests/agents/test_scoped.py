@@ -146,11 +146,11 @@ async def test_a_handle_opens_in_the_child(app):
     """With "handles" the child is shown the handle of the boss's result, is offered the tool, and reads a row."""
 
     def answer(request):
-        if found := results_in(request, "query_rows"):
+        if found := results_in(request, "read_back"):
             return f"Row: {found[0].response['rows']}"
         handle = HANDLE.findall(text_of(request))[-1]
-        assert "query_rows" in request.tools_dict
-        return call("query_rows", handle=handle, sql="SELECT amount FROM rows WHERE id = 300")
+        assert "read_back" in request.tools_dict
+        return call("read_back", handle=handle, sql="SELECT amount FROM rows WHERE id = 300")
 
     agent = scoped(child(answer), sees=("handles",))
     run = await run_agent(APPS[app](agent), "Sell more.", plugins=[ContextPackPlugin()])

@@ -195,7 +195,7 @@ class _Reader:
     @staticmethod
     def _look_up(number: int, shown: str, handle: str) -> Any:
         if KINDS[number % 4] == "table":
-            return call("query_rows", handle=handle, sql="SELECT sum(amount) FROM rows")
-        if "query_rows" in shown:
-            return call("query_rows", handle=handle, sql="SELECT note FROM rows WHERE note IS NOT NULL")
-        return call("read_payload", handle=handle, search="FACT-")
+            return call("read_back", handle=handle, sql="SELECT sum(amount) FROM rows")
+        if "answers from all" in shown:
+            return call("read_back", handle=handle, sql="SELECT note FROM rows WHERE note IS NOT NULL")
+        return call("read_back", handle=handle, search="FACT-")

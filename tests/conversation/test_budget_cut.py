@@ -161,7 +161,7 @@ def history(*names, turns=1):
 
 
 def said(contents, groups, dropped, **more):
-    return marker_text(groups, dropped, pair(contents), **{"findable": False, **more})
+    return marker_text(groups, dropped, pair(contents), **{"opener": "", **more})
 
 
 LEFT = "[Earlier conversation left out to save space: "

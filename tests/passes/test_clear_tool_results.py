@@ -235,7 +235,7 @@ class Confused(DropOldest):
 
 @pytest.mark.parametrize(("entry", "offered"), [(DropOldest(), True), (Confused(), False), (StripForContext(), False)])
 async def test_a_pass_of_the_users_own_gets_the_tool_for_its_agent(entry, offered):
-    """The plugin asks every pass, so a trimming pass that nobody here knows has search_history offered too."""
+    """The plugin asks every pass, so a trimming pass that nobody here knows has read_back offered too."""
 
     def fetch() -> dict:
         return {"page": 1}
@@ -245,6 +245,6 @@ async def test_a_pass_of_the_users_own_gets_the_tool_for_its_agent(entry, offere
 
     agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[fetch])
     run = await run_agent(agent, "one", "two", "three", plugins=[ContextPackPlugin(passes=[entry])])
-    names = [("search_history" in request.tool_names) for request in run.requests]
+    names = [("read_back" in request.tool_names) for request in run.requests]
     assert not names[0]
     assert names[-1] is offered

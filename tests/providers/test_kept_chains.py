@@ -75,7 +75,7 @@ async def test_a_chain_that_outgrows_its_budget_begins_anew(talk, strict_server)
     assert BUDGET // 2 < max(counted) <= BUDGET
     assert first == 0
     assert all(later - earlier >= 6 for earlier, later in zip([first, second, *more], [second, *more], strict=False))
-    declared = ["search_history" in str(each.body.get("tools")) for each in strict_server.seen]
+    declared = ["read_back" in str(each.body.get("tools")) for each in strict_server.seen]
     assert declared == [number >= second for number in range(len(declared))]
     assert "began a new chain" in str(plugin.reports[second])
 
@@ -85,7 +85,7 @@ async def test_reports_tell_what_the_provider_keeps(talk, strict_server):
     plugin = ContextPackPlugin(max_tokens=BUDGET)
     counted = await talk(plugin, turns=TURNS[:4])
     assert beginnings(strict_server) == [0]
-    assert "search_history" not in str(strict_server.seen)
+    assert "read_back" not in str(strict_server.seen)
     first, *later = plugin.reports
     assert first.kept_by_provider is None
     assert [each.kept_by_provider for each in later] == [tokens + 9 for tokens in counted[:-1]]

@@ -27,7 +27,7 @@ from tests.support.run import content_of
 from tests.support.scripted_model import RecordedRequest, ScriptedModel, recording
 
 KEY = {"app_name": "app", "user_id": "user", "session_id": "session"}
-PACK_TOOLS = {"query_rows", "read_payload", "search_history"}
+PACK_TOOLS = {"read_back"}
 _ENVELOPE, _MEDIA = 4, 258
 
 

@@ -169,11 +169,11 @@ async def test_a_result_that_quotes_a_handle_saves_nothing():
     """What a read-back tool returns names the handle of a stored result, and is not counted as that result."""
 
     def read(request):
-        if found := results_in(request, "query_rows"):
+        if found := results_in(request, "read_back"):
             return f"{len(found)} answers."
         if found := results_in(request, "list_sales"):
             handle = found[0].response["_handle"]
-            return call("query_rows", handle=handle, sql=f"SELECT '{handle}' AS handle FROM rows LIMIT 1")
+            return call("read_back", handle=handle, sql=f"SELECT '{handle}' AS handle FROM rows LIMIT 1")
         return call("list_sales")
 
     plugin = ContextPackPlugin(passes=[])

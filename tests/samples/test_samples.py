@@ -154,7 +154,7 @@ def test_the_integration_page_has_the_catalogues_form_and_true_names():
     assert f"pip install {project['name']}" in PAGE
     assert project["requires-python"] == ">=3.11"
     table = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
-    assert len(table) == 13
+    assert len(table) == 11
     assert set(table) <= set(adk_context_pack.__all__)
 
 

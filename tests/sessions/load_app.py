@@ -70,11 +70,11 @@ class LoadModel(BaseLlm):
         last = [part.function_response for part in request.contents[-1].parts or () if part.function_response]
         if not last:
             return [call("list_orders"), call("count_turn")]
-        if last[0].name == "query_rows":
+        if last[0].name == "read_back":
             return str(last[0].response["rows"])
         listed = last[0].response
         if self.reads and (handle := listed.get("_handle")):
-            return call("query_rows", handle=handle, sql="SELECT COUNT(*), MIN(owner), MAX(owner) FROM rows")
+            return call("read_back", handle=handle, sql="SELECT COUNT(*), MIN(owner), MAX(owner) FROM rows")
         return str([[len(listed["rows"]), listed["rows"][0]["owner"], listed["rows"][-1]["owner"]]])
 
 

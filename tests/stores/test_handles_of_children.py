@@ -29,10 +29,10 @@ def handle_in(text):
 
 def opened(request, handle, kind):
     """A call that opens a handle with the tool that the request offers, or the reason why it cannot."""
-    if kind == "rows":
-        return call("query_rows", handle=handle, sql=COUNT) if "query_rows" in request.tools_dict else "no query_rows"
-    offered = "read_payload" in request.tools_dict
-    return call("read_payload", handle=handle, search="needle") if offered else "no read_payload"
+    if kind == "none":
+        return "not now"
+    how = {"sql": COUNT} if kind == "rows" else {"search": "needle"}
+    return call("read_back", handle=handle, **how) if "read_back" in request.tools_dict else "no read_back"
 
 
 def quoting(name, tool, **settings):
@@ -59,7 +59,7 @@ def boss(child, kind):
     """An agent that asks a child and opens the handle which the child's answer quotes."""
 
     def answer(request):
-        if found := [*results_in(request, "query_rows"), *results_in(request, "read_payload")]:
+        if found := results_in(request, "read_back"):
             return f"read: {found[-1].response}"
         answered = results_in(request, child.name)
         if not answered:
@@ -122,7 +122,7 @@ async def test_a_coordinator_opens_what_a_delegate_made(mode, place):
         return call("finish_task", result=answer) if mode == "task" else answer
 
     def answer(request):
-        if found := results_in(request, "query_rows"):
+        if found := results_in(request, "read_back"):
             return str(found[-1].response["rows"])
         answered = results_in(request, "child")
         if not answered:
@@ -139,7 +139,7 @@ async def test_parallel_children_lose_no_handle_of_each_other():
     """Two children that run at once each make a handle, and their parent opens both."""
 
     def answer(request):
-        if found := results_in(request, "query_rows"):
+        if found := results_in(request, "read_back"):
             return str([one.response["rows"] for one in found])
         if answered := [*results_in(request, "first"), *results_in(request, "second")]:
             return [opened(request, handle_in(one.response["result"]), "rows") for one in answered]
@@ -156,7 +156,7 @@ async def test_a_child_opens_what_its_parent_was_shown(place):
     """A handle that the parent writes into its request to a child opens within the child."""
 
     def child_answer(request):
-        if found := results_in(request, "query_rows"):
+        if found := results_in(request, "read_back"):
             return str(found[-1].response["rows"])
         return opened(request, handle_in(text_of(request)), "rows")
 
@@ -177,9 +177,9 @@ async def test_a_child_opens_what_version_0_1_0_kept_for_its_parent():
     kept = {"rows:list_sales:0123456789a": {"stored": "key", "key": "sales"}, "sales": {"rows": [{"id": 1}] * 7}}
 
     def answer(request):
-        found = results_in(request, "query_rows")
+        found = results_in(request, "read_back")
         if not found:
-            return call("query_rows", handle="0123456789a", sql="SELECT COUNT(*) FROM rows")
+            return call("read_back", handle="0123456789a", sql="SELECT COUNT(*) FROM rows")
         return str(found[-1].response["rows"])
 
     child = LlmAgent(name="child", description="d", model=ScriptedModel(answer=answer))

@@ -26,7 +26,7 @@ def analyst(name: str = "analyst", *, reads: bool = True, calls: int = 1, tools=
     """Lists sales, `calls` times at once, and asks for what the stub does not show, if it is told how."""
 
     def answer(request):
-        if found := results_in(request, "query_rows"):
+        if found := results_in(request, "read_back"):
             (count, amount) = found[-1].response["rows"][0]
             return f"There are {count} sales, the 700th of {amount}."
         listed = results_in(request, "list_sales")
@@ -35,7 +35,7 @@ def analyst(name: str = "analyst", *, reads: bool = True, calls: int = 1, tools=
         handle = listed[-1].response.get("_handle")
         if reads and handle:
             sql = "SELECT COUNT(*), MAX(CASE WHEN id = 700 THEN amount END) FROM rows"
-            return call("query_rows", handle=handle, sql=sql)
+            return call("read_back", handle=handle, sql=sql)
         return f"I see {len(listed[-1].response['rows'])} rows."
 
     return LlmAgent(name=name, model=ScriptedModel(answer=answer), tools=list(tools), **settings)

@@ -10,21 +10,21 @@ HANDLE = "2abcdefghjk"
 
 
 @pytest.mark.parametrize(
-    ("kind", "can_read", "refer_in"),
-    list(itertools.product(("text", "JSON"), (False, True), ("", "arguments", "arguments and your answer"))),
+    ("kind", "opener", "refer_in"),
+    list(itertools.product(("text", "JSON"), ("", "read_back"), ("", "arguments", "arguments and your answer"))),
 )
-def test_a_mark_reads_back(kind, can_read, refer_in):
+def test_a_mark_reads_back(kind, opener, refer_in):
     """Kind, length and handle of a whole are read from each form of the line that stands before its preview."""
-    mark = preview_mark(kind, 12345, HANDLE, can_read=can_read, refer_in=refer_in)
+    mark = preview_mark(kind, 12345, HANDLE, opener=opener, refer_in=refer_in)
     stored = stored_text(f"{mark}\nThe first line] of it")
     assert (stored.kind, stored.characters, stored.handle) == (kind, 12345, HANDLE)
     assert str(stored) == f"{kind} of 12345 characters (_handle {HANDLE})"
-    assert ("read_payload" in mark, bool(refer_in) and refer_in in mark) == (can_read, bool(refer_in))
+    assert (f"{opener}(" in mark, bool(refer_in) and refer_in in mark) == (bool(opener), bool(refer_in))
 
 
 @pytest.mark.parametrize(
     "value",
-    [None, 7, "", "[", "[text of 3 characters", f" {preview_mark('text', 3, HANDLE, can_read=True, refer_in='')}"],
+    [None, 7, "", "[", "[text of 3 characters", f" {preview_mark('text', 3, HANDLE, opener='read_back', refer_in='')}"],
 )
 def test_other_values_stand_for_nothing(value):
     """A value that does not begin with the whole line is what it is."""

@@ -138,7 +138,7 @@ async def test_what_is_not_shown_is_named_and_opens(name):
     if texts is not None:
         assert sorted(int(size) for size in re.findall(r"\[text of (\d+) characters", said)) == texts
     assert ": []" not in said or "[]" in before
-    assert not limits or "query_rows" in shown["_note"]
+    assert not limits or "read_back" in shown["_note"]
 
 
 async def test_figures_are_exact():

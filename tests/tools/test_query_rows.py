@@ -112,9 +112,9 @@ async def test_several_tables_are_named_by_their_keys():
 
 @pytest.mark.parametrize("value", ["just a text", {"a": 1}, 7, None])
 async def test_a_result_without_a_table_says_so(value):
-    """A stored result that holds no table is answered with the tool that reads it."""
+    """A query of a stored result that holds no table is answered with how to read it."""
     (reply,) = await ask(value, "SELECT 1 FROM rows")
-    assert "read_payload" in reply["error"]
+    assert "read it as text" in reply["error"]
 
 
 async def test_odd_arguments_are_answered(caplog):

@@ -1,12 +1,16 @@
-"""offer_read_back: tools for what was kept out of a prompt."""
+"""read_back: what was kept out of a prompt is opened by one tool, which an agent gets when it needs it."""
 
 import pytest
+from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from adk_context_pack import QueryRows
+from adk_context_pack import ContextPackPlugin, QueryRows, ReadBack
 from adk_context_pack.tools.read_back import offer_read_back
+from tests.support.in_tool import model_that_calls
+from tests.support.run import run_agent
+from tests.support.scripted_model import results_in
 
 ROWS_KEY = "rows:fetch:0000000000a"
 TEXT_KEY = "payload:fetch:0000000000b"
@@ -21,8 +25,12 @@ def offered(*tools, state=(), history=False):
     request = LlmRequest()
     request.append_tools([FunctionTool(fetch), *tools] if tools != (None,) else [])
     offer_read_back(request, {key: {} for key in state}, history=history)
+    return declared_in(request)
+
+
+def declared_in(request):
     declared = [f.name for tool in request.config.tools or [] for f in tool.function_declarations]
-    assert declared == list(request.tools_dict)
+    assert set(declared) <= request.tools_dict.keys()
     return declared
 
 
@@ -30,11 +38,11 @@ def offered(*tools, state=(), history=False):
     ("state", "history", "expected"),
     [
         ((), False, ["fetch"]),
-        ((ROWS_KEY,), False, ["fetch", "query_rows"]),
-        ((TEXT_KEY,), False, ["fetch", "read_payload"]),
-        ((ROWS_KEY, TEXT_KEY), True, ["fetch", "query_rows", "read_payload", "search_history"]),
+        ((ROWS_KEY,), False, ["fetch", "read_back"]),
+        ((TEXT_KEY,), False, ["fetch", "read_back"]),
+        ((ROWS_KEY, TEXT_KEY), True, ["fetch", "read_back"]),
         (("rows:other:0000000000a", "rows:fetch:no-handle", "else"), False, ["fetch"]),
-        ((), True, ["fetch", "search_history"]),
+        ((), True, ["fetch", "read_back"]),
     ],
 )
 def test_an_agent_gets_what_its_own_results_need(state, history, expected):
@@ -50,14 +58,12 @@ def test_what_an_agent_has_is_not_offered_again():
 def test_an_agent_without_tools_gets_none_for_what_it_is_not_shown():
     """A stored result of another agent whose handle the request does not show needs no tool."""
     assert offered(None, state=(ROWS_KEY,)) == []
-    assert offered(None, history=True) == ["search_history"]
+    assert offered(None, history=True) == ["read_back"]
 
 
-@pytest.mark.parametrize(
-    ("state", "expected"), [((ROWS_KEY,), ["query_rows"]), ((TEXT_KEY, "payload:x:0000000000c"), ["read_payload"])]
-)
+@pytest.mark.parametrize("state", [(ROWS_KEY,), (TEXT_KEY, "payload:x:0000000000c")])
 @pytest.mark.parametrize("place", ["text", "result", "instruction"])
-def test_whoever_is_shown_a_handle_gets_its_tool(place, state, expected):
+def test_whoever_is_shown_a_handle_gets_the_tool(place, state):
     """In another agent's words, in a child agent's answer, and in an instruction; with tools of its own and without."""
     handle = state[0][-11:]
     part = types.Part(text=f'[scout] called t{{}} -> {{_handle: "{handle}"}}')
@@ -69,7 +75,7 @@ def test_whoever_is_shown_a_handle_gets_its_tool(place, state, expected):
         request.config.system_instruction = f"Use {handle}." if place == "instruction" else "Be brief."
         request.append_tools(tools)
         offer_read_back(request, {key.replace("fetch", "other"): {} for key in state}, history=False)
-        assert list(request.tools_dict) == [tool.name for tool in tools] + expected
+        assert declared_in(request) == [tool.name for tool in tools] + ["read_back"]
 
 
 @pytest.mark.parametrize("config", [
@@ -89,4 +95,69 @@ def test_always_means_from_the_first_request_on():
     """An app that creates its caches itself has the same declarations in every request."""
     request = LlmRequest()
     offer_read_back(request, {}, history=False, always=True)
-    assert list(request.tools_dict) == ["query_rows", "read_payload", "search_history"]
+    assert declared_in(request) == ["read_back"]
+
+
+LINES = "".join(f"{number}: {'valve 7 leaks' if number == 4321 else 'all well'}\n" for number in range(9000))
+ROWS = [{"ship": f"V{number}", "crew": number % 9} for number in range(400)]
+
+
+def first(results):
+    return results[0]["_handle"]
+
+
+def event(results):
+    return next(found["event"] for found in results[-1]["found"] if found["text"] == "go to V77")
+
+
+async def replies(*calls, tools=()):
+    """What a model reads that calls a tool with a table and a log, and then others, in a run with the plugin."""
+
+    def survey():
+        return {"ships": ROWS, "log": LINES}
+
+    agent = LlmAgent(name="a", model=model_that_calls(("survey", {}), *calls), tools=[survey, *tools])
+    run = await run_agent(agent, "go to V77", plugins=[ContextPackPlugin()])
+    assert [name for name in run.requests[-1].tool_names if name != "survey"] == ["read_back"]
+    return [result.response for result in results_in(run.requests[-1])]
+
+
+async def test_one_tool_opens_rows_texts_and_the_past():
+    """It asks the rows of a handle, searches and reads its text, and finds, lists and reads what was said earlier."""
+    stub, sums, places, page, found, listed, read = await replies(
+        ("read_back", {"handle": first, "sql": "SELECT sum(crew) FROM ships"}),
+        ("read_back", {"handle": first, "search": "valve \\d leaks"}),
+        ("read_back", {"handle": lambda results: results[0]["_handle"].upper(), "offset": -20}),
+        ("read_back", {"search": 'agent:user tool:"" since:2020-01-01 V77'}),
+        ("read_back", {"search": "turn:-1 agent:user"}),
+        ("read_back", {"handle": event}),
+    )
+    assert "read_back answers from all by _handle" in stub["_note"]
+    assert sums["rows"] == [[sum(row["crew"] for row in ROWS)]]
+    assert (places["total"], "4321: valve 7 leaks" in places["matches"][0]["text"]) == (1, True)
+    assert (page["text"], page["next_offset"]) == ('\\n8999: all well\\n"}', None)
+    assert [each["text"] for each in found["found"]] == [each["text"] for each in listed["found"]] == ["go to V77"]
+    assert read["text"] == "go to V77"
+
+
+async def test_the_tools_of_earlier_releases_answer_undeclared():
+    """A model that copies a call from earlier in its session gets the answer that it got then."""
+    calls = ("query_rows", {"handle": first, "sql": "SELECT count(*) FROM ships"}), ("search_history", {"query": "V77"})
+    _, counted, found = await replies(*calls)
+    assert counted["rows"] == [[400]]
+    assert found["found"][0]["text"] == "go to V77"
+
+
+async def test_what_it_cannot_open_is_named():
+    """A handle that was copied wrongly is answered with the one that there is, a query without one with an error."""
+    cut = {"handle": lambda results: results[0]["_handle"][:-1]}
+    _, wrong, none = await replies(("read_back", cut), ("read_back", {"sql": "SELECT 1 FROM rows"}))
+    assert "no stored result" in wrong["error"]
+    assert "no stored result" in none["error"]
+
+
+async def test_its_limits_are_those_of_the_tools_behind_it():
+    """An agent's own one, with fewer rows an answer, is not offered again."""
+    tool = ReadBack(rows=QueryRows(max_rows=2))
+    answer = (await replies(("read_back", {"handle": first, "sql": "SELECT * FROM ships"}), tools=[tool]))[1]
+    assert (len(answer["rows"]), answer["total_rows"]) == (2, 400)

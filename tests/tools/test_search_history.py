@@ -295,7 +295,7 @@ async def test_what_is_found_says_who_and_how_to_read_on():
     found = (await find(long, query="word", tool="dump"))["found"][-1]
     assert list(found) == ["event", "turn", "when", "agent", "kind", "tool", "text", "read"]
     assert (found["event"], found["agent"], found["tool"]) == ("e2", "a", "dump")
-    assert found["read"].endswith("characters in all; see read_event")
+    assert found["read"].endswith("characters in all; read the event")
     assert set(await find(query="nowhere")) == {"found", "note"}
 
 
