@@ -1,14 +1,16 @@
-"""Puts short notes in place of bodies, in new contents."""
+"""Puts short notes, or forms that say all in fewer words, in place of bodies, in new contents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import is_not, itemgetter
 from sys import maxsize
 from typing import Any, NamedTuple
 
 from google.genai import types
 
-from adk_context_pack._json import json_text
+from adk_context_pack._json import json_text, opened_exactly
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.known_contents import KnownContents
 from adk_context_pack.conversation.ledger import result_names
@@ -217,3 +219,105 @@ def _is_shorter_than(note: Mapping[str, str], payload: Any, size: int) -> bool:
 def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
     """Tells whether a note has no more characters than what it replaces."""
     return len(json_text(note)) <= len(json_text(payload))
+
+
+_MIN_ROWS = 2
+_WORTH = 0.95
+"""The share of its characters that a shorter form may have at most."""
+
+
+def compacted(value: Any) -> Any:
+    """Returns a JSON value with its tables as columns and rows, and with what its texts hold as JSON.
+
+    The same object is returned if that makes it little shorter, or if it is nested too deep to be read.
+    """
+    try:
+        short = _compacted(value)
+    except RecursionError:
+        return value
+    return value if short is value or len(json_text(short)) > _WORTH * len(json_text(value)) else short
+
+
+def _compacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if (held := opened_exactly(value)) is value else _compacted(held)
+    if type(value) is dict:
+        if (table := _table([*value.values()], [*value])) is not None:
+            return table
+        items = {key: _compacted(item) for key, item in value.items()}
+        return items if any(items[key] is not value[key] for key in items) else value
+    if type(value) is list:
+        if (table := _table(value)) is not None:
+            return table
+        cells = [_compacted(item) for item in value]
+        return cells if any(map(is_not, cells, value)) else value
+    return value
+
+
+def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | None:
+    is_deep = not keys and any(type(item) is list for item in items)
+    rows = list(_rows(items)) if is_deep else items
+    kinds = Counter(tuple(sorted(row, key=str)) for row in rows if type(row) is dict)
+    names, count = max(kinds.items(), key=itemgetter(1), default=((), 0))
+    alike = [row for row in rows if type(row) is dict and len(row) == len(names) and all(name in row for name in names)]
+    if not names or count < max(_MIN_ROWS, len(rows) / 2) or (columns := _columns(alike)) is None:
+        return None
+    # What holds a list is then no row, and what holds none is one.
+    if is_deep and (
+        count < len(rows) or any(type(cell) in (list, dict) for cells in columns.values() for cell in cells)
+    ):
+        return None
+    table = dict[str, Any]()
+    if keys and (name := next((name for name, cells in columns.items() if cells == keys), None)) and len(columns) > 1:
+        table["key"] = name
+        del columns[name]
+    # A row that has other names stays an object, and says all of itself.
+    same = [name for name, cells in columns.items() if count == len(rows) and _are_same(cells)]
+    every = {name: columns.pop(name)[0] for name in same if len(columns) > 1}
+    lines = (list(map(_compacted, cells)) for cells in zip(*columns.values(), strict=True))
+    placed = _placed(items, lines, set(map(id, alike)), deep=not keys)
+    shown = dict(zip(keys, placed, strict=True)) if keys else placed
+    table |= {"columns": list(columns), "groups" if is_deep else "rows": shown}
+    return table | ({"every_row": every} if every else {})
+
+
+def _rows(items: Sequence[Any]) -> Iterator[Any]:
+    """Yields the rows of a list, or of lists within it."""
+    for item in items:
+        yield from _rows(item) if type(item) is list else (item,)
+
+
+def _placed(items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], *, deep: bool) -> list[Any]:
+    """Returns the items with the next line in the place of each row that is among `alike`."""
+    return [
+        next(lines)
+        if id(item) in alike
+        else _placed(item, lines, alike, deep=True)
+        if deep and type(item) is list
+        else _compacted(item)
+        for item in items
+    ]
+
+
+def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
+    """Returns the cells of rows by column, with those of objects within them by dotted names; None if keys differ."""
+    first = rows[0]
+    if not (type(first) is dict and first and all(type(row) is dict and row.keys() == first.keys() for row in rows)):
+        return None
+    if not all(type(name) is str for name in first):
+        return None
+    found, is_plain = dict[str, list[Any]](), not any("." in name for name in first)
+    for name in first:
+        cells = [row[name] for row in rows]
+        within = _columns(cells) if is_plain else None
+        if within is None or any("." in inner for inner in first[name]):
+            found[name] = cells
+        else:
+            found |= {f"{name}.{inner}": each for inner, each in within.items()}
+    return found
+
+
+def _are_same(cells: Sequence[Any]) -> bool:
+    # By what is written: True and 1.0 equal 1.
+    first, *others = map(json_text, cells)
+    return all(text == first for text in others)

@@ -13,6 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from adk_context_pack import (
     CastNarrative,
     ClearToolResults,
+    CompactResults,
     CompactState,
     ContextPass,
     DropOldMedia,
@@ -123,7 +124,8 @@ PASSES = (
     case("cast", CastNarrative()),
     case("cast short", CastNarrative(max_said_chars=20, max_args_chars=20, max_result_chars=20, max_quoted_tokens=99)),
     case("compact", _COMPACT), case("media", DropOldMedia(min_bytes=0)), case("thoughts", DropOldThoughts()),
-    case("newest", KeepNewestResult(min_tokens=1)), case("recall", RecallMemory()), case("clear", ClearToolResults()),
+    case("newest", KeepNewestResult(min_tokens=1)), case("columns", CompactResults(min_tokens=1)),
+    case("recall", RecallMemory()), case("clear", ClearToolResults()),
     case("clear all", ClearToolResults(keep_results=0, min_tokens=1, clear_args=True)),
     case("fit", FitTokenBudget(max_tokens=1500)), case("fit some", FitTokenBudget(max_tokens=500)),
     case("fit small", FitTokenBudget(max_tokens=1, cut_to=0.01)),

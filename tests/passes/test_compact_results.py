@@ -1,0 +1,130 @@
+"""CompactResults: names are said once, every value stays, and the session has what the tool returned."""
+
+import json
+
+import pytest
+from google.adk.agents import LlmAgent
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adk_context_pack import ContextPackPlugin, resolve_results
+from adk_context_pack.conversation.clearing import compacted
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.shared_data import shared_file
+
+
+def spread(value):
+    """The value that a shorter one stands for, by its form alone; keys of the form are nobody else's here."""
+    if isinstance(value, list):
+        return list(map(spread, value))
+    if not isinstance(value, dict):
+        return value
+    if "columns" not in value:
+        return {key: spread(item) for key, item in value.items()}
+    if "groups" in value:
+        return grouped(value, value["groups"])
+    rows = value["rows"]
+    return {key: row(value, cells, key) for key, cells in rows.items()} if isinstance(rows, dict) else [
+        row(value, cells) for cells in rows
+    ]  # fmt: skip
+
+
+def grouped(table, cells):
+    if cells and not any(isinstance(cell, list) for cell in cells):
+        return row(table, cells)
+    return [grouped(table, each) for each in cells]
+
+
+def row(table, cells, key=None):
+    if isinstance(cells, dict) or cells is None or not isinstance(cells, list):
+        return spread(cells)
+    found = {}
+    named = [*zip(table["columns"], cells, strict=True), *table.get("every_row", {}).items()]
+    for name, cell in [*named, *([(table["key"], key)] if "key" in table else [])]:
+        *outer, last = name.split(".")
+        place = found
+        for each in outer:
+            place = place.setdefault(each, {})
+        place[last] = spread(cell)
+    return found
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+NAMES = st.sampled_from(["id", "city", "at", "n", "größe"])
+ROW = st.fixed_dictionaries({"id": SCALARS, "at": st.fixed_dictionaries({"city": SCALARS, "n": st.lists(SCALARS)})})
+ROWS = st.lists(ROW | st.dictionaries(NAMES, SCALARS, min_size=1), max_size=6)
+VALUES = st.recursive(SCALARS, lambda inner: st.dictionaries(NAMES, inner) | ROWS | st.dictionaries(st.text(), ROW))
+
+
+@given(value=VALUES)
+def test_a_shorter_form_says_all_that_the_value_says(value):
+    """Whatever rows, keys and nesting there are, the value is made again from the form, to the type of each number."""
+    shown = compacted(value)
+    assert json.dumps(spread(shown), sort_keys=True) == json.dumps(value, sort_keys=True)
+    assert shown is value or len(json.dumps(shown)) < len(json.dumps(value))
+
+
+TWO = [
+    {"order_number": 1, "city_name": "Oslo", "is_paid": True},
+    {"order_number": 2, "city_name": "Oslo", "is_paid": 1},
+]
+TABLE = {"columns": ["order_number", "is_paid"], "rows": [[1, True], [2, 1]], "every_row": {"city_name": "Oslo"}}
+KEYED = {"key": "order_number", "columns": ["is_paid"], "rows": {1: [True], 2: [1]}, "every_row": {"city_name": "Oslo"}}
+ODD = {"columns": [*TWO[0]], "rows": [[1, "Oslo", True], [2, "Oslo", 1], {"order_number": 3}]}
+GROUPS = {"columns": TABLE["columns"], "groups": [[[1, True]], TABLE["rows"]], "every_row": TABLE["every_row"]}
+LEFT_ALONE = ('[{"n": 1.50}, {"n": 2.25}]', '{"n": 1,    "n": 2}', "[NaN,    1]", "[1,    2")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (TWO, TABLE), ({1: TWO[0], 2: TWO[1]}, KEYED), ([*TWO, {"order_number": 3}], ODD), ([[TWO[0]], TWO], GROUPS),
+        (json.dumps({"first": TWO}, indent=4), {"first": TABLE}), *[(text, text) for text in LEFT_ALONE],
+    ],
+)  # fmt: skip
+def test_forms(value, shown):
+    """What all rows share is said once, odd rows stay objects, and a text that JSON would write otherwise stays."""
+    assert compacted(value) == shown
+
+
+def test_names_with_dots_are_not_taken_for_nested_ones():
+    """A column whose name has a dot keeps it, and nothing beside it is written by a dotted name."""
+    rows = [{"at.city": number, "at": {"city": 7, "zip": number}} for number in range(9)]
+    assert compacted(rows)["columns"] == ["at.city", "at"]
+
+
+ORDERS = [{"order": number, "at": {"city": "Oslo"}, "paid": True} for number in range(20)]
+
+
+def pay(order: str) -> str:
+    return order
+
+
+async def shown_by(*tools, plugin):
+    def list_orders():
+        return {"orders": ORDERS}
+
+    model = ScriptedModel(answer=lambda request: "done" if results_in(request) else call("list_orders"))
+    agent = LlmAgent(name="a", model=model, tools=[*tools, list_orders])
+    run = await run_agent(agent, "go", plugins=[plugin])
+    stored = [response.response for event in run.events for response in event.get_function_responses()]
+    assert stored == [{"orders": ORDERS}]
+    return results_in(run.requests[-1])[0].response["orders"]
+
+
+async def test_by_default_a_model_reads_columns_and_rows():
+    """The request says each name once, the session keeps what came, and whoever writes references sees the rows."""
+    short = {"columns": ["order"], "rows": [[n] for n in range(20)], "every_row": {"at.city": "Oslo", "paid": True}}
+    assert await shown_by(plugin=ContextPackPlugin()) == short
+    assert await shown_by(resolve_results(pay), plugin=ContextPackPlugin()) == ORDERS
+    assert await shown_by(plugin=ContextPackPlugin(passes=[])) == ORDERS
+
+
+def test_recorded_results_say_the_same():
+    """Of recorded services too: flights within lists of lists, reservations and users of tau-bench."""
+    for record in json.loads(shared_file("tau_bench/gpt-4o-airline.dev.json").read_text(encoding="utf-8")):
+        for message in record["traj"]:
+            if message["role"] == "tool" and message["content"][:1] in ("[", "{"):
+                value = json.loads(message["content"])
+                assert spread(compacted(value)) == value
