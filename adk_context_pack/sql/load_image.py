@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -264,13 +265,10 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
         tables: from a table's name to its columns.
         main: the table that is called `rows`, while its own name works as well; by default the only one.
     """
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    install_collations(connection)
-    try:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        install_collations(connection)
         names = _Loader(connection).load(tables, main)
         return TableImage(next(_numbers), connection.serialize(), names)
-    finally:
-        connection.close()
 
 
 class _Loader:
