@@ -72,7 +72,8 @@ class RowDatabase:
         self._connection.execute("PRAGMA temp_store = MEMORY")
         self._handles = [handle.lower() for handle in images]
         self._images = images
-        self._names = [name for image in images.values() for name in names_in(image.names)]
+        all_names = [image.names for image in images.values()]
+        self._names = [name for names in all_names for name in names_in(names)]
         self._columns = {
             (handle, table): [TypedColumn(**column) for column in columns]
             for handle, image in images.items()
@@ -80,11 +81,10 @@ class RowDatabase:
         }
         self._checks = StatementChecks(self._connection)
         install_collations(self._connection)
-        if any(image.names.exact for image in images.values()):
+        if any(names.exact for names in all_names):
             install_exact_numbers(self._connection)
         for handle, image in images.items():
             self._attach(handle, image)
-        all_names = [image.names for image in images.values()]
         widest = max((len(columns) for names in all_names for columns in names.tables.values()), default=0)
         self._guard = QueryGuard(
             self._connection,
@@ -132,11 +132,10 @@ class RowDatabase:
         columns = [column for place in tables or self._columns for column in self._columns[place]]
         return TypedStatement(quoted, columns, self._stored).written(self._can_run)
 
-    def _names_of(self, place: tuple[str, str]) -> Iterator[str]:
+    def _names_of(self, place: tuple[str, str]) -> set[str]:
         handle, table = place
-        yield table.lower()
-        if table == "rows":
-            yield from map(str.lower, (handle, *self._images[handle].names.views))
+        names = [table, handle, *self._images[handle].names.views] if table == "rows" else [table]
+        return {name.lower() for name in names}
 
     def _can_run(self, sql: str) -> bool:
         try:
@@ -147,26 +146,22 @@ class RowDatabase:
 
     def _stored(self, column: TypedColumn, text: str) -> str | None:
         """Returns SQL for the number of a cell that was written as a text."""
-        place = next(
-            (place for place, columns in self._columns.items() if any(each is column for each in columns)), None
-        )
-        if column.kind != "number" or not column.written or not place:
+        if column.kind != "number" or not column.written or column.is_apart:
             return None
+        place = next(place for place, columns in self._columns.items() if any(each is column for each in columns))
         condition = f"{column.written.replace('{q}', '')} = {literal(text)} LIMIT 1"
         table = ".".join(map(quote, place))
         found = self._connection.execute(f"SELECT {quote(column.name)} FROM {table} WHERE {condition}").fetchone()  # noqa: S608
-        return None if found is None or found[0] is None or column.is_apart else literal(found[0])
+        return literal(found[0]) if found else None
 
     def _notes(self, tokens: Sequence[Token]) -> Iterator[str]:
         """Yields what to know about the columns that the statement reads."""
         sorts = not _SORTS.isdisjoint(token.word for token in tokens)
         read = self._guard.read
         for (handle, table), columns in self._columns.items():
-            names = set(self._names_of((handle, table)))
+            names = self._names_of((handle, table))
             here = {name for database, named, name in read if named in names and database in {handle, "temp"}}
-            for column in columns:
-                if column.name not in here:
-                    continue
+            for column in (each for each in columns if each.name in here):
                 if column.currency and not _is_one(tokens, column.currency):
                     yield f"{column.said()}: compare and add them up within one."
                 if column.digits and sorts:
@@ -177,35 +172,30 @@ class RowDatabase:
         yield from (note for image in self._images.values() for note in image.names.notes)
 
     def _attach(self, handle: str, image: TableImage) -> None:
-        self._connection.execute(f"ATTACH ':memory:' AS {quote(handle)}")
+        name = quote(handle)
+        self._connection.execute(f"ATTACH ':memory:' AS {name}")
         self._connection.deserialize(image.data, name=handle)
         if "rows" in image.names.tables:
-            name = quote(handle)
             self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM {name}.rows")  # noqa: S608 - quoted
 
     def _total(self, cursor: sqlite3.Cursor, count: int) -> int | None:
         try:
-            for _ in cursor:
-                count += 1
+            return count + sum(1 for _ in cursor)
         except sqlite3.Error:
             if self._guard.stopped:
                 return None
             raise
-        return count
 
 
 def _is_one(tokens: Sequence[Token], currency: str) -> bool:
     """Tells whether a statement keeps to the rows of one currency, as far as that is plain to see."""
-    words = [token.word for token in tokens if token.kind not in {"space", "comment"}]
-    names = [(token.name or "").lower() for token in tokens if token.kind not in {"space", "comment"}]
+    tokens = [token for token in tokens if token.kind not in {"space", "comment"}]
+    words = [token.word for token in tokens]
     if not {"OR", "NOT", "CASE", "UNION", "FILTER"}.isdisjoint(words) or words.count("SELECT") > 1:
         return False
-    last = currency.lower().rpartition(".")[2]
-    return any(
-        name in {last, currency.lower()}
-        and (words[at + 1 : at + 2] == ["="] or words[at + 1 : at + 5 : 3] == ["IN", ")"])
-        for at, name in enumerate(names)
-    )
+    names = {currency.lower().rpartition(".")[2], currency.lower()}
+    after = [words[at + 1 : at + 5] for at, token in enumerate(tokens) if (token.name or "").lower() in names]
+    return any(following[:1] == ["="] or following[::3] == ["IN", ")"] for following in after)
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

@@ -98,7 +98,7 @@ class ExactSum:
 class ExactTotal(ExactSum):
     """`total`: 0.0 where there is nothing to add."""
 
-    empty: ClassVar[Any] = 0.0
+    empty = 0.0
 
 
 class ExactAverage(ExactSum):

@@ -12,6 +12,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Collection, Iterable
+from contextlib import closing, suppress
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -19,6 +20,7 @@ from importlib.resources import files
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
 from adk_context_pack.sql.sql_names import WORDS, TableNames, names_in, one_line
+from adk_context_pack.sql.typed_columns import shown
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
 # fills memory (zeroblob, randomblob).
@@ -55,6 +57,7 @@ class QueryGuard:
         most_columns: columns that a result may have.
 
     Attributes:
+        stopped: whether the running query exceeded its time.
         read: the columns that the statement reads, each behind its database and its table or view in lower case.
     """
 
@@ -69,9 +72,8 @@ class QueryGuard:
     ) -> None:
         self._views = frozenset(views)
         self._tables = frozenset(name.lower() for name in tables) | _TABLE_FUNCTIONS
-        self._max_seconds = 0.0
-        self._deadline = 0.0
-        self._stopped = False
+        self._max_seconds = self._deadline = 0.0
+        self.stopped = False
         self.read: dict[tuple[str, str, str], None] = {}
         # The first use of json_each writes into the schema of the connection, so it comes before the lock.
         for name in _TABLE_FUNCTIONS:
@@ -86,7 +88,7 @@ class QueryGuard:
 
     def start(self, max_seconds: float) -> None:
         """Begins the time of one query."""
-        self._stopped = False
+        self.stopped = False
         self.read.clear()
         self._max_seconds = max_seconds
         self._deadline = time.monotonic() + max_seconds
@@ -95,7 +97,7 @@ class QueryGuard:
         """Returns an error of SQLite's in words for a model."""
         # SQLite quotes what it cannot read, however long, and names as they are, line breaks included.
         message = one_line(str(error), _MAX_MESSAGE)
-        if self._stopped or "interrupted" in message:
+        if self.stopped or "interrupted" in message:
             return QueryError(too_long(self._max_seconds))
         if isinstance(error, MemoryError):
             return QueryError(TOO_MUCH_MEMORY)
@@ -106,11 +108,6 @@ class QueryGuard:
         if _NOT_ALLOWED.search(message):
             return QueryError(f"Only SELECT over the stored rows is allowed, with plain functions ({message}).")
         return QueryError(message)
-
-    @property
-    def stopped(self) -> bool:
-        """Returns whether the running query exceeded its time."""
-        return self._stopped
 
     def _allows(self, action: int, one: str | None, two: str | None, database: str | None, view: str | None) -> int:
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
@@ -126,8 +123,8 @@ class QueryGuard:
         return sqlite3.SQLITE_DENY
 
     def _look(self) -> int:
-        self._stopped = self._stopped or time.monotonic() > self._deadline
-        return int(self._stopped)
+        self.stopped = self.stopped or time.monotonic() > self._deadline
+        return self.stopped
 
 
 TOO_MUCH_MEMORY = "The query was stopped: it needed too much memory. Make it smaller."
@@ -188,14 +185,10 @@ def hint_for(message: str, images: Iterable[TableNames]) -> str:
 @cache
 def there_are() -> tuple[str, ...]:
     """Returns the names of the functions that a query may call with this release of SQLite."""
-    connection = sqlite3.connect(":memory:")
-    try:
-        found = {name for (name,) in connection.execute("SELECT DISTINCT name FROM pragma_function_list")}
-    except sqlite3.Error:
-        return tuple(sorted(FUNCTIONS))
-    finally:
-        connection.close()
-    return tuple(sorted(FUNCTIONS & found - {"json_each", "json_tree"}))
+    found = FUNCTIONS
+    with closing(sqlite3.connect(":memory:")) as connection, suppress(sqlite3.Error):
+        found &= {name for (name,) in connection.execute("SELECT name FROM pragma_function_list")}
+    return tuple(sorted(found - _TABLE_FUNCTIONS))
 
 
 def _function_hint(name: str) -> str:
@@ -207,25 +200,23 @@ def _function_hint(name: str) -> str:
 
 def _column_hint(name: str, images: Iterable[TableNames]) -> str:
     lowered = name.lower()
+    last = lowered.rpartition(".")[2]
     columns = [column for names in images for table in names.tables.values() for column in table]
     for nested in (column for names in images for column in names.nested):
         # `rows.items.price`: the alias may come first.
         if f".{nested.lower()}." in f".{lowered}":
-            path = lowered.partition(f"{nested.lower()}.")[2]
+            path, one = one_line(lowered.partition(f"{nested.lower()}.")[2]), one_line(nested)
             return (
-                f"{one_line(nested)} holds JSON: write json_extract({one_line(nested)}, '$.{one_line(path)}'), with"
-                f" '$[0]' for the first of a list, or FROM rows, json_each(rows.{one_line(nested)}) for a row each."
+                f"{one} holds JSON: write json_extract({one}, '$.{path}'), with '$[0]' for the first of a list,"
+                f" or FROM rows, json_each(rows.{one}) for a row each."
             )
-    if lowered.rpartition(".")[2] in map(str.lower, columns):
-        return (
-            f"An inner query or WITH passes on what it selects: add {_quoted(name.rpartition('.')[2])} to its SELECT."
-        )
-    inner = [column for column in columns if column.lower().startswith(f"{lowered}.")]
-    if inner:
-        return (
-            f"{one_line(name)} is nested and its fields are columns: {', '.join(map(_quoted, inner[:20]))}. {_QUOTES}"
-        )
-    near = get_close_matches(lowered.rpartition(".")[2], columns, n=3) or get_close_matches(lowered, columns, n=3)
+    if last in map(str.lower, columns):
+        missing = _quoted(name.rpartition(".")[2])
+        return f"An inner query or WITH passes on what it selects: add {missing} to its SELECT."
+    if inner := [column for column in columns if column.lower().startswith(f"{lowered}.")]:
+        fields = ", ".join(map(_quoted, inner[:20]))
+        return f"{one_line(name)} is nested and its fields are columns: {fields}. {_QUOTES}"
+    near = get_close_matches(last, columns, n=3) or get_close_matches(lowered, columns, n=3)
     return f"Did you mean {' or '.join(map(_quoted, near))}? {_QUOTES}" if near else _QUOTES
 
 
@@ -248,4 +239,4 @@ def _token_hint(token: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    return '"' + one_line(name).replace('"', '""') + '"'
+    return shown(one_line(name))

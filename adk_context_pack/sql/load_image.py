@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -120,9 +121,8 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
         return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
     # '10' comes before '9'.
     about = {"digits": are_digits and len(set(map(len, texts))) > 1}
-    return [
-        Loaded(name, declared, column.values, "any" if are_digits else "text", notes=notes, about=about, schema=schema)
-    ]
+    kind: Literal["any", "text"] = "any" if are_digits else "text"
+    return [Loaded(name, declared, column.values, kind, notes=notes, about=about, schema=schema)]
 
 
 def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Loaded]:
@@ -232,11 +232,8 @@ def _fits_float(value: Decimal) -> bool:
 
 
 def _cell(value: Any) -> Any:
-    kind = type(value)
-    if value is None or kind is str or kind is float:
+    if value is None or type(value) in (str, float):
         return value
-    if isinstance(value, bool):
-        return int(value)
     if isinstance(value, int):
         return int(value) if value in INT64 else str(value)
     if isinstance(value, str):
@@ -268,13 +265,10 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
         tables: from a table's name to its columns.
         main: the table that is called `rows`, while its own name works as well; by default the only one.
     """
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    install_collations(connection)
-    try:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        install_collations(connection)
         names = _Loader(connection).load(tables, main)
         return TableImage(next(_numbers), connection.serialize(), names)
-    finally:
-        connection.close()
 
 
 class _Loader:
@@ -303,9 +297,8 @@ class _Loader:
             found = cells_of(column, unique_name(clean, names), names)
             if found[0].name != clean:
                 first = next(other for other in names if other.lower() == clean.lower())
-                found[0].notes.insert(
-                    0, f"{one_line(clean)} is `{one_line(found[0].name)}` here, beside {one_line(first)}"
-                )
+                renamed = f"{one_line(clean)} is `{one_line(found[0].name)}` here, beside {one_line(first)}"
+                found[0].notes.insert(0, renamed)
             if column.types & _NESTED:
                 self._names.nested.append(found[0].name)
             loaded += found[: SQLITE_COLUMNS - len(names)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -103,48 +103,29 @@ def quote_dotted_names(sql: str, names: Iterable[str], handles: Collection[str] 
     return "".join(_rewritten(tokens_of(sql, handles), known))
 
 
-def _rewritten(tokens: list[Token], known: dict[str, str]) -> Iterator[str]:
+def _rewritten(tokens: Sequence[Token], known: Mapping[str, str]) -> Iterator[str]:
     place = 0
     while place < len(tokens):
-        chain = _chain(tokens, place)
-        if not chain:
-            yield tokens[place].text
-            place += 1
-            continue
-        yield _quoted_chain(chain, known)
-        place += 2 * len(chain) - 1
-
-
-def _chain(tokens: list[Token], place: int) -> list[Token]:
-    """Returns the names from `place` on that dots join."""
-    chain: list[Token] = []
-    while place < len(tokens) and tokens[place].name is not None:
-        chain.append(tokens[place])
-        if place + 1 == len(tokens) or tokens[place + 1].text != ".":
-            break
-        place += 2
-    else:
-        # "rows." before a star: the last dot belongs to no name.
-        return chain[:1]
-    return chain
-
-
-def _quoted_chain(chain: list[Token], known: dict[str, str]) -> str:
-    names = [token.name or "" for token in chain]
-    parts: list[str] = []
-    place = 0
-    while place < len(names):
+        names = _chain(tokens, place)
         # The longest known name wins: in `r.metrics.clicks` that is `metrics.clicks`, and r an alias.
-        end = next((end for end in range(len(names), place + 1, -1) if ".".join(names[place:end]).lower() in known), 0)
-        if end:
-            parts.append(quote(known[".".join(names[place:end]).lower()]))
-            place = end
-            continue
-        token = chain[place]
-        needs_quotes = token.text[0] in '"0123456789'
-        parts.append(quote(names[place]) if needs_quotes else token.text)
-        place += 1
-    return ".".join(parts)
+        joined = ((2 * end - 1, known.get(".".join(names[:end]).lower())) for end in range(len(names), 1, -1))
+        width, found = next((each for each in joined if each[1]), (1, None))
+        if found is None and names and tokens[place].text[0] in '"0123456789':
+            found = names[0]
+        yield tokens[place].text if found is None else quote(found)
+        place += width
+
+
+def _chain(tokens: Sequence[Token], place: int) -> list[str]:
+    """Returns the names from `place` on that dots join."""
+    names: list[str] = []
+    while place < len(tokens) and (name := tokens[place].name) is not None:
+        names.append(name)
+        if place + 1 == len(tokens) or tokens[place + 1].text != ".":
+            return names
+        place += 2
+    # "rows." before a star: the last dot belongs to no name.
+    return names[:1]
 
 
 SQLITE_COLUMNS = 2_000

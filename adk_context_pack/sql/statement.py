@@ -9,7 +9,7 @@ still runs in bounds (`worker.py`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from adk_context_pack.errors import QueryError
@@ -49,8 +49,7 @@ def check_statement(sql: str, handles: Collection[str] = ()) -> None:
         raise QueryError(f"The query is longer than {MAX_SQL_LENGTH} characters.")
     tokens = [token for token in tokens_of(sql, handles) if token.kind not in {"space", "comment"}]
     _check_form(tokens)
-    parts = _Reader(tokens).read()
-    tables, calls = _Multiplied(parts).whole()
+    tables, calls = _multiplied(_Reader(tokens).read(), {})
     if tables > _MAX_TABLES:
         raise QueryError(
             f"The query names tables {_short(tables)} times once the parts of WITH are written out where they are"
@@ -113,8 +112,7 @@ class _Reader:
             self._parts.setdefault(name, _Part())
             self._open.append(("", name))
             return
-        previous = self._tokens[place - 1] if place else None
-        if previous is not None and previous.name is not None and before not in _KEYWORDS and before != "AS":
+        if place and self._tokens[place - 1].name is not None and before not in _KEYWORDS and before != "AS":
             self._parts[owner].calls += 1
             clause = ""
         # `FROM (a, b)` and `FROM (SELECT …)`: a word of the inner query changes it.
@@ -130,8 +128,8 @@ class _Reader:
         if self._word(before) != "AS":
             return ""
         before -= 1
-        if self._text(before) == ")":
-            while before > 0 and self._text(before) != "(":
+        if self._word(before) == ")":
+            while before > 0 and self._word(before) != "(":
                 before -= 1
             before -= 1
         return (self._tokens[before].name or "").lower() if before >= 0 else ""
@@ -149,7 +147,7 @@ class _Reader:
             self._parts[owner].tables[(token.name or "").lower()] += 1
 
     def _is_table(self, place: int, token: Token, clause: str) -> bool:
-        if token.name is None or token.word in _KEYWORDS or self._text(place + 1) == ".":
+        if token.name is None or token.word in _KEYWORDS or self._word(place + 1) == ".":
             return False
         before = self._word(place - 1)
         if before == ".":
@@ -160,31 +158,19 @@ class _Reader:
     def _word(self, place: int) -> str:
         return self._tokens[place].word if 0 <= place < len(self._tokens) else ""
 
-    def _text(self, place: int) -> str:
-        return self._tokens[place].text if 0 <= place < len(self._tokens) else ""
 
-
-class _Multiplied:
+def _multiplied(parts: Mapping[str, _Part], known: dict[str, tuple[int, int]], name: str = "") -> tuple[int, int]:
     """Counts tables and calls as they are once every part of WITH is written out where it is named."""
-
-    def __init__(self, parts: dict[str, _Part]) -> None:
-        self._parts = parts
-        self._known: dict[str, tuple[int, int]] = {}
-        self._within: set[str] = set()
-
-    def whole(self, name: str = "") -> tuple[int, int]:
-        if name in self._known:
-            return self._known[name]
-        part = self._parts[name]
-        tables, calls = 0, part.calls
-        self._within.add(name)
-        for table, times in part.tables.items():
-            inner = self.whole(table) if table in self._parts and table not in self._within and table else (0, 0)
+    if name not in known:
+        # What names itself is not written out once more.
+        known[name] = (0, 0)
+        tables, calls = 0, parts[name].calls
+        for table, times in parts[name].tables.items():
+            inner = _multiplied(parts, known, table) if table in parts else (0, 0)
             tables += times * (1 + inner[0])
             calls += times * inner[1]
-        self._within.discard(name)
-        self._known[name] = (tables, calls)
-        return tables, calls
+        known[name] = (tables, calls)
+    return known[name]
 
 
 def _short(number: int) -> str:

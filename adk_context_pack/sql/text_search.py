@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import log
+from math import log, prod
 from typing import Any
 
 import regex  # type: ignore[import-untyped]
@@ -66,10 +66,8 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
             notes[note] = None
         spans = sorted(set(found))[:most]
         if not any(totals.values()) and (ranked := _ranked(text, search, deadline)):
-            spans, notes = (
-                ranked[:most],
-                {"no place has all of it as written; places with most of its words, best first": None},
-            )
+            spans = ranked[:most]
+            notes = {"no place has all of it as written; places with most of its words, best first": None}
     except TimeoutError:
         raise QueryError(SEARCH_TOO_LONG) from None
     except (MemoryError, RecursionError):
@@ -99,7 +97,8 @@ def _counted(
 def _spans(compiled: Any, text: str, start: int, end: int | None, deadline: float) -> Iterator[tuple[int, int]]:
     for match in compiled.finditer(text, start, end, timeout=max(0.001, deadline - time.monotonic())):
         # The module's own timeout counts processor time. On a busy machine the search would go on for much longer.
-        _check(deadline)
+        if time.monotonic() > deadline:
+            raise TimeoutError
         if match.end() > match.start():
             yield match.span()
 
@@ -133,18 +132,10 @@ def _lines(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[int]:
     yield from (numbers[first] for first, _ in spans)
 
 
-def _check(deadline: float) -> None:
-    if time.monotonic() > deadline:
-        raise TimeoutError
-
-
 def _compiled(pattern: str) -> tuple[Any, str]:
     if len(pattern) > _MAX_PATTERN:
         raise QueryError(f"The search pattern is longer than {_MAX_PATTERN} characters.")
-    repeats = 1
-    for low, high in _REPEAT.findall(pattern):
-        repeats *= max(1, int(high or low or 1))
-    if repeats > _MAX_REPEATS:
+    if prod(max(1, int(high or low or 1)) for low, high in _REPEAT.findall(pattern)) > _MAX_REPEATS:
         raise QueryError(f"The search pattern repeats more than {_MAX_REPEATS} times. Use a simpler one.")
     try:
         return regex.compile(pattern, regex.IGNORECASE | regex.MULTILINE, cache_pattern=False), ""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import LENIENT, STRICT
@@ -145,6 +146,11 @@ class TypedStatement:
             parts[self._places[place]] += text
         return "".join(parts)
 
+    @property
+    def _last(self) -> int:
+        """The token before the next one."""
+        return min(self._at, len(self._tokens)) - 1
+
     # -- Clauses
 
     def _query(self) -> list[_Node]:
@@ -186,14 +192,14 @@ class TypedStatement:
     def _alias(self) -> str:
         named = self._word() == "AS"
         token = self._token(int(named))
-        if token is None or token.name is None or (token.word in _KEYWORDS and not named):
+        if token.name is None or (token.word in _KEYWORDS and not named):
             return ""
         self._at += 1 + named
         return token.name
 
     def _part(self, node: _Node) -> None:
         """Walks over a part of WITH, whose name and columns have been read."""
-        names = [token.name or "" for token in self._tokens[node.first + 1 : node.last] if token.name]
+        names = [token.name for token in self._tokens[node.first + 1 : node.last] if token.name]
         while self._word() in {"AS", "NOT", "MATERIALIZED"}:
             self._at += 1
         if self._word() == "(":
@@ -227,7 +233,7 @@ class TypedStatement:
         while self._word() in {"-", "+", "~"}:
             self._at += 1
         node = self._primary()
-        if self._at - 1 > first and any(self._tokens[place].text in "-~" for place in range(first, node.first)):
+        if any(token.text in "-~" for token in self._tokens[first : node.first]):
             self._calculate(node)
             return _Node(first, node.last, number=True, columns=node.columns, only=node.only)
         return node
@@ -287,13 +293,13 @@ class TypedStatement:
 
     def _primary(self) -> _Node:
         first, token = self._at, self._token()
-        if token is None or token.text == ")":
+        if token.text in {"", ")"}:
             last = max(min(first, len(self._tokens)) - 1, 0)
             return _Node(last, last, number=True)
         if token.text == "(":
             nodes = self._inside()
-            last = min(self._at, len(self._tokens)) - 1
-            return replace(nodes[0], first=first, last=last) if len(nodes) == 1 else _Node(first, last, parts=nodes)
+            node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
+            return replace(node, first=first, last=self._last)
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
@@ -312,13 +318,12 @@ class TypedStatement:
         self._at += 1
         while self._word() == ".":
             self._at += 2
-        last = min(self._at, len(self._tokens)) - 1
+        last = self._last
         name = (self._tokens[last].name or "").lower()
         base = self._base.get(name, ())
         node = self._known.get(name)
         if not base:
-            found = node or _Node()
-            return replace(found, first=first, last=last, leaves=None, stripped=None, text=None)
+            return replace(node or _Node(), first=first, last=last, leaves=None, stripped=None, text=None)
         is_number = all(column.kind in {"number", "flag"} for column in base)
         is_typed = all(column.kind in TYPED for column in base)
         own = _Node(first, last, is_number, stored=True, columns=base, only=is_typed)
@@ -342,27 +347,25 @@ class TypedStatement:
             elif tested:
                 self._compare(tested, node, "=")
         self._at += 1
-        return self._chosen(_Node(first, min(self._at, len(self._tokens)) - 1), results, "CASE")
+        return self._chosen(_Node(first, self._last), results, "CASE")
 
     def _call(self) -> _Node:
         first, function = self._at, self._word()
         self._at += 1
         args = self._cast() if function == "CAST" else self._inside()
-        close = last = min(self._at, len(self._tokens)) - 1
+        close = self._last
         while self._word() in {"FILTER", "OVER"}:
             self._at += 1
             if self._word() == "(":
                 self._at += 1
                 self._query()
             self._at += 1
-            last = min(self._at, len(self._tokens)) - 1
-        node = _Node(first, last)
-        if function in WORDS["numeric"] or (
-            function in {"MAX", "MIN"} and len(args) > 1 and any(arg.number for arg in args)
-        ):
+        node = _Node(first, self._last)
+        is_extreme = function in {"MAX", "MIN"}
+        if function in WORDS["numeric"] or (is_extreme and len(args) > 1 and any(arg.number for arg in args)):
             for arg in args:
                 self._calculate(arg)
-        elif function in {"MAX", "MIN"} and args and args[0].stripped:
+        elif is_extreme and args and args[0].stripped:
             self._calculate(args[0])
         if function in WORDS["adding"]:
             self._add(first, close, args)
@@ -371,10 +374,9 @@ class TypedStatement:
         return self._result(node, function, args)
 
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
-        node.number = (
-            function in WORDS["numeric"] or function in WORDS["counting"] or (function == "CAST" and bool(args))
-        )
-        if function in WORDS["numeric"] or (function == "CAST" and args):
+        is_calculated = function in WORDS["numeric"] or (function == "CAST" and bool(args))
+        node.number = is_calculated or function in WORDS["counting"]
+        if is_calculated:
             node.columns, node.only = _together(args), bool(args) and args[0].only
         elif function in WORDS["of_texts"] and args:
             stripped = args[0].stripped or next(iter(args[0].leaves or ()), None)
@@ -386,11 +388,9 @@ class TypedStatement:
             form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
             if function in {"DATE", "DATETIME"} or (form or "").startswith("%Y-%m-%d"):
-                has_time = function == "DATETIME"
-                node.columns = [
-                    replace(each, kind="date" if each.clock else each.kind, has_time=has_time, clock=0)
-                    for each in args[0].columns
-                ]
+                about: dict[str, Any] = {"has_time": function == "DATETIME", "clock": 0}
+                own = args[0].columns
+                node.columns = [replace(each, kind="date" if each.clock else each.kind, **about) for each in own]
         elif function in {"PRINTF", "FORMAT"} and args:
             wanted = [sign for sign in _CONVERSION.findall(args[0].text or "") if sign != "%"]
             for arg, sign in zip(args[1:], wanted, strict=False):
@@ -460,9 +460,9 @@ class TypedStatement:
         texts = [node.text for node in nodes if node.text is not None]
         if not is_negated and any(self._meaning(left, text) == "" for text in texts):
             self._read_written(left, "")
-            return
-        for node in nodes:
-            self._compare(left, node, "<>" if is_negated else "=")
+        else:
+            for node in nodes:
+                self._compare(left, node, "<>" if is_negated else "=")
 
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
@@ -509,10 +509,10 @@ class TypedStatement:
         is_bare = not any(token.text in {*"+-*/%"} for token in self._tokens[node.first : node.last + 1])
         if is_bare and (clock := next((column.clock for column in node.columns if column.clock), 0)):
             text, are_seconds = self._text(node), any((each.text or "").lower() == "unixepoch" for each in modifiers)
-            moment = f"datetime({text}/{clock}, 'unixepoch')"
+            moment = f"{text}/{clock}" if are_seconds else f"datetime({text}/{clock}, 'unixepoch')"
             if clock < 0:
                 moment = f"printf('%d-%02d-%02d', {text}/10000, {text}/100%100, {text}%100)"
-            self._put(node, f"{text}/{clock}" if are_seconds and clock > 0 else moment)
+            self._put(node, moment)
             return
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):
@@ -526,8 +526,8 @@ class TypedStatement:
         column = next((column for column in _together(args) if column.currency), None)
         if column is None:
             return
-        within = [place for place in range(first, close) if column in self._meant(self._tokens[place])]
-        start = place = within[0] if within else first
+        places = range(first, close)
+        start = place = next((place for place in places if column in self._meant(self._tokens[place])), first)
         while self._tokens[start - 1].text == ".":
             start -= 2
         qualifier = "".join(token.text for token in self._tokens[start:place])
@@ -554,13 +554,12 @@ class TypedStatement:
     def _text(self, node: _Node) -> str:
         return "".join(token.text for token in self._all[self._places[node.first] : self._places[node.last] + 1])
 
-    def _token(self, ahead: int = 0) -> Token | None:
+    def _token(self, ahead: int = 0) -> Token:
         place = self._at + ahead
-        return self._tokens[place] if place < len(self._tokens) else None
+        return self._tokens[place] if place < len(self._tokens) else Token("end", "")
 
     def _word(self, ahead: int = 0) -> str:
-        token = self._token(ahead)
-        return token.word if token else ""
+        return self._token(ahead).word
 
 
 def _together(nodes: Iterable[_Node]) -> Sequence[TypedColumn]:
@@ -569,14 +568,8 @@ def _together(nodes: Iterable[_Node]) -> Sequence[TypedColumn]:
 
 def _merged(one: _Node, other: _Node) -> _Node:
     """Returns what a name is that means one of two expressions."""
-    return _Node(
-        one.first,
-        one.last,
-        number=one.number and other.number,
-        stored=one.stored and other.stored,
-        columns=_together((one, other)),
-        only=one.only and other.only,
-    )
+    number, stored, only = one.number and other.number, one.stored and other.stored, one.only and other.only
+    return _Node(one.first, one.last, number, stored, _together((one, other)), only)
 
 
 def _is_like_iso(pattern: str) -> bool:
@@ -585,5 +578,4 @@ def _is_like_iso(pattern: str) -> bool:
 
 
 def _facts(named: dict[str, _Node]) -> dict[str, object]:
-    columns = {name: [column.name for column in node.columns] for name, node in named.items()}
-    return {name: (node.number, node.stored, node.only, columns[name]) for name, node in named.items()}
+    return {name: (node.number, node.stored, node.only, node.columns) for name, node in named.items()}

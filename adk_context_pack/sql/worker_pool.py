@@ -135,9 +135,9 @@ class WorkerPool:
         # Whoever waits may ask again at once, and finds a free process then.
         with self._lock:
             self._free.append(process)
-            self._idle[process] = threading.Timer(_IDLE_S, self._end_idle, [process])
-            self._idle[process].daemon = True
-            self._idle[process].start()
+            timer = self._idle[process] = threading.Timer(_IDLE_S, self._end_idle, [process])
+            timer.daemon = True
+            timer.start()
             self._end_stale()
             self._running[waiting.owner] -= 1
             self._slow -= waiting.is_slow

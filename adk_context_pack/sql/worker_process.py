@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing import spawn
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -125,11 +126,9 @@ class WorkerProcess:
             return
         process.kill()
         for stream in (process.stdin, process.stdout):
-            try:
+            # Nobody is left to read unwritten output.
+            with suppress(OSError):
                 cast("BinaryIO", stream).close()
-            except OSError:
-                # Nobody is left to read unwritten output.
-                continue
         process.wait()
 
     @property

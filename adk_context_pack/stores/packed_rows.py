@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from adk_context_pack.errors import StoreError
@@ -128,7 +128,3 @@ def _value(node: Any) -> Any:
         return sets[0]
     found = [iter(rows) for rows in sets]
     return [next(found[number]) for number in order]
-
-
-def _rows(keys: Sequence[str], columns: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(keys, values, strict=True)) for values in zip(*columns, strict=True)]

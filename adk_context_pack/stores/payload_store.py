@@ -252,14 +252,10 @@ def _expired_entries(
         max_results: how many results there may be. None sets no limit.
     """
     keys = [result.key for result in stored_results(state) if result.key != newest]
-    gone = [
-        key for key in state if is_result_key(key) and is_expired(state, key) and not is_entry(state[key], "expired")
-    ]
-    gone += [
-        key
-        for key in keys
-        if replaced_key is not None and is_entry(state[key], "key") and state[key]["key"] == replaced_key
-    ]
+    late = (key for key in state if is_result_key(key) and is_expired(state, key))
+    gone = [key for key in late if not is_entry(state[key], "expired")]
+    if replaced_key is not None:
+        gone += [key for key in keys if is_entry(state[key], "key") and state[key]["key"] == replaced_key]
     left = [key for key in keys if key not in gone]
     if max_results is not None:
         surplus = max(0, len(left) + 1 - max_results)
