@@ -235,7 +235,7 @@ def _cell(value: Any) -> Any:
     if value is None or type(value) in (str, float):
         return value
     if isinstance(value, int):
-        return int(value) if value in INT64 else str(value)
+        return int(value) if int(value) in INT64 else str(value)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bytes | bytearray):

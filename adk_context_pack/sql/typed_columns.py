@@ -114,7 +114,7 @@ def literal(value: Any) -> str | None:
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, float):
         return repr(value)
-    is_exact = value in INT64 if isinstance(value, int) else len(value.as_tuple().digits) <= _FLOAT_DIGITS
+    is_exact = int(value) in INT64 if isinstance(value, int) else len(value.as_tuple().digits) <= _FLOAT_DIGITS
     return str(value) if is_exact else f"'{value}'"
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import ContextPackPlugin, resolve_results
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.clearing import compacted
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -62,7 +63,7 @@ def test_a_shorter_form_says_all_that_the_value_says(value):
     """Whatever rows, keys and nesting there are, the value is made again from the form, to the type of each number."""
     shown = compacted(value)
     assert json.dumps(spread(shown), sort_keys=True) == json.dumps(value, sort_keys=True)
-    assert shown is value or len(json.dumps(shown)) < len(json.dumps(value))
+    assert shown is value or len(json_text(shown)) < len(json_text(value))
 
 
 TWO = [
