@@ -300,7 +300,7 @@ def _placed(items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], 
 
 
 def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
-    """Returns the cells of rows by column, with those of objects within them by dotted names, or None if keys differ."""
+    """Returns the cells of rows by column, those of objects within them by dotted names, or None if keys differ."""
     first = rows[0]
     if not (type(first) is dict and first and all(type(row) is dict and row.keys() == first.keys() for row in rows)):
         return None

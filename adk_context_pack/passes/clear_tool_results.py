@@ -23,7 +23,7 @@ from adk_context_pack.passes.context_pass import ContextPass, own_passes
 _DECLARED = 140
 """About the tokens of the declaration of `read_back`."""
 _DECLARING = "read again where read_back is declared"
-_RISK = 0.15
+_RISK = 0.13
 """What the first batch may add to the cost of a session that ends with this very call, as a share of it."""
 
 
@@ -53,7 +53,7 @@ class ClearToolResults(ContextPass):
     Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
     as many further calls as there were would cost at least as much as to read what follows them once more. Where the
     plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix,
-    and adds at most 15 % to what the session has cost, since it may end with this call. Until the next batch each
+    and adds at most 13 % to what the session has cost, since it may end with this call. Until the next batch each
     request begins with the one before it. The history alone decides when, so that another process decides alike. With
     `keep_results=0` little follows the results of a finished turn, so they are cleared as soon as the next turn begins,
     at almost no cost.

@@ -44,7 +44,8 @@ def default_passes(
     """Returns passes that are safe for any agent with `read_back`, in the order in which they work best.
 
     `CompactState` belongs first, since later passes must count what it fills in. `DropOldMedia`,
-    `DropOldThoughts` and `KeepNewestResult` belong before `ClearToolResults`, which then has less to weigh.
+    `DropOldThoughts` and `KeepNewestResult` belong before `ClearToolResults`, which then has less to weigh, and
+    `CompactResults` behind it, since what a note says of a result comes from the result as it was.
 
     Args:
         max_tokens: the budget of a whole request, in tokens: the model's window less its answer.
@@ -59,7 +60,6 @@ def default_passes(
     # The passes load with the first request. An app with passes of its own never needs them.
     from adk_context_pack.passes.cast_narrative import CastNarrative  # noqa: PLC0415
     from adk_context_pack.passes.clear_tool_results import ClearToolResults  # noqa: PLC0415
-    from adk_context_pack.passes.compact_results import CompactResults  # noqa: PLC0415
     from adk_context_pack.passes.fit_token_budget import FitTokenBudget  # noqa: PLC0415
     from adk_context_pack.passes.strip_for_context import StripForContext  # noqa: PLC0415
 
@@ -79,8 +79,6 @@ def default_passes(
             max_tokens=max_tokens,
             cached_price=cached_price,
         ),
-        # Third, since what a note says of a result comes from the result as it was.
-        CompactResults(exclude_tools=keep_tools),
         # Last, since it counts what is really sent.
         FitTokenBudget(max_tokens=max_tokens, keep_tools=keep_tools, counter=counter),
     )
