@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from adk_context_pack.errors import StoreError
@@ -48,15 +48,6 @@ def pack_rows(data: bytes) -> str | None:
         return None
     filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": min(_DICTIONARY, max(4_096, len(packed)))}]
     return f"{len(packed)}:{base64.b64encode(lzma.compress(packed, lzma.FORMAT_RAW, filters=filters)).decode()}"
-
-
-def packed_bytes(text: object) -> int:
-    """Returns how many bytes of JSON `pack_rows` has packed into a text.
-
-    Raises:
-        StoreError: the text is damaged.
-    """
-    return sized(text, _MAX_BYTES)[0]
 
 
 def unpack_rows(text: object) -> Any:
@@ -128,7 +119,3 @@ def _value(node: Any) -> Any:
         return sets[0]
     found = [iter(rows) for rows in sets]
     return [next(found[number]) for number in order]
-
-
-def _rows(keys: Sequence[str], columns: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(keys, values, strict=True)) for values in zip(*columns, strict=True)]
