@@ -193,8 +193,7 @@ async def forget_sessions(theirs: Theirs, services: Any) -> None:
     try:
         for session_id in sorted(ids):
             session = await services.session_service.get_session(**user, session_id=session_id)
-            kept = session or Session(**user, id=session_id)
-            still = await forget_stored(kept, services.artifact_service)
+            still = await forget_stored(session or Session(**user, id=session_id), services.artifact_service)
             left |= dict.fromkeys(still)
             if session is not None and (marks := _marks(session.state, removed=not still)):
                 event = Event(author="user", invocation_id="forget", actions=EventActions(state_delta=marks))
