@@ -8,8 +8,9 @@ import sqlite3
 import unicodedata
 import weakref
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
@@ -112,35 +113,21 @@ def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
         size: how many characters a passage has at most.
     """
     start = last = 0
-    for end in _ends(text):
+    for end in (*(match.end() for match in _END.finditer(text)), len(text)):
         if end - start > size and last > start:
             yield start, last
             start = last
         if end - start > size:
-            for piece in _pieces(text, start, end, size):
-                yield piece
-                start = piece[1]
+            while end - start > size:
+                soft = [match.end() for match in _SOFT_END.finditer(text, start + size // 2, start + size)]
+                stop = soft[-1] if soft else start + size
+                yield start, stop
+                start = stop
+            yield start, end
+            start = end
         last = end
     if start < len(text):
         yield start, len(text)
-
-
-def _ends(text: str) -> Iterator[int]:
-    for match in _END.finditer(text):
-        yield match.end()
-    if text:
-        yield len(text)
-
-
-def _pieces(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yields the passages of one long sentence."""
-    while end - start > size:
-        soft = [match.end() for match in _SOFT_END.finditer(text, start + size // 2, start + size)]
-        stop = soft[-1] if soft else start + size
-        yield start, stop
-        start = stop
-    if start < end:
-        yield start, end
 
 
 _FEW_WORDS = 2
@@ -189,9 +176,7 @@ class RankedIndex:
         self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
         self._text_of = array("I")
-        self._first: list[int] = []
         self._spans: list[tuple[int, int]] = []
-        self._characters = 0
         # One thread at a time uses an index, but not always the same.
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         weakref.finalize(self, self._database.close)
@@ -212,8 +197,6 @@ class RankedIndex:
         """
         number = len(self.texts)
         self.texts.append(text)
-        self._first.append(len(self._spans))
-        self._characters += len(text)
         for start, end in passages(text, self._size) if text else [(0, 0)]:
             if self._has_fts5:
                 row = len(self._spans), spelled(f"{title}\n{text[start:end]}")
@@ -229,7 +212,7 @@ class RankedIndex:
     @property
     def bytes(self) -> int:
         """About what the index holds in memory."""
-        return 80_000 + 3 * self._characters + 100 * len(self._spans)
+        return 80_000 + 3 * sum(map(len, self.texts)) + 100 * len(self._spans)
 
     def span(self, passage: int) -> tuple[int, int, int]:
         """Returns the number of a passage's text, and where in it the passage starts and ends."""
@@ -250,15 +233,16 @@ class RankedIndex:
         if phrases or (words and not scores and len(words.split()) <= _FEW_WORDS):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
-            text_of, kept = self._text_of, _Kept(keep)
-            scores = {place: score for place, score in scores.items() if kept[text_of[place]]}
-        best = _best(scores, scores, 4 * limit)
+            # Asked once for each text.
+            kept = cache(keep)
+            scores = {place: score for place, score in scores.items() if kept(self._text_of[place])}
+        best = _best(scores, 4 * limit)
         around = {near for place in best for near in (place - 1, place, place + 1) if near in scores}
         smooth = {
             place: scores[place] + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
             for place in around
         }
-        return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, smooth, limit)]
+        return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
 
     def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
@@ -275,35 +259,21 @@ class RankedIndex:
         return set()
 
     def _passage_at(self, text: int, offset: int) -> int:
-        first = self._first[text]
-        stop = self._first[text + 1] if text + 1 < len(self._first) else len(self._spans)
+        first, stop = (bisect_left(self._text_of, number) for number in (text, text + 1))
         return bisect_right(self._spans, (offset, len(self.texts[text])), first, stop) - 1
 
     def _scores(self, words: str) -> dict[int, float]:
         terms = query_terms(words)
         if not self._has_fts5:
-            texts = (
-                self.texts[number][start:end].casefold() for number, start, end in map(self.span, range(len(self)))
-            )
+            spans = map(self.span, range(len(self)))
+            texts = (self.texts[number][start:end].casefold() for number, start, end in spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         match = " OR ".join(f'"{spelled(term)}"' for term in terms)
         return dict(self._database.execute(_SCORES, (match,))) if match else {}
 
 
-class _Kept(dict[int, bool]):
-    """Asks `keep` once for each text."""
-
-    def __init__(self, keep: Keep) -> None:
-        super().__init__()
-        self._keep = keep
-
-    def __missing__(self, text: int) -> bool:
-        self[text] = kept = self._keep(text)
-        return kept
-
-
-def _best(places: Iterable[int], scores: Mapping[int, float], limit: int) -> list[int]:
-    return heapq.nlargest(limit, places, key=lambda place: (scores[place], place))
+def _best(scores: Mapping[int, float], limit: int) -> list[int]:
+    return heapq.nlargest(limit, scores, key=lambda place: (scores[place], place))
 
 
 _SURE = 6

@@ -124,9 +124,7 @@ class AppendGuard:
         try:
             return await self._append(*args, **kwargs)
         except Exception as error:
-            if await self._is_stored(session, event):
-                raise
-            if not _take_out(additions, event, session, delta):
+            if await self._is_stored(session, event) or not _take_out(additions, event, session, delta):
                 raise
             refused = error
         # The run would get this exception without the pack as well.
@@ -164,13 +162,9 @@ class AppendGuard:
 
     async def _is_stored(self, session: Any, event: Event) -> bool:
         # A service may store an event and then fail, for instance by a timeout. A second try would store it twice.
+        named = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
         try:
-            found = await self.session_service.get_session(
-                app_name=session.app_name,
-                user_id=session.user_id,
-                session_id=session.id,
-                config=GetSessionConfig(num_recent_events=_NEWEST),
-            )
+            found = await self.session_service.get_session(**named, config=GetSessionConfig(num_recent_events=_NEWEST))
         except Exception as error:
             logger.warning("it is unknown whether an event was stored (%s)", type(error).__name__)
             return True
@@ -200,8 +194,13 @@ def _is_same(stored: Event, event: Event) -> bool:
 
 
 def _take_out(additions: Sequence[Addition], event: Event, session: Any, delta: Mapping[str, Any]) -> bool:
+    content = event.content
     try:
-        content = _without(additions, event.content)
+        if content is not None and content.parts:
+            parts = content.parts
+            for addition in reversed(additions):
+                parts = [addition.taken_out_of(part) for part in parts]
+            content = content.model_copy(update={"parts": parts})
     except Exception as error:
         # Results may be of any type, and comparing them may fail.
         logger.warning("a full result could not be put back (%s)", type(error).__name__)
@@ -213,24 +212,9 @@ def _take_out(additions: Sequence[Addition], event: Event, session: Any, delta: 
     # Some services add the event to the session object before they store it.
     if session.events and session.events[-1] is event:
         session.events.pop()
-    for key in added:
-        _undo_state(session, key)
-    return True
-
-
-def _without(additions: Sequence[Addition], content: types.Content | None) -> types.Content | None:
-    if content is None or not content.parts:
-        return content
-    parts = content.parts
-    for addition in reversed(additions):
-        parts = [addition.taken_out_of(part) for part in parts]
-    return content.model_copy(update={"parts": parts})
-
-
-def _undo_state(session: Any, key: str) -> None:
     # ADK writes to the session object at once. The former value is what the last event with the key says.
-    session.state.pop(key, None)
-    for event in reversed(session.events):
-        if key in event.actions.state_delta:
-            session.state[key] = event.actions.state_delta[key]
-            return
+    for key in added:
+        session.state.pop(key, None)
+    for former in session.events:
+        session.state.update({key: value for key, value in former.actions.state_delta.items() if key in added})
+    return True

@@ -118,19 +118,16 @@ class ByteCache(Generic[T]):
     def take(self, key: Key) -> T | None:
         """Returns the value kept under `key` and forgets it, so that its taker alone may change it."""
         with self._lock:
-            found = self._items.pop(key, None)
-            if found is None:
-                return None
-            self._bytes -= found[1]
-            return found[0]
+            value, size = self._items.pop(key, (None, 0))
+            self._bytes -= size
+            return value
 
     def put(self, key: Key, value: T, size: int) -> None:
         """Keeps a value of at most `max_bytes`, in the place of one under the same key."""
         if size > self.max_bytes:
             return
         with self._lock:
-            if (former := self._items.pop(key, None)) is not None:
-                self._bytes -= former[1]
+            self._bytes -= self._items.pop(key, (None, 0))[1]
             self._items[key] = (value, size)
             self._bytes += size
             self._make_room()

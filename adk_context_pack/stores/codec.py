@@ -21,7 +21,6 @@ from adk_context_pack.stores.json_parts import loads, parts
 
 _ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
 _BYTES_A_MEMBER = 64
-_LEVEL = 6
 
 
 class Encoded(NamedTuple):
@@ -66,7 +65,7 @@ def decode(data: bytes | str) -> Any:
 
 def compress(data: bytes) -> str:
     """Returns bytes as text for session state: zlib (RFC 1950) in base64, which every database takes as it is."""
-    return base64.b64encode(zlib.compress(data, _LEVEL)).decode()
+    return base64.b64encode(zlib.compress(data)).decode()
 
 
 def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
@@ -119,9 +118,7 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     data = encoded.data
     # PostgreSQL's JSONB refuses NUL and NaN and makes 1e+16 an integer and -0.0 a plain zero. ADK writes NaN as null,
     # and what it cannot serialise ends the run.
-    if not encoded.plain or b"\\u0000" in data:
-        return False
-    if any(mark in data for mark in _ODD_NUMBERS) and not _has_plain_numbers(data):
+    if not encoded.plain or b"\\u0000" in data or _has_odd_numbers(data):
         return False
     try:
         to_json(value)
@@ -137,11 +134,12 @@ def _utf8(text: str) -> bytes:
         return without_surrogates(text).encode()
 
 
-def _has_plain_numbers(data: bytes) -> bool:
-    # The marks may stand in texts as well.
+def _has_odd_numbers(data: bytes) -> bool:
     odd: list[str] = []
-    json.loads(data, parse_constant=odd.append, parse_float=odd.append)
-    return not any("+" in text or text in ("-0.0", "NaN", "Infinity", "-Infinity") for text in odd)
+    # The marks may stand in texts as well.
+    if any(mark in data for mark in _ODD_NUMBERS):
+        json.loads(data, parse_constant=odd.append, parse_float=odd.append)
+    return any("+" in text or text in ("-0.0", "NaN", "Infinity", "-Infinity") for text in odd)
 
 
 P = ParamSpec("P")

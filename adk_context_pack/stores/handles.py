@@ -35,7 +35,6 @@ KINDS: tuple[Kind, ...] = ("rows", "payload")
 
 # Crockford's base 32: no letter that reads like a digit, one case. https://www.crockford.com/base32.html
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_PREFIXES = tuple(f"{kind}:" for kind in KINDS)
 _EPOCH = 1_704_067_200
 _TIME_LENGTH = 6
 _RANDOM_LENGTH = 5
@@ -115,11 +114,8 @@ def is_expired(state: Mapping[str, Any], key: str) -> bool:
     """Returns whether the result under a state key is past its time, or gone already."""
     # ADK has no way to remove a state key, so that a mark stays in its place, and None after a rewind.
     limit = state.get(expiry_key(key[-HANDLE_LENGTH:]))
-    return (
-        state[key] is None
-        or is_entry(state[key], "expired")
-        or (isinstance(limit, int | float) and time.time() > limit)
-    )
+    is_gone = state[key] is None or is_entry(state[key], "expired")
+    return is_gone or (isinstance(limit, int | float) and time.time() > limit)
 
 
 def why_gone(state: Mapping[str, Any], key: str) -> str:
@@ -144,10 +140,8 @@ def _advice(state: Mapping[str, Any], refused: object = None) -> str:
 
 def stored_result(key: object) -> StoredResult | None:
     """Returns the stored result that a state key is of, or None for any other key."""
-    if not isinstance(key, str) or not key.startswith(_PREFIXES):
-        return None
-    head, colon, handle = key.rpartition(":")
-    kind, _, tool_name = head.partition(":")
-    if not colon or not is_handle(handle):
+    kind, _, rest = str(key).partition(":")
+    tool_name, _, handle = rest.rpartition(":")
+    if not isinstance(key, str) or kind not in KINDS or not is_handle(handle):
         return None
     return StoredResult(handle=handle, kind=kind, tool_name=tool_name, key=key)

@@ -105,19 +105,14 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 
 def _object(text: str, start: int) -> tuple[Any, int]:
     found: dict[str, Any] = {}
-    at = start + 1
-    while text.startswith('"', at):
-        key, at = _DECODER.raw_decode(text, at)
-        if not text.startswith(":", at):
-            break
-        at += 1
-        found[key], at = _rows(text, at) if text.startswith("[{", at) else _DECODER.raw_decode(text, at)
-        if text.startswith("}", at):
-            return found, at + 1
-        if not text.startswith(",", at):
-            break
-        at += 1
-    return found, -1
+    at = start
+    while text.startswith('{"' if at == start else ',"', at):
+        key, colon = _DECODER.raw_decode(text, at + 1)
+        if not text.startswith(":", colon):
+            return found, -1
+        read = _rows if text.startswith("[{", colon + 1) else _DECODER.raw_decode
+        found[key], at = read(text, colon + 1)
+    return found, at + 1 if text.startswith("}", at) else -1
 
 
 def _rows(text: str, start: int) -> tuple[list[Any], int]:

@@ -17,7 +17,7 @@ from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
 from adk_context_pack.stores.codec import decode, decompress, off_loop, sized
 from adk_context_pack.stores.entries import expired_entry, fingerprint, is_entry, is_intact, is_our_name, is_scoped
 from adk_context_pack.stores.handles import find_result, is_result_key, unknown_handle
-from adk_context_pack.stores.packed_rows import packed_bytes, unpack_rows
+from adk_context_pack.stores.packed_rows import unpack_rows
 from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
 from adk_context_pack.stores.result_store import (
     KNOWN_STORES,
@@ -93,7 +93,7 @@ async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOU
         size, text = sized(value["zlib"])
         return await off_loop(size, lambda: decode(decompress(text, size)))
     if is_entry(value, "rows1"):
-        return await off_loop(packed_bytes(value["packed"]), unpack_rows, value["packed"])
+        return await off_loop(sized(value["packed"])[0], unpack_rows, value["packed"])
     if is_entry(value, *_IN_STORES):
         return await _stored(value, context, timeout_s)
     return value
@@ -193,8 +193,7 @@ async def forget_sessions(theirs: Theirs, services: Any) -> None:
     try:
         for session_id in sorted(ids):
             session = await services.session_service.get_session(**user, session_id=session_id)
-            kept = session or Session(**user, id=session_id)
-            still = await forget_stored(kept, services.artifact_service)
+            still = await forget_stored(session or Session(**user, id=session_id), services.artifact_service)
             left |= dict.fromkeys(still)
             if session is not None and (marks := _marks(session.state, removed=not still)):
                 event = Event(author="user", invocation_id="forget", actions=EventActions(state_delta=marks))

@@ -50,15 +50,6 @@ def pack_rows(data: bytes) -> str | None:
     return f"{len(packed)}:{base64.b64encode(lzma.compress(packed, lzma.FORMAT_RAW, filters=filters)).decode()}"
 
 
-def packed_bytes(text: object) -> int:
-    """Returns how many bytes of JSON `pack_rows` has packed into a text.
-
-    Raises:
-        StoreError: the text is damaged.
-    """
-    return sized(text, _MAX_BYTES)[0]
-
-
 def unpack_rows(text: object) -> Any:
     """Returns the result that `pack_rows` made into text: what `decode` returns of the same bytes.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -128,7 +127,7 @@ class PayloadStore:
         Raises:
             StoreError: it is not kept. The text says why, in words that a model can be shown.
         """
-        with _one_error():
+        try:
             state = context.session.state
             taken = {result.handle for result in stored_results(state)}
             while (handle := new_handle(time.time())) in taken:
@@ -142,7 +141,6 @@ class PayloadStore:
             if self.max_age_s is not None:
                 entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
             self._check_size(state, entries, own_key)
-            replaced = [] if key is None else [state.get(key)]
             gone = _expired_entries(
                 {**state, **entries},
                 newest=own_key,
@@ -150,7 +148,7 @@ class PayloadStore:
                 max_bytes=self.max_session_bytes,
                 max_results=self.max_results,
             )
-            former = [state[each] for each in gone]
+            former = [state.get(key), *map(state.get, gone)]
             written = {**gone, **entries}
             if delta is None:
                 context.state.update(written)
@@ -162,15 +160,17 @@ class PayloadStore:
                 logger.info("%s", said)
                 if note is not None:
                     note(said)
-            await self._forget(context, [*replaced, *former])
+            await self._forget(context, former)
             return handle
+        except StoreError:
+            raise
+        except Exception as error:
+            raise StoreError.of("trouble", type(error).__name__) from error
 
     def _check_size(self, state: Mapping[str, Any], entries: Mapping[str, Any], key: str) -> None:
-        if self.max_session_bytes is None:
-            return
-        if _bytes_under(entries, key) + (marks := _bytes_of_marks(state)) > self.max_session_bytes:
-            mebibytes, rest = divmod(self.max_session_bytes, 2**20)
-            limit = f"{self.max_session_bytes:,} bytes" if rest else f"{mebibytes} MiB"
+        most = self.max_session_bytes
+        if most is not None and _bytes_under(entries, key) + (marks := _bytes_of_marks(state)) > most:
+            limit = f"{most:,} bytes" if most % 2**20 else f"{most // 2**20} MiB"
             beside = f", of which marks of expired results take {marks:,} bytes" if marks else ""
             raise StoreError.of("size", limit + beside)
 
@@ -203,10 +203,8 @@ class PayloadStore:
         encoded = None if kind is InMemorySessionService and not is_entry(value) else await _encoded(value)
         size = rough_size(value) if encoded is None else len(encoded.data)
         is_plain = encoded is None or (not is_entry(value) and survives_as_state(value, encoded))
-        if is_plain and self._store_for(context, size) is None:
-            shown = value
-        else:
-            shown = await self._entry(context, name, encoded or await _encoded(value))
+        is_shown = is_plain and self._store_for(context, size) is None
+        shown = value if is_shown else await self._entry(context, name, encoded or await _encoded(value))
         if not is_scoped(key):
             return {key: shown, own_key: key_entry(key, shown)}
         # A handle opens nothing that other sessions can write to, so that the session has a copy of its own.
@@ -228,16 +226,6 @@ async def _encoded(value: Any) -> Encoded:
     return await off_loop(rough_size(value), encode, value)
 
 
-@contextmanager
-def _one_error() -> Iterator[None]:
-    try:
-        yield
-    except StoreError:
-        raise
-    except Exception as error:
-        raise StoreError.of("trouble", type(error).__name__) from error
-
-
 def _expired_entries(
     state: Mapping[str, Any], *, newest: str, replaced_key: str | None, max_bytes: int | None, max_results: int | None
 ) -> dict[str, Any]:
@@ -252,8 +240,8 @@ def _expired_entries(
         max_results: how many results there may be. None sets no limit.
     """
     keys = [result.key for result in stored_results(state) if result.key != newest]
-    late = (key for key in state if is_result_key(key) and is_expired(state, key))
-    gone = [key for key in late if not is_entry(state[key], "expired")]
+    own = [key for key in state if is_result_key(key) and not is_entry(state[key], "expired")]
+    gone = [key for key in own if is_expired(state, key)]
     if replaced_key is not None:
         gone += [key for key in keys if is_entry(state[key], "key") and state[key]["key"] == replaced_key]
     left = [key for key in keys if key not in gone]

@@ -74,17 +74,6 @@ def register(store: ResultStore) -> None:
     KNOWN_STORES[store.name] = store
 
 
-def registered(name: object) -> ResultStore:
-    """Returns the store of a name.
-
-    Raises:
-        StoreError: no `PayloadStore` of this process has such a store.
-    """
-    if not isinstance(name, str) or name not in KNOWN_STORES:
-        raise StoreError("this process has no store of that name; call the tool again")
-    return KNOWN_STORES[name]
-
-
 class StoreAccess:
     """Reaches a store with a time limit, checks what it has kept, and words its failures without a payload."""
 
@@ -225,7 +214,10 @@ def store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
     """
     if is_entry(entry, "artifact"):
         return ArtifactStore(is_apart=False), entry["artifact"]
-    return registered(entry["store"]), entry["name"]
+    name = entry["store"]
+    if not isinstance(name, str) or name not in KNOWN_STORES:
+        raise StoreError("this process has no store of that name; call the tool again")
+    return KNOWN_STORES[name], entry["name"]
 
 
 def _service(scope: StoreScope) -> Any:
