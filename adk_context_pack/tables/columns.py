@@ -109,9 +109,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _fields(row: Any) -> Mapping[str, Any]:
-    fields = dict(vars(row))
-    fields.update(getattr(row, "__pydantic_extra__", None) or {})
-    return fields
+    return {**vars(row), **(getattr(row, "__pydantic_extra__", None) or {})}
 
 
 def _cells(records: Sequence[Mapping[Any, Any]], key: Any) -> list[Any]:

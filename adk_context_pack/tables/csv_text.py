@@ -7,11 +7,12 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
+from types import SimpleNamespace
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import has_typed_column, heads
-from adk_context_pack.tables.long_text import line_end
+from adk_context_pack.tables.long_text import line_end, lines
 from adk_context_pack.tables.numbers import plain
 
 _DELIMITERS = "\t,;|^~\x01\x1f"
@@ -77,12 +78,8 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
     """
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    start = 0
     above = ""
-    for _ in range(_MAX_LINES_ABOVE):
-        end = text.find("\n", start)
-        if end < 0:
-            return None
+    for start, end in islice(lines(text), _MAX_LINES_ABOVE):
         head = text[start : min(end, start + _MAX_HEADER)].rstrip("\r")
         # A quoted name may hold a line end.
         head += text[end : line_end(text, end + 1)] if head.count('"') % 2 else ""
@@ -93,7 +90,6 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
             if table is not None:
                 return table
         above = head or above
-        start = end + 1
     return None
 
 
@@ -101,19 +97,12 @@ def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",",
     """Returns rows as RFC 4180 CSV with a header. A missing cell is empty."""
     lines: list[str] = []
     # Only with this line end does the writer quote a cell that holds a lone carriage return.
-    writer = csv.writer(_Lines(lines), delimiter=delimiter, lineterminator="\r\n")
+    writer = csv.writer(SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n")
     writer.writerow(columns)
     for row in rows:
         record = as_record(row, columns)
         writer.writerow(["" if (cell := record.get(name)) is None else plain(cell) for name in columns])
     return "".join(line[:-2] + newline for line in lines)
-
-
-class _Lines:
-    """A file for `csv.writer`, which writes each row at once."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self.write = lines.append
 
 
 def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: int) -> CsvTable | None:
@@ -193,7 +182,7 @@ def _read_even(
                 continue
             for line in chunk:
                 if line and len(line) != width:
-                    place = start + sum(map(len, islice(_lines_of(text, start), last)))
+                    place = start + sum(map(len, islice(io.StringIO(text[start:], newline=""), last)))
                     break
                 # A quoted cell may hold line ends. An empty line has no cells.
                 seen += 1 + sum(cell.count("\n") + cell.count("\r") - cell.count("\r\n") for cell in line)
@@ -248,18 +237,6 @@ def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:
         return any(len(cells) == width for cells in dialect.reader([line]))
     except csv.Error:
         return False
-
-
-def _lines_of(text: str, start: int) -> Iterator[str]:
-    # As universal newlines do, which is how the reader gets them too.
-    while start < len(text):
-        end = line_end(text, start)
-        line = text[start:end]
-        if "\r" in line.rstrip("\r\n"):
-            yield from io.StringIO(line, newline="")
-        else:
-            yield line
-        start = end
 
 
 def _is_remark(text: str, place: int, dialect: _Dialect, width: int) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import filterfalse, islice, pairwise
+from itertools import filterfalse, islice, pairwise, takewhile
 
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.headers import has_typed_column, heads
-from adk_context_pack.tables.long_text import line_end, lines_with
+from adk_context_pack.tables.long_text import line_end, lines, lines_with
 
 _BARS = "|│┆║┃"
 _BAR = re.compile(r"(?<!\\)[|│┆║┃]")
@@ -51,24 +51,18 @@ class DrawnTable:
 
 def find_ruled(text: str) -> DrawnTable | None:
     """Finds the first table with bars between its cells and a rule below its header: Markdown, psql, MySQL, frames."""
-    for start, end in _rules(text):
-        found = _below(text, start, end)
-        if found:
+    for start, end in islice(lines_with(text, _HINTS), _MAX_RULES):
+        line = text[start:end].strip()
+        if _RULE.fullmatch(line) and _JOINT.search(line) and (found := _below(text, start, min(end + 1, len(text)))):
             return found
     return None
 
 
 def find_aligned(text: str) -> DrawnTable | None:
     """Finds a table of columns that two blanks or more keep apart in all lines, in the first lines of a text."""
-    start = 0
-    for _ in range(_MAX_LINES_ABOVE):
-        end = text.find("\n", start)
-        if end < 0:
-            return None
-        found = _aligned(text, start) if "  " in text[start:end].strip() or text[start:end].startswith("  ") else None
-        if found:
+    for start, end in islice(lines(text), _MAX_LINES_ABOVE):
+        if "  " in text[start:end].rstrip() and (found := _aligned(text, start)):
             return found
-        start = end + 1
     return None
 
 
@@ -78,13 +72,6 @@ def to_markdown(rows: Sequence[Sequence[str]]) -> str:
         f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in row)} |" for row in rows
     ]
     return "\n".join([lines[0], f"|{'---|' * len(rows[0])}", *lines[1:]]) + "\n"
-
-
-def _rules(text: str) -> Iterator[tuple[int, int]]:
-    for start, end in islice(lines_with(text, _HINTS), _MAX_RULES):
-        line = text[start:end].strip()
-        if _RULE.fullmatch(line) and _JOINT.search(line):
-            yield start, min(end + 1, len(text))
 
 
 def _below(text: str, start: int, end: int) -> DrawnTable | None:
@@ -174,15 +161,8 @@ def _aligned(text: str, start: int) -> DrawnTable | None:
 
 
 def _block(text: str, start: int, most: int | None) -> Iterator[str]:
-    while start < len(text) and most != 0:
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        line = text[start:end]
-        if not line.strip():
-            return
-        yield line
-        start = end + 1
-        most = None if most is None else most - 1
+    following = (text[place:stop] for place, stop in lines(text, start))
+    return islice(takewhile(str.strip, following), most)
 
 
 def _edges(lines: Sequence[str]) -> list[int]:

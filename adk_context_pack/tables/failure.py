@@ -12,9 +12,7 @@ from adk_context_pack._json import is_number, json_text, opened
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.trouble import says_failure
 
-MESSAGE_KEYS = (
-    *("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details"),
-)
+MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details")
 """The keys under which a failed result says why."""
 
 _STATUS_KEYS = ("status", "status_code", "statusCode")

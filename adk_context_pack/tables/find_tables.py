@@ -179,18 +179,14 @@ class TableWalk:
         return name
 
     def _object(self, value: Any, keys: tuple[Any, ...]) -> Any:
-        rows = self._once(value, lambda: frame_rows(value))
-        if rows is not None:
-            new = self._list(rows, keys)
-            return value if new is rows else new
-        if not is_record(type(value)) or any(hasattr(value, name) for name in _MEDIA):
-            return value
-        fields = dict(as_record(value))
-        if fields.keys() == {"root"}:
-            new = self._value(fields["root"], keys)
-            return value if new is fields["root"] else new
-        new = self._value(fields, keys)
-        return value if new is fields else new
+        inner: Any = self._once(value, lambda: frame_rows(value))
+        if inner is None:
+            if not is_record(type(value)) or any(hasattr(value, name) for name in _MEDIA):
+                return value
+            fields = dict(as_record(value))
+            inner = fields["root"] if fields.keys() == {"root"} else fields
+        new = self._value(inner, keys)
+        return value if new is inner else new
 
     def _mcp(self, value: Mapping[str, Any], keys: tuple[Any, ...]) -> Any:
         changed = {}

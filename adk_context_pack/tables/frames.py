@@ -100,8 +100,7 @@ def _pandas_rows(value: Any) -> list[Any]:
         cells = _pandas_cells(value)
         return cells if is_counted else _zipped([*_index_columns(index, names), (str(value.name or "value"), cells)])
     columns = [] if is_counted else _index_columns(index, names)
-    for place, label in enumerate(value.columns):
-        columns.append((_label(label), _pandas_cells(value.iloc[:, place])))
+    columns += [(_label(label), _pandas_cells(value.iloc[:, place])) for place, label in enumerate(value.columns)]
     return _zipped(columns) if columns else []
 
 

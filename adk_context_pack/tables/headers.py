@@ -95,12 +95,8 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
         return len(rows) > 1
     typed = [name for name, cells in columns if _is_typed_column(cells)]
     is_data = any(is_typed(name) and not _PERIOD.fullmatch(name) for name in typed)
-    if (
-        len(rows) + len(typed) >= _MIN_TYPED
-        and len(rows) > 1
-        and not is_data
-        and any(name and not is_typed(name) for name in typed)
-    ):
+    is_named = any(name and not is_typed(name) for name in typed)
+    if len(rows) > 1 and len(rows) + len(typed) >= _MIN_TYPED and is_named and not is_data:
         return True
     # Answers repeat below a question, and sentences do not.
     return (

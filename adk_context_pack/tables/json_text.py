@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adk_context_pack.tables.long_text import lines
+
 _DECODER = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}"}
 _BLANK = re.compile(r"[ \t\n\r]*")
@@ -75,7 +77,7 @@ def find_lines(text: str) -> JsonPart | None:
     """Finds lines of one JSON object each, as a log or an event stream has them; few others may stand around them."""
     rows: list[Any] = []
     start = end = remarks = 0
-    for place, stop in _lines(text):
+    for place, stop in lines(text):
         line = text[place:stop].strip()
         row = _row_of(line)
         if row is not None:
@@ -89,15 +91,6 @@ def find_lines(text: str) -> JsonPart | None:
             if remarks > _MAX_REMARKS:
                 return None
     return JsonPart(start, end, rows) if len(rows) > 1 else None
-
-
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    place = 0
-    while place < len(text):
-        stop = text.find("\n", place)
-        stop = len(text) if stop < 0 else stop
-        yield place, stop
-        place = stop + 1
 
 
 def holds_rows(value: Any, depth: int = 0) -> bool:
@@ -134,40 +127,23 @@ def _starts(text: str) -> Iterator[int]:
 
 
 def _read_at(text: str, place: int, depth: int) -> tuple[Any, int]:
-    if depth <= _MAX_DEPTH and text[place : place + 1] == "{":
-        return _read_object(text, place + 1, depth)
-    if depth <= _MAX_DEPTH and text[place : place + 1] == "[":
-        return _read_array(text, place + 1)
-    return _DECODER.raw_decode(text, place)
-
-
-def _read_object(text: str, place: int, depth: int) -> tuple[Any, int]:
-    value: dict[str, Any] = {}
-    place = _skip(text, place)
-    if text[place : place + 1] == "}":
-        return value, place + 1
-    while True:
-        key, place = _DECODER.raw_decode(text, _skip(text, place))
-        if not isinstance(key, str):
-            raise ValueError("a key that is not a text")  # noqa: TRY004 - what json.loads raises
-        place = _expect(text, place, ":")
-        value[key], place = _read_at(text, _skip(text, place), depth + 1)
-        place = _skip(text, place)
-        if text[place : place + 1] == "}":
-            return value, place + 1
-        place = _expect(text, place, ",")
-
-
-def _read_array(text: str, place: int) -> tuple[Any, int]:
-    value: list[Any] = []
-    place = _skip(text, place)
-    if text[place : place + 1] == "]":
+    sign = text[place : place + 1]
+    if sign not in _ENDS or depth > _MAX_DEPTH:
+        return _DECODER.raw_decode(text, place)
+    value: Any = [] if sign == "[" else {}
+    place = _skip(text, place + 1)
+    if text[place : place + 1] == _ENDS[sign]:
         return value, place + 1
     while True:
         item, place = _DECODER.raw_decode(text, _skip(text, place))
-        value.append(item)
+        if sign == "[":
+            value.append(item)
+        elif isinstance(item, str):
+            value[item], place = _read_at(text, _skip(text, _expect(text, place, ":")), depth + 1)
+        else:
+            raise ValueError("a key that is not a text")
         place = _skip(text, place)
-        if text[place : place + 1] == "]":
+        if text[place : place + 1] == _ENDS[sign]:
             return value, place + 1
         place = _expect(text, place, ",")
 

@@ -73,6 +73,15 @@ def lines_with(text: str, signs: Sequence[str]) -> Iterator[tuple[int, int]]:
         next_places = {sign: find(text, sign, end) if place < end else place for sign, place in known.items()}
 
 
+def lines(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Yields where each line starts and ends, without its line end."""
+    while start < len(text):
+        end = find(text, "\n", start)
+        end = len(text) if end < 0 else end
+        yield start, end
+        start = end + 1
+
+
 def line_end(text: str, start: int) -> int:
     """Returns where the line behind the one at `start` starts."""
     end = text.find("\n", start)

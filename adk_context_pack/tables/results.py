@@ -81,31 +81,19 @@ def read_result(value: Any, *, name: str, own_id: bool = True) -> list[Result]:
     """
     value = _opened(value)
     own = value if isinstance(value, Mapping) else {}
-    result = Result(id=(own_id and _id_of(own)) or name, title=_text(own.get("title")))
-    error = _error_of(own)
+    error = _text(error_of(own))
+    name = (own_id and _id_of(own)) or name
+    result = Result(id=name, title=_text(own.get("title")), error=error, failed=error is not None)
     tables = _tables(value)
-    if not tables:
-        empty = error is None and (value is None or isinstance(value, (list, tuple)) or _says_empty(value))
+    if tables:
+        ids = [f"{name}.{table.key}" for table in tables] if len(tables) > 1 else [name]
         return [
-            replace(
-                result,
-                rows=[] if empty else None,
-                error=None if empty else error or f"no rows found in a value of type {type(value).__name__}",
-                failed=bool(error),
-            )
+            replace(result, id=each, rows=table.rows, columns=table.columns)
+            for each, table in zip(ids, tables, strict=True)
         ]
-    several = len(tables) > 1
-    return [
-        replace(
-            result,
-            id=f"{result.id}.{table.key}" if several else result.id,
-            rows=table.rows,
-            columns=table.columns,
-            error=error,
-            failed=error is not None,
-        )
-        for table in tables
-    ]
+    if error is None and (value is None or isinstance(value, (list, tuple)) or _says_empty(value)):
+        return [replace(result, rows=[])]
+    return [replace(result, error=error or f"no rows found in a value of type {type(value).__name__}")]
 
 
 def _opened(value: Any) -> Any:
@@ -139,7 +127,7 @@ def _are_results(value: Sequence[Any]) -> bool:
         return False
     if all("query_id" in item or "queryId" in item for item in value):
         return True
-    return any(map(_holds_rows, value)) and all(_holds_rows(item) or _error_of(item) for item in value)
+    return any(map(_holds_rows, value)) and all(_holds_rows(item) or error_of(item) for item in value)
 
 
 def _holds_rows(item: Mapping[Any, Any]) -> bool:
@@ -148,10 +136,6 @@ def _holds_rows(item: Mapping[Any, Any]) -> bool:
 
 def _id_of(own: Mapping[Any, Any]) -> str | None:
     return next((str(own[key]) for key in _ID_KEYS if isinstance(own.get(key), (str, int)) and own[key] != ""), None)
-
-
-def _error_of(own: Mapping[Any, Any]) -> str | None:
-    return _text(error_of(own))
 
 
 def _says_empty(own: Any) -> bool:
@@ -171,7 +155,3 @@ def _text(value: Any) -> str | None:
         value = value["message"]
     text = value if isinstance(value, str) else json_text(value)
     return shorten(text, _MAX_TEXT)
-
-
-def _odd(value: Any) -> str:
-    return f"no rows found in a value of type {type(value).__name__}"

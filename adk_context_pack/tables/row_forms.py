@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from adk_context_pack.tables.columns import unique_names
+from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import has_typed_column, is_header, is_typed
 
 _PROBED = 20
@@ -97,18 +97,10 @@ def _differs(head: Sequence[str], body: Sequence[Sequence[Any]]) -> bool:
 
 def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm:
     # https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/RunReportResponse
-    names = unique_names([*_named(around.get("dimensionHeaders")), *_named(around.get("metricHeaders"))])
+    headers = (around.get(key) for key in ("dimensionHeaders", "metricHeaders"))
+    names = unique_names(name for names in headers if isinstance(names, list) for name in names)
     lists = ([*(row.get("dimensionValues") or ()), *(row.get("metricValues") or ())] for row in rows)
-    return RowForm([_zipped(names, [cell.get("value") for cell in cells]) for cells in lists])
-
-
-def _named(headers: Any) -> Iterable[Any]:
-    return headers if isinstance(headers, list) else ()
-
-
-def _zipped(names: Sequence[str], cells: Sequence[Any]) -> dict[str, Any]:
-    labels = [*names, *(f"column_{place + 1}" for place in range(len(names), len(cells)))]
-    return dict(zip(labels, cells, strict=False))
+    return RowForm([as_record([cell.get("value") for cell in cells], names) for cells in lists])
 
 
 def _bigquery_row(row: Any, fields: Sequence[Any]) -> Any:
@@ -147,7 +139,7 @@ def _athena(rows: Sequence[Any]) -> RowForm:
     # https://docs.aws.amazon.com/athena/latest/APIReference/API_GetQueryResults.html: the first row has the names.
     head, *body = [[cell.get("VarCharValue") for cell in row["Data"]] for row in rows]
     names = unique_names(head)
-    return RowForm([_zipped(names, cells) for cells in body], None, (rows[0],))
+    return RowForm([as_record(cells, names) for cells in body], None, (rows[0],))
 
 
 def _unwrapped(row: Any, key: str) -> Any:
@@ -262,22 +254,15 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
         return None
     if not all(isinstance(cell, _SCALARS) for item in (*inner[:_PROBED], inner[-1]) for cell in item.values()):
         return None
-    if len(keys) >= min_rows and [str(key) for key in keys] == [str(place) for place in range(len(keys))]:
-        return _read_columns(value, list(keys))
-    return _read_keyed(value, keys) if len(value) >= max(min_rows, _MIN_KEYED_ROWS) else None
-
-
-def _read_columns(value: Mapping[Any, Any], places: Sequence[Any]) -> DictForm:
-    rows = [{str(name): column[place] for name, column in value.items()} for place in places]
-    names = list(value)
-
-    def write(shown: Sequence[Any]) -> Any:
-        return {name: {places[at]: row[str(name)] for at, row in enumerate(shown)} for name in names}
-
-    return DictForm(rows, write)
-
-
-def _read_keyed(value: Mapping[Any, Any], keys: Any) -> DictForm:
+    if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
+        places = list(keys)
+        rows = [{str(name): column[place] for name, column in value.items()} for place in places]
+        return DictForm(
+            rows,
+            lambda shown: {name: {places[at]: row[str(name)] for at, row in enumerate(shown)} for name in value},
+        )
+    if len(value) < max(min_rows, _MIN_KEYED_ROWS):
+        return None
     label = "key" if "key" not in keys else "key_2"
     return DictForm(
         [{label: key, **row} for key, row in value.items()],

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any, Literal
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_text import find_csv, to_csv
-from adk_context_pack.tables.drawn_text import find_aligned, find_ruled, to_markdown
+from adk_context_pack.tables.drawn_text import DrawnTable, find_aligned, find_ruled, to_markdown
 from adk_context_pack.tables.headers import has_typed_column
 from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document
 from adk_context_pack.tables.long_text import find, lines_with
@@ -78,35 +78,15 @@ _PROBED = 20
 _MIN_COLUMNS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class HtmlTable:
-    """A table in an HTML text: from `start` to `end`, with one dict for each row below its header."""
-
-    start: int
-    end: int
-    rows: list[dict[str, str]]
-
-
-def find_html(text: str) -> HtmlTable | None:
+def find_html(text: str) -> DrawnTable | None:
     """Finds the first HTML table whose columns have names; tables that only arrange a page have none."""
     if find(text, "<table") < 0 and find(text, "<TABLE") < 0:
         return None
-    for start, end in _places(text):
-        rows = _rows_of(text[start:end])
-        if rows:
-            return HtmlTable(start, end, rows)
+    # Tables with tables in them arrange a page.
+    for tag, following in pairwise(_TAG.finditer(text)):
+        if not tag[1] and following[1] and (rows := _rows_of(text[tag.start() : following.end()])):
+            return DrawnTable(tag.start(), following.end(), rows)
     return None
-
-
-def _places(text: str) -> Iterator[tuple[int, int]]:
-    """Yields where tables without tables in them start and end."""
-    start: int | None = None
-    for tag in _TAG.finditer(text):
-        if not tag[1]:
-            start = tag.start()
-        elif start is not None:
-            yield start, tag.end()
-            start = None
 
 
 def _rows_of(html: str) -> list[dict[str, str]] | None:
@@ -229,8 +209,7 @@ def find_in_text(text: str) -> list[str | TextTable]:
         text: what a tool returned. JSON and CSV may be all of it, or stand behind a sentence, before a remark or in a
             code fence.
     """
-    for mark in ("\ufeff", "ï»¿"):
-        text = text.removeprefix(mark)
+    text = text.removeprefix("\ufeff").removeprefix("ï»¿")
     whole = read_document(text)
     if whole is not None:
         return [TextTable("json", whole)]
@@ -241,18 +220,14 @@ def find_in_text(text: str) -> list[str | TextTable]:
 def _parts(text: str) -> Iterator[str | TextTable]:
     place = 0
     for start, end, language in _fenced(text):
+        yield from _tables(text[place:start])
         inner = find_in_text(text[start:end]) if language in _FENCED_DATA else []
-        if not inner or not all(
-            isinstance(part, str) or part.form != "json" or holds_rows(part.value) for part in inner
-        ):
-            # Code keeps what looks like a table.
-            yield from _tables(text[place:start])
-            yield text[start:end]
-        else:
-            yield from _tables(text[place:start])
-            yield from inner
+        if inner and all(isinstance(part, str) or part.form != "json" or holds_rows(part.value) for part in inner):
             # The replacement of a table may end without a line end, which its fence needs.
-            yield "\n"
+            yield from (*inner, "\n")
+        else:
+            # Code keeps what looks like a table.
+            yield text[start:end]
         place = end
     yield from _tables(text[place:] if place else text)
 
@@ -287,10 +262,8 @@ def _tables(text: str) -> Iterator[str | TextTable]:
 
 
 def _first(text: str) -> tuple[int, int, TextTable] | None:
-    if html := find_html(text):
-        return html.start, html.end, TextTable("other", html.rows)
-    if ruled := find_ruled(text):
-        return ruled.start, ruled.end, TextTable("markdown" if ruled.is_markdown else "other", ruled.rows)
+    if drawn := find_html(text) or find_ruled(text):
+        return drawn.start, drawn.end, TextTable("markdown" if drawn.is_markdown else "other", drawn.rows)
     lines = find_lines(text)
     if lines and (not holds_rows(lines.value[0]) or rows_path(lines.value)):
         return lines.start, lines.end, TextTable("lines", lines.value)
