@@ -40,7 +40,7 @@ is_currency = re.compile(_CURRENCY).fullmatch
 # The codes that a sign may have beside it. `US$` and `C$` name theirs by letters.
 _DOLLARS = "USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP BRL"
 _CODES_OF = {"$": _DOLLARS, "€": "EUR", "£": "GBP EGP", "¥": "JPY CNY", "₹": "INR", "₩": "KRW", "₺": "TRY", "₽": "RUB"}
-_LETTERS = {"R": "BRL", "NT": "TWD", "": ""}
+_LETTERS = {"R": "BRL", "NT": "TWD"}
 # Times of day and ordinals look like a number with a unit.
 _NO_UNITS = frozenset({"am", "pm", "st", "nd", "rd", "th", "e"})
 # What people and programs write for no value, among them two dashes.
@@ -84,11 +84,11 @@ class Written:
     point: str | None
     comma: str | None
     negative: bool
-    bracket: bool
-    unit: str
-    is_currency: bool
-    is_plain: bool
-    is_weak: bool
+    bracket: bool = False
+    unit: str = ""
+    is_currency: bool = False
+    is_plain: bool = True
+    is_weak: bool = False
     power: int = 0
 
     def value(self, style: Style, *, scaled: bool = False) -> int | Decimal | None:
@@ -103,16 +103,13 @@ class Written:
             return None
         number = int(digits) if digits.isdecimal() else Decimal(digits)
         if scaled and self.power:
-            number = _times(number, self.power)
+            # The arithmetic of Decimal would round.
+            sign, figures, exponent = Decimal(number).as_tuple()
+            shifted = int(exponent) + self.power
+            number = Decimal((sign, figures, shifted))
+            number = int(number) if shifted >= 0 else number
         # A Decimal's own minus keeps the digits beyond the precision of the context, arithmetic would not.
         return number if not self.negative else -number if isinstance(number, int) else number.copy_negate()
-
-
-def _times(number: int | Decimal, power: int) -> int | Decimal:
-    """A number times a power of ten, exactly, which the arithmetic of Decimal would round."""
-    sign, digits, exponent = Decimal(number).as_tuple()
-    found = Decimal((sign, digits, int(exponent) + power))
-    return int(found) if int(exponent) + power >= 0 else found
 
 
 def is_missing_text(text: str) -> bool:
@@ -135,17 +132,13 @@ def read_number(text: str) -> Written | None:
     before, currency, between, body, magnitude, unit, after = found.groups()
     marks = "".join(f"{before}{between}{after}".split())
     negative = _sign(marks, after)
-    if negative is None or (currency and unit and unit not in {"%", currency} and is_currency(unit) is None):
-        return None
-    if magnitude and unit and is_currency(unit) is None:
-        return None
-    if currency and unit and not _agree(currency, unit):
+    is_money = is_currency(unit or currency or "") is not None
+    if negative is None or (magnitude and unit and not is_money) or (currency and unit and not _agree(currency, unit)):
         return None
     unit = unit or currency or magnitude or ""
-    if unit.lower() in _NO_UNITS:
-        return None
     point, comma = _readings(body)
-    if (point is None and comma is None) or ("+" in marks and len(body) >= _PHONE_DIGITS and body.isdecimal()):
+    is_phone = "+" in marks and len(body) >= _PHONE_DIGITS and body.isdecimal()
+    if unit.lower() in _NO_UNITS or point is comma is None or is_phone:
         return None
     return Written(
         text=whole,
@@ -154,11 +147,8 @@ def read_number(text: str) -> Written | None:
         negative=negative,
         bracket="(" in marks,
         unit=unit,
-        is_currency=bool(unit) and is_currency(unit) is not None,
-        is_plain=point == body
-        and whole == ("-" if negative else "") + body
-        and not body.startswith(".")
-        and body[-1] != ".",
+        is_currency=is_money,
+        is_plain=point == body and whole.removeprefix("-" if negative else "") == body.strip("."),
         power=_POWERS[magnitude.rstrip(".").lower()] if magnitude else 0,
         is_weak=("e" in body or "E" in body) and not {".", "-", "+"} & set(body),
     )
@@ -175,9 +165,7 @@ def _long_number(text: str) -> Written | None:
     if len(text) > _MAX_DIGITS or (_POINT(digits := text.removeprefix("-")) is None and _WHOLE(digits) is None):
         return None
     comma = None if "." in digits else digits
-    return Written(
-        text, digits, comma, text[0] == "-", bracket=False, unit="", is_currency=False, is_plain=True, is_weak=False
-    )
+    return Written(text, digits, comma, negative=text[0] == "-")
 
 
 def _sign(marks: str, after: str) -> bool | None:

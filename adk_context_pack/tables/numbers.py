@@ -47,15 +47,12 @@ def exact_sum(numbers: Sequence[Number]) -> Number:
     types = set(map(type, numbers))
     if types <= {int}:
         return sum(numbers)
-    if types == {float}:
-        return float_sum(numbers)
     if float not in types:
         with localcontext() as context:
             context.prec = _DECIMAL_DIGITS
             return sum(numbers)
-    if Decimal in types or max(abs(value) for value in numbers if isinstance(value, int)) > _FLOAT_EXACT:
-        return _fraction_sum(numbers)
-    return float_sum(numbers)
+    is_exact = int not in types or max(abs(value) for value in numbers if isinstance(value, int)) <= _FLOAT_EXACT
+    return float_sum(numbers) if is_exact and Decimal not in types else _fraction_sum(numbers)
 
 
 def float_sum(numbers: Iterable[Number]) -> float:

@@ -88,7 +88,6 @@ class ColumnSchema:
     currency_column: str = ""
     currency: str = ""
     _plain: bool = field(default=False, repr=False)
-    _only_texts: bool = field(default=False, repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -112,15 +111,11 @@ class ColumnSchema:
 
     def number(self, cell: Any) -> Number | None:
         """Returns the number that a cell is, exactly, or None if it is not a number."""
-        if isinstance(cell, str):
-            return self.texts.numbers.get(cell)
-        return number_in(cell)
+        return self.texts.numbers.get(cell) if isinstance(cell, str) else number_in(cell)
 
     def numbers(self, values: Sequence[Any]) -> list[Number | None]:
         """Returns the number in each cell, exactly, and None for a cell that holds none."""
-        if self._plain:
-            return list(values)
-        return list(map(self.texts.numbers.get if self._only_texts else self.number, values))
+        return list(values if self._plain else map(self.number, values))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,15 +155,12 @@ def schema_of_columns(
     """Returns the schema of a table whose columns have been taken out of its rows already."""
     known = with_currencies([column_schema(column) for column in columns])
     count = len(columns[0].values) if columns else len(rows)
-    headers = _headers(columns, count)
-    total = _total_rows(columns, known, count)
-    lists = [row for row in rows if isinstance(row, (list, tuple))] if names else []
     return TableSchema(
         columns=known,
         rows=count,
-        repeated_headers=headers,
-        total_rows=total,
-        ragged_rows=sum(len(row) != len(names or ()) for row in lists),
+        repeated_headers=_headers(columns, count),
+        total_rows=_total_rows(columns, known, count),
+        ragged_rows=sum(isinstance(row, (list, tuple)) and len(row) != len(names) for row in rows) if names else 0,
     )
 
 
@@ -190,9 +182,8 @@ def column_schema(column: Column) -> ColumnSchema:
 
 def number_in(cell: Any) -> Number | None:
     """Returns a cell that is a number and neither a truth value nor NaN, or None for any other."""
-    if isinstance(cell, bool) or not isinstance(cell, (int, float, Decimal)) or is_missing(cell):
-        return None
-    return cell
+    is_number = isinstance(cell, (int, float, Decimal)) and not isinstance(cell, bool) and not is_missing(cell)
+    return cell if is_number else None
 
 
 @lru_cache(maxsize=8)
@@ -231,9 +222,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     some = (cell for cell in dict.fromkeys(_some(values)) if isinstance(cell, str))
     are_few = len(texts) <= _TEXT_SAMPLE or any(cell[:1] == "0" or read_number(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
-    schema = None
-    if found.numbers or found.names:
-        schema = _of_found(name, found, texts, values, nothing)
+    schema = _of_found(name, found, texts, values, nothing) if found.numbers or found.names else None
     return schema or _of_words(name, found, texts, nothing)
 
 
@@ -275,10 +264,8 @@ def _of_numbers(column: Column, types: Collection[type]) -> ColumnSchema:
     if missing == len(values):
         return ColumnSchema(name=column.name, role="empty", reading="empty", missing=missing)
     schema = number_schema(column.name, _sampled(values), len(values))
-    low = high = None
-    if schema.role == "time":
-        present = [value for value in values if not is_missing(value)] if missing else values
-        low, high = min(present), max(present)
+    present = [value for value in values if not is_missing(value)] if missing else values
+    low, high = (min(present), max(present)) if schema.role == "time" else (None, None)
     is_plain = not missing or float not in types
     return replace(schema, missing=missing, earliest=low, latest=high, _plain=is_plain)
 
@@ -315,17 +302,13 @@ def _of_found(
     present = counts.total() - counts[""]
     blanks = sum(counts[text] for text in found.missing if text)
     missing = nothing + blanks
-    whole = len(found.numbers) + len(found.missing) == len(counts)
-    rows = present - blanks if whole else sum(counts[text] for text in found.numbers)
-    if 2 * rows <= present - blanks:
-        return None
     numbers = found.numbers
+    unread = present - blanks - sum(counts[text] for text in numbers)
+    if 2 * unread >= present - blanks:
+        return None
     role = _number_role(name, [numbers[text] for text in _sampled(values) if text in numbers], len(values), found)
-    unread = present - blanks - rows
-    stray = next((text for text in counts if text and text not in numbers and text not in found.missing), None)
-    low = high = None
-    if role == "time":
-        low, high = min(numbers, key=numbers.__getitem__), max(numbers, key=numbers.__getitem__)
+    strays = (text for text in counts if text and text not in numbers and text not in found.missing)
+    low, high = (limit(numbers, key=numbers.__getitem__) if role == "time" else None for limit in (min, max))
     return ColumnSchema(
         name=name,
         role=role,
@@ -333,10 +316,9 @@ def _of_found(
         texts=found,
         missing=missing,
         unread=unread,
-        example=stray if unread else None,
+        example=next(strays, None),
         earliest=low,
         latest=high,
-        _only_texts=True,
     )
 
 
@@ -391,12 +373,11 @@ def _identify(name: str, counts: Counter[Any]) -> bool:
 
 
 def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
-    is_named = "currency" in named(name)
     values = [value for value in islice(counts, _MAX_CODES + 2) if value]
     if not values or len(values) > _MAX_CODES or not all(isinstance(value, str) for value in values):
         return False
     codes = {value.strip().upper() for value in values}
-    if is_named:
+    if "currency" in named(name):
         return all(len(code) <= _MAX_CURRENCY_NAME and not any(map(str.isdigit, code)) for code in codes)
     # Some codes are words as well, which texts of amounts do not have: all, cup, top, try.
     return all("iso4217" in meanings_of(code.lower()) for code in codes) and any(map(is_currency, codes))
@@ -458,9 +439,7 @@ def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
     """Returns the rows whose cells are the names of their columns."""
     if len(columns) < 2 or not all(str in column.types for column in columns):  # noqa: PLR2004 - one may be chance
         return ()
-    first = columns[0]
-    rows = [row for row in range(count) if first.values[row] == first.name]
-    return tuple(row for row in rows if all(column.values[row] == column.name for column in columns))
+    return tuple(row for row in range(count) if all(column.values[row] == column.name for column in columns))
 
 
 def total_label(columns: Iterable[Column], row: int = -1) -> Column | None:

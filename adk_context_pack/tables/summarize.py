@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
+from heapq import nlargest, nsmallest
 from typing import Any
 
 from adk_context_pack.errors import SettingError
 from adk_context_pack.tables.columns import free_name, is_missing, iter_columns
 from adk_context_pack.tables.names import snake_case
-from adk_context_pack.tables.numbers import Number, as_float, exact_sum, plain, short_text
+from adk_context_pack.tables.numbers import Number, as_float, exact_sum, float_sum, plain, short_text
 from adk_context_pack.tables.results import Result
 from adk_context_pack.tables.schema import ADDED, ColumnSchema, said_of_rows_apart, schema_of_columns
 from adk_context_pack.tables.stub_form import LIMITS
@@ -68,6 +68,7 @@ class Kpi:
         above, below = _fraction(column(self.numerator)), _fraction(column(self.denominator))
         if above is None or not below:
             return None
+        # A scale such as 0.001 is meant as one thousandth, which no float is.
         scale = _exact_scale(repr(self.scale))
         # Dividing integers rounds once, and spares the reductions that fractions make on the way.
         upper = above.numerator * below.denominator * scale.numerator
@@ -97,10 +98,7 @@ https://support.google.com/google-ads/topic/3121777.
 """
 
 
-@lru_cache(maxsize=64)
-def _exact_scale(text: str) -> Fraction:
-    # A scale such as 0.001 is meant as one thousandth, which no float is.
-    return Fraction(text)
+_exact_scale = lru_cache(maxsize=64)(Fraction)
 
 
 def _fraction(value: Any) -> int | Fraction | None:
@@ -118,13 +116,10 @@ def _fraction(value: Any) -> int | Fraction | None:
 _SUFFIX = "_micros"
 # Prices that the Google Ads API gives in micros though their names do not say so.
 # https://developers.google.com/google-ads/api/fields/latest/metrics
-_PRICES = frozenset(
-    f"metrics.{name}"
-    for name in (
-        *("average_cost", "average_cpc", "average_cpe", "average_cpm", "average_cpv"),
-        *("cost_per_conversion", "cost_per_all_conversions", "cost_per_current_model_attributed_conversion"),
-    )
-)
+_PRICES = {
+    *("average_cost", "average_cpc", "average_cpe", "average_cpm", "average_cpv"),
+    *("cost_per_conversion", "cost_per_all_conversions", "cost_per_current_model_attributed_conversion"),
+}
 
 
 class Measures:
@@ -174,10 +169,8 @@ class Measures:
                     self._currency_of[name] = list(map(schema.texts.unit_of.get, column.values))
                 if left_out := _left_out(schema):
                     self.left_out[name] = left_out
-            if name not in {"id", _SUFFIX} and (
-                name.endswith(_SUFFIX)
-                or (column.name.startswith("metrics.") and f"metrics.{snake_case(column.name)}" in _PRICES)
-            ):
+            is_price = column.name.startswith("metrics.") and snake_case(column.name) in _PRICES
+            if name != _SUFFIX and (name.endswith(_SUFFIX) or is_price):
                 self._micros[name] = name.removesuffix(_SUFFIX)
         # Rows with both `cost` and `cost_micros` have the value in currency already.
         self._currency = {base: name for name, base in self._micros.items() if base == name or base not in self._cells}
@@ -222,7 +215,7 @@ class Measures:
             result[name] = plain(total)
             base = self._micros.get(name)
             if base in self._currency:
-                result[base] = None if total is None else _units(total)
+                result[base] = _units(total)
         return result
 
     def kpis(self, kpis: Iterable[Kpi], rows: Sequence[int] | None = None) -> dict[str, float | None]:
@@ -239,16 +232,13 @@ class Measures:
         kpi = next((kpi for kpi in kpis if kpi.name.lower() == name.lower()), None)
         if kpi is not None:
             return [kpi.value(partial(self._exact, index=row)) for row in range(self.row_count)]
-        found = self.find(name)
-        numbers = self._numbers.get(self._currency.get(found, found)) if found else None
+        numbers = self._numbers.get(self._source(name))
         return list(numbers) if numbers is not None else None
 
     def cells(self, name: str) -> list[Any] | None:
         """Returns a column as `row` shows it, or None."""
         found = self.find(name)
-        if found is None or found not in self.names:
-            return None
-        return [self._cell(found, index) for index in range(self.row_count)]
+        return [self._cell(found, row) for row in range(self.row_count)] if found and found in self.names else None
 
     def _shown(self, name: str) -> str | None:
         base = self._micros.get(name, name)
@@ -263,18 +253,18 @@ class Measures:
         return _units(number) if name in self._currency else plain(number)
 
     def _exact(self, name: str, index: int) -> Any:
-        found = self.find(name)
-        numbers = self._numbers.get(self._currency.get(found, found)) if found else None
+        numbers = self._numbers.get(self._source(name))
         number = numbers[index] if numbers is not None else None
-        return _fraction_units(number) if number is not None and found in self._currency else number
+        return _fraction_units(number) if self.find(name) in self._currency else number
 
     def _total(self, name: str, rows: Sequence[int] | None) -> Any:
-        found = self.find(name)
-        source = self._currency.get(found, found) if found else None
-        if source not in self.summed:
-            return None
-        total = self._sum(source, rows)
-        return _fraction_units(total) if total is not None and found in self._currency else total
+        source = self._source(name)
+        total = self._sum(source, rows) if source in self.summed else None
+        return _fraction_units(total) if self.find(name) in self._currency else total
+
+    def _source(self, name: str) -> str:
+        found = self.find(name) or ""
+        return self._currency.get(found, found)
 
     def _sum(self, name: str, rows: Sequence[int] | None) -> Number | None:
         numbers = self._numbers[name]
@@ -297,14 +287,12 @@ def _left_out(schema: ColumnSchema) -> dict[str, Any]:
     return found
 
 
-def _fraction_units(micros: Number) -> Any:
-    try:
-        return Fraction(micros, MICROS) if isinstance(micros, int) else Fraction(micros) / MICROS
-    except (ValueError, OverflowError):
-        return None
+def _fraction_units(micros: Number | None) -> Fraction | None:
+    exact = _fraction(micros)
+    return None if exact is None else Fraction(exact) / MICROS
 
 
-def _units(micros: Number) -> float | None:
+def _units(micros: Number | None) -> float | None:
     exact = _fraction_units(micros)
     return None if exact is None else as_float(exact)
 
@@ -349,7 +337,8 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
         head["error"] = result.error
     table = Measures(result.rows or (), result.columns)
     ranked_by, values = _ranking(table, plan)
-    top, bottom = _ranked(values, plan.max_ranked)
+    weights = values or []
+    ranked = [row for row, value in enumerate(weights) if value is not None]
     limits: dict[str, Any] = {}
     shown = range(min(table.row_count, plan.max_rows))
     if table.row_count > len(shown):
@@ -361,8 +350,8 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
         "kpis": table.kpis(plan.kpis),
         **_reservations(table, plan),
         "ranked_by": ranked_by,
-        "top": [table.row(row, plan.kpis) for row in top],
-        "bottom": [table.row(row, plan.kpis) for row in bottom],
+        "top": [table.row(row, plan.kpis) for row in nlargest(plan.max_ranked, ranked, key=weights.__getitem__)],
+        "bottom": [table.row(row, plan.kpis) for row in nsmallest(plan.max_ranked, ranked, key=weights.__getitem__)],
         # Ratios of rows do not add up to a group's, so that groups are then ordered by their size.
         "groups": _all_groups(table, plan, values if ranked_by in table.names else None, limits),
         "enriched_rows": [table.row(row, plan.kpis) for row in shown],
@@ -396,19 +385,10 @@ def _without_micros(value: Any) -> Any:
 
 
 def _ranking(table: Measures, plan: SummaryPlan) -> tuple[str | None, list[Any] | None]:
-    wanted = (plan.rank_by,) if plan.rank_by else (*_RANKED_BY, *table.summed)
-    for name in wanted:
-        values = table.values(name, plan.kpis)
-        if values is not None:
+    for name in (plan.rank_by,) if plan.rank_by else (*_RANKED_BY, *table.summed):
+        if (values := table.values(name, plan.kpis)) is not None:
             return table.find(name) or name, values
     return None, None
-
-
-def _ranked(values: Sequence[Any] | None, most: int) -> tuple[list[int], list[int]]:
-    if values is None:
-        return [], []
-    rows = [row for row, value in enumerate(values) if value is not None]
-    return heapq.nlargest(most, rows, key=values.__getitem__), heapq.nsmallest(most, rows, key=values.__getitem__)
 
 
 def _all_groups(
@@ -436,10 +416,5 @@ def _all_groups(
 
 
 def _weight(rows: Sequence[int], values: Sequence[Any] | None) -> float:
-    if values is None:
-        return len(rows)
-    try:
-        weight = math.fsum(values[row] for row in rows if values[row] is not None)
-    except (OverflowError, ValueError):
-        return math.inf
+    weight = len(rows) if values is None else float_sum([values[row] for row in rows if values[row] is not None])
     return weight if weight == weight else -math.inf  # noqa: PLR0124  NaN has no place in an order

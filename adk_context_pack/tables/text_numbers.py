@@ -39,8 +39,7 @@ def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number])
         return "versions, not numbers"
     if "rate" in tags or not tags.isdisjoint(QUANTITIES):
         return ""
-    parts = next((text for text in texts if is_version(text) and read_number(text) is None), "")
-    if parts:
+    if parts := next((text for text in texts if is_version(text) and read_number(text) is None), ""):
         return f"not numbers, since one is {parts}"
     if not loses_zeros(decimals) or not all(map(_LIKE_VERSION, numbers)):
         return ""
@@ -131,9 +130,9 @@ class TextNumbers:
         """Returns the number that a text would be in this column; None where it is none."""
         if text in self.numbers:
             return self.numbers[text]
-        if (written := read_number(text)) is None:
+        if (written := read_number(text)) is None or (number := written.value(self.style, scaled=self.scaled)) is None:
             return None
-        return _scaled(written.value(self.style, scaled=self.scaled), self.factors.get(written.unit, 1))
+        return _scaled(number, self.factors.get(written.unit, 1))
 
 
 def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
@@ -158,10 +157,9 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
         return TextNumbers(missing=missing, names=True, note=names)
     known = _in_units(name, written, counts)
     numbers = {
-        each.text: number
+        each.text: _scaled(number, known.factors[each.unit])
         for each in written
-        if each.unit in known.factors
-        and (number := _scaled(each.value(style, scaled=bool(scaled)), known.factors[each.unit])) is not None
+        if each.unit in known.factors and (number := each.value(style, scaled=bool(scaled))) is not None
     }
     texts = [each.text for each in written] if all(each.is_plain and not each.unit for each in written) else []
     return replace(
@@ -175,9 +173,13 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     )
 
 
-def _scaled(number: int | Decimal | None, factor: int) -> int | Decimal | None:
-    if number is None or factor == 1 or isinstance(number, int):
-        return number if number is None else number * factor
+def _exact(digits: str) -> int | Decimal:
+    return Decimal(digits) if "." in digits else int(digits)
+
+
+def _scaled(number: int | Decimal, factor: int) -> int | Decimal:
+    if factor == 1:
+        return number
     with localcontext() as context:
         context.prec = 5000
         return number * factor
@@ -199,10 +201,7 @@ def _compound_durations(counts: Iterable[str], missing: frozenset[str]) -> TextN
     factors = {unit: _DURATIONS[unit] // _DURATIONS[smallest] for unit in units}
     numbers: dict[str, Number] = {}
     for text, parts in found.items():
-        values = [
-            _scaled(Decimal(digits) if "." in digits else int(digits), factors[unit.lower()]) for digits, unit in parts
-        ]
-        numbers[text] = sum(value for value in values if value is not None)
+        numbers[text] = sum(_scaled(_exact(digits), factors[unit.lower()]) for digits, unit in parts)
     label = _label(smallest, "duration")
     return TextNumbers(
         numbers=numbers, missing=missing, unit=label, family="duration", factors=factors, note=f"read in {label}"
@@ -219,7 +218,7 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     missing = frozenset(("",)) if "" in counts else frozenset()
     if "." not in joined:
         return TextNumbers(numbers=dict(zip(texts, map(int, texts), strict=True)), missing=missing)
-    numbers: dict[str, Number] = {text: Decimal(text) if "." in text else int(text) for text in texts}
+    numbers: dict[str, Number] = {text: _exact(text) for text in texts}
     if note := version_note(name, (), numbers):
         return TextNumbers(missing=missing, names=True, note=note)
     style, note = _of_points(texts)
@@ -238,9 +237,7 @@ def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
     if not texts or not re.fullmatch(pattern, joined) or joined.count("\n") != len(texts):
         return None
     digits = (joined.replace(sign, "") if sign else joined).replace(",", "").split("\n")
-    numbers = {
-        text: Decimal(plain) if "." in plain else int(plain) for text, plain in zip(texts, digits[:-1], strict=True)
-    }
+    numbers = {text: _exact(plain) for text, plain in zip(texts, digits[:-1], strict=True)}
     missing = frozenset(("",)) if "" in counts else frozenset()
     return TextNumbers(numbers=numbers, missing=missing, unit=sign, is_money=bool(sign))
 
@@ -293,9 +290,7 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
         label = smallest if len(others) == 1 else _label(smallest, family)
         if 2 * rows[""] <= rows.total():
             note = f"{' and '.join(others)} read in {label}" if len(others) > 1 else ""
-            return TextNumbers(
-                unit=label, family="" if smallest == label == "m" else family, factors=factors, note=note
-            )
+            return TextNumbers(unit=label, family="" if label == "m" else family, factors=factors, note=note)
     if not currencies and len(others) == sum(map(len, others)) > 1 and ("".join(others).isupper() or "b" in others):
         return TextNumbers(names=True)
     if not currencies and 1 < len(others) <= _MAX_UNITS:
@@ -306,8 +301,7 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
 
 def _units_of(written: Iterable[Written], units: Sequence[str]) -> dict[str, str]:
     labels = _labels(units)
-    found = {each.text: labels.get(_CODES.get(each.unit, each.unit)) for each in written}
-    return {text: unit for text, unit in found.items() if unit}
+    return {each.text: unit for each in written if (unit := labels.get(_CODES.get(each.unit, each.unit)))}
 
 
 def _labels(units: Iterable[str]) -> dict[str, str]:
@@ -343,10 +337,8 @@ def _rows(written: Iterable[Written], counts: Counter[str]) -> int:
 
 def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> str | None:
     """Says that the texts are names that only look like numbers; None where they are numbers."""
-    if _has_codes(counts) or all(each.bracket for each in written):
-        return ""
-    weak = [each for each in written if each.is_weak]
-    if weak and not any(set(each.text) & set(".-+") for each in written):
+    are_weak = any(each.is_weak for each in written) and not any(set(each.text) & set(".-+") for each in written)
+    if are_weak or _has_codes(counts) or all(each.bracket for each in written):
         return ""
     if any(each.unit or not each.is_plain for each in written):
         return None
@@ -383,13 +375,10 @@ def _in_magnitudes(name: str, written: list[Written]) -> tuple[list[Written], st
 
 
 def _are_powers(name: str, written: list[Written], marked: list[Written]) -> bool:
-    if any(each.unit and not each.power and not each.is_currency for each in written):
-        return False
     bare = {each.unit.lower().rstrip(".") for each in marked if not each.is_currency}
-    if not bare:
-        return True
-    if "bytes" in named(name):
-        return False
+    has_units = any(each.unit and not each.power and not each.is_currency for each in written)
+    if has_units or not bare or "bytes" in named(name):
+        return not has_units and not bare
     has_currency = any(each.is_currency for each in written)
     has_words = any(len(letter) > 1 for letter in bare)
     is_k = bare == {"k"} and any(not each.unit for each in written)
