@@ -23,7 +23,7 @@ from adk_context_pack.errors import answering, logger, names, one_of, positive
 from adk_context_pack.tools.check_args import AnyValue, check_args
 from adk_context_pack.tools.resolve_results import replaced
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
-from adk_context_pack.tools.wrap import ManyTools, attach
+from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach
 
 FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
 
@@ -124,12 +124,6 @@ _MAX_VIEWS = 1_000
 Listing = Literal["sentences", "names", "none"]
 
 
-class _Known(NamedTuple):
-    tool: BaseTool
-    declared: DeclaredTool | None
-    shown: BaseTool
-
-
 class DeferredTools(ManyTools):
     """The toolset that `defer_tools` returns."""
 
@@ -151,7 +145,7 @@ class DeferredTools(ManyTools):
         self._max_found = positive("defer_tools", "max_found", max_found)
         self._max_found_tokens = positive("defer_tools", "max_found_tokens", max_found_tokens)
         self._batch = None if batch is None else positive("defer_tools", "batch", batch)
-        self._known: dict[int, _Known] = {}
+        self._entries = OncePerTool(self._entry)
         self._descriptions: dict[str, str] = {}
         self._names_seen: set[str] = set()
         # The list of tools may be another for each user, and one toolset serves all of them.
@@ -159,16 +153,13 @@ class DeferredTools(ManyTools):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns `find_tools`, `use_tool`, and all tools, of which the deferred ones declare nothing."""
-        found = await self.inner_tools(readonly_context)
-        entries = [self._known.get(id(tool)) or self._entry(tool) for tool in found]
-        # Tools that are no longer listed are forgotten, since their ids may be given to others.
-        self._known = {id(entry.tool): entry for entry in entries}
-        view = self._view(readonly_context, [entry.declared for entry in entries if entry.declared is not None])
-        return [view.find, view.use, *(entry.shown for entry in entries)]
+        entries = self._entries.of(await self.inner_tools(readonly_context))
+        view = self._view(readonly_context, [declared for declared, _ in entries if declared is not None])
+        return [view.find, view.use, *(shown for _, shown in entries)]
 
-    def _entry(self, tool: BaseTool) -> _Known:
+    def _entry(self, tool: BaseTool) -> tuple[DeclaredTool | None, BaseTool]:
         declared = None if tool.name in self._always else DeclaredTool.of(tool)
-        return _Known(tool, declared, tool if declared is None else hidden_tool(tool, self))
+        return declared, tool if declared is None else hidden_tool(tool, self)
 
     def _view(self, context: ReadonlyContext | None, declared: list[DeclaredTool]) -> ToolView:
         key = (context.invocation_id, context.agent_name) if context is not None else ("", "")
