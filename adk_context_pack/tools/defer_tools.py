@@ -19,7 +19,7 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.errors import answering, logger, names, one_of, positive
+from adk_context_pack.errors import answering, logger, names, nearest, one_of, positive
 from adk_context_pack.tools.check_args import AnyValue, check_args
 from adk_context_pack.tools.resolve_results import replaced
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
@@ -47,7 +47,7 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
     name = str((arguments or {}).get("name") or "")
     tool = index.tools.get(name)
     if tool is None:
-        near = index.nearest(name)
+        near = nearest(name, index.tools)
         known = index.tools[near].shown() if near else None
         note = f"There is no tool {name[:80]!r}." + (f" {near} is the nearest name." if near else " Use find_tools.")
         return Asked(name, {}, {"error": note} | ({"tool": known} if known else {}))
@@ -57,12 +57,12 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
         checked = replaced(args, AnyValue, whole_only=True) if tool.takes_references else args
     except (ValueError, RecursionError) as error:
         return Asked(name, {}, {"error": str(error), "parameters": tool.parameters})
-    problems, nearest = check_args(tool.parameters, checked)
+    problems, valid = check_args(tool.parameters, checked)
     if not problems:
         return Asked(name, args)
     answer: dict[str, Any] = {"error": "; ".join(problems)[:1000], "parameters": tool.parameters}
-    if not check_args(tool.parameters, nearest).problems:
-        answer["nearest_valid_args"] = nearest
+    if not check_args(tool.parameters, valid).problems:
+        answer["nearest_valid_args"] = valid
     return Asked(name, args, answer)
 
 
@@ -159,7 +159,12 @@ class DeferredTools(ManyTools):
 
     def _entry(self, tool: BaseTool) -> tuple[DeclaredTool | None, BaseTool]:
         declared = None if tool.name in self._always else DeclaredTool.of(tool)
-        return declared, tool if declared is None else hidden_tool(tool, self)
+        if declared is None:
+            return None, tool
+        # A shallow copy keeps the class, confirmation, auth and long-running behaviour of every kind of tool.
+        hidden = copy.copy(tool)
+        hidden.process_llm_request = _HiddenRequest(tool, hidden, self)  # type: ignore[method-assign]
+        return declared, hidden
 
     def _view(self, context: ReadonlyContext | None, declared: list[DeclaredTool]) -> ToolView:
         key = (context.invocation_id, context.agent_name) if context is not None else ("", "")
@@ -184,10 +189,6 @@ class DeferredTools(ManyTools):
             self._views.popitem(last=False)
         return present
 
-    def _index_of(self, context: ReadonlyContext) -> ToolIndex:
-        view = self._views.get((context.invocation_id, context.agent_name))
-        return view.index if view is not None else ToolIndex(())
-
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Does what the inner toolsets do, and sees to it that the agent's calls become calls of the real tools."""
         await super().process_llm_request(tool_context=tool_context, llm_request=llm_request)
@@ -197,8 +198,9 @@ class DeferredTools(ManyTools):
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """ADK's `after_model_callback`: `use_tool` becomes a call of the tool itself."""
         try:
-            if llm_response.content is not None:
-                llm_response.content = as_real_calls(llm_response.content, self._index_of(callback_context))
+            view = self._views.get((callback_context.invocation_id, callback_context.agent_name))
+            if view is not None and llm_response.content is not None:
+                llm_response.content = as_real_calls(llm_response.content, view.index)
         except Exception:
             logger.exception("a use_tool call stays as it is")
 
@@ -297,8 +299,7 @@ class ToolView:
         self, index: ToolIndex, listing: str, *, descriptions: Mapping[str, str], max_found: int, max_found_tokens: int
     ) -> None:
         self.index = index
-        self.find, self.use = FindTools(self), UseTool(self)
-        self.find.describe(listing)
+        self.find, self.use = FindTools(self, listing), UseTool(self)
         self._descriptions = descriptions
         self._max_found, self._max_found_tokens = max_found, max_found_tokens
 
@@ -333,13 +334,9 @@ _FIND = "Finds tools by what is to be done, and gives their parameters for use_t
 class FindTools(BaseTool):
     """`find_tools(query)`."""
 
-    def __init__(self, finder: ToolView) -> None:
-        super().__init__(name=FIND_TOOLS, description=_FIND)
+    def __init__(self, finder: ToolView, listing: str) -> None:
+        super().__init__(name=FIND_TOOLS, description=f"{_FIND} There are: {listing}" if listing else _FIND)
         self._finder = finder
-
-    def describe(self, listing: str) -> None:
-        """Puts a listing of the tools into the description."""
-        self.description = f"{_FIND} There are: {listing}" if listing else _FIND
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return _declaration(self, query="What is to be done, in a few words.")
@@ -400,11 +397,3 @@ class _HiddenRequest:
         if isinstance(instruction, str) and instruction not in str(llm_request.config.system_instruction or ""):
             llm_request.append_instructions([instruction])
         llm_request.tools_dict[self._tool.name] = self._shown
-
-
-def hidden_tool(tool: BaseTool, owner: DeferredTools) -> BaseTool:
-    """Returns a copy of `tool` that behaves as it does, and is declared only when `owner` says so."""
-    # A shallow copy keeps the class, confirmation, auth and long-running behaviour of every kind of tool.
-    hidden = copy.copy(tool)
-    hidden.process_llm_request = _HiddenRequest(tool, hidden, owner)  # type: ignore[method-assign]
-    return hidden

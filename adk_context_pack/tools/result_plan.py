@@ -96,21 +96,18 @@ class ResultPlan:
             handles: one for each part, None for a part that could not be kept.
             reason: why that was so.
         """
-        shown = self.body
+        shown, limits = self.body, self.limits
         for path, part, kind, characters, text in self.previews:
-            mark = self._mark(kind, characters, handles[part], reason)
+            if (handle := handles[part]) is None:
+                mark = f"[{kind} of {characters} characters, shown in part. {not_kept(reason, limits.tool)}]"
+            else:
+                mark = preview_mark(kind, characters, handle, opener=limits.openers.payload, refer_in=limits.refer_in)
             shown = replaced(shown, path, f"{mark}\n{text}")
         if not self.parts or self.parts[0].kind != "rows":
             return shown
         # A body with capped tables is a dict.
         held = {} if handles[0] is None else {HANDLE: handles[0]}
         return {**shown, **held, NOTE: self._note(handles[0], reason)}
-
-    def _mark(self, kind: Literal["text", "JSON"], characters: int, handle: str | None, reason: str) -> str:
-        if handle is not None:
-            opener, refer_in = self.limits.openers.payload, self.limits.refer_in
-            return preview_mark(kind, characters, handle, opener=opener, refer_in=refer_in)
-        return f"[{kind} of {characters} characters, shown in part. {not_kept(reason, self.limits.tool)}]"
 
     def _note(self, handle: str | None, reason: str) -> str:
         limits = self.limits
@@ -340,11 +337,9 @@ class _Draft:
         count, total = sum(shown.values()), sum(len(table.rows) for table in self.tables)
         kept = Part(value=_without_media(self.result), kind="rows", rows_shown=count, rows_total=total)
         smaller = self._with_rows({key: value for key, value in rows.items() if key not in self._inner})
-        inner: dict[Path, str] = {}
+        inner = dict.fromkeys(self._inner.values(), "")
         for key, path in self._inner.items():
-            inner[path] = (
-                f"{inner.get(path, '')}\n[{key}: {said[key]['shown']} of {said[key]['total']} rows]\n{rows[key]}"
-            )
+            inner[path] += f"\n[{key}: {said[key]['shown']} of {said[key]['total']} rows]\n{rows[key]}"
         plan = self._previewed(smaller, (kept,), inner)
         body, previews = plan.body, plan.previews
         if not isinstance(body, Mapping):
@@ -395,8 +390,7 @@ def _shows_as_much(plan: ResultPlan, least: ResultPlan, *, by_row: bool) -> bool
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """A part of a result that a preview may replace.
 
     Attributes:
