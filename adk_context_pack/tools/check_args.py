@@ -117,10 +117,9 @@ def _listed(value: Any) -> list[Any]:
 @lru_cache(maxsize=256)
 def _pattern(pattern: str) -> SchemaValidator | None:
     # Of pydantic, since its patterns take linear time, and both the pattern and the text are somebody else's.
-    try:
+    with suppress(SchemaError):
         return SchemaValidator(core_schema.str_schema(pattern=pattern))
-    except SchemaError:
-        return None
+    return None
 
 
 @cache

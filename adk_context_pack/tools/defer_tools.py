@@ -169,20 +169,21 @@ class DeferredTools(ManyTools):
     def _view(self, context: ReadonlyContext | None, declared: list[DeclaredTool]) -> ToolView:
         key = (context.invocation_id, context.agent_name) if context is not None else ("", "")
         present = self._views.pop(key, None) or next(reversed(self._views.values()), None)
-        if present is None or list(present.index.tools.values()) != declared:
+        if present is None or list(present.deferred.tools.values()) != declared:
             if present is not None:
                 logger.info(
-                    "other deferred tools than before: %d then, %d now", len(present.index.tools), len(declared)
+                    "other deferred tools than before: %d then, %d now", len(present.deferred.tools), len(declared)
                 )
             index = ToolIndex(declared)
             room = 0 if self._listing == "none" else self._max_listing_tokens
-            present = ToolView(
+            find = FindTools(
                 index,
                 index.listing(room, sentences=self._listing == "sentences"),
                 descriptions=self._descriptions,
                 max_found=self._max_found,
                 max_found_tokens=self._max_found_tokens,
             )
+            present = ToolView(index, find, UseTool(index))
             self._names_seen |= index.tools.keys()
         self._views[key] = present
         while len(self._views) > _MAX_VIEWS:
@@ -200,7 +201,7 @@ class DeferredTools(ManyTools):
         try:
             view = self._views.get((callback_context.invocation_id, callback_context.agent_name))
             if view is not None and llm_response.content is not None:
-                llm_response.content = as_real_calls(llm_response.content, view.index)
+                llm_response.content = as_real_calls(llm_response.content, view.deferred)
         except Exception:
             logger.exception("a use_tool call stays as it is")
 
@@ -279,35 +280,50 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
     )
 
 
-class ToolView:
+class ToolView(NamedTuple):
     """The deferred tools as one user's agent sees them. Another user may be offered others by the same toolset.
+
+    Attributes:
+        deferred: the tools.
+        find: the tool `find_tools`.
+        use: the tool `use_tool`.
+    """
+
+    deferred: ToolIndex
+    find: FindTools
+    use: UseTool
+
+
+_FIND = "Finds tools by what is to be done, and gives their parameters for use_tool."
+
+
+class FindTools(BaseTool):
+    """`find_tools(query)`.
 
     Args:
         index: the tools.
-        listing: what the description of `find_tools` lists.
+        listing: what the description lists.
         descriptions: the descriptions by name that the tools put into a request, where these are others than declared.
         max_found: how many tools a search shows with their schemas.
         max_found_tokens: the budget of a search's result in tokens.
-
-    Attributes:
-        index: the tools.
-        find: the tool `find_tools`.
-        use: the tool `use_tool`.
     """
 
     def __init__(
         self, index: ToolIndex, listing: str, *, descriptions: Mapping[str, str], max_found: int, max_found_tokens: int
     ) -> None:
-        self.index = index
-        self.find, self.use = FindTools(self, listing), UseTool(self)
-        self._descriptions = descriptions
+        super().__init__(name=FIND_TOOLS, description=f"{_FIND} There are: {listing}" if listing else _FIND)
+        self._index, self._descriptions = index, descriptions
         self._max_found, self._max_found_tokens = max_found, max_found_tokens
 
-    def found(self, query: str) -> dict[str, Any]:
-        """Returns the schemas of the tools that fit `query`, best first, within the budget, and more names."""
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return _declaration(self, query="What is to be done, in a few words.")
+
+    @answering("The tools could not be searched.")
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
+        """Returns the schemas of the tools that fit, best first, within the budget, and more names."""
         shown: list[dict[str, Any]] = []
         left, more = self._max_found_tokens, []
-        for tool in self.index.find(query, 2 * self._max_found):
+        for tool in self._index.find(str(args.get("query") or ""), 2 * self._max_found):
             entry = tool.shown() | {"description": self._descriptions.get(tool.name, tool.description)}
             price = estimate_payload(entry)
             if len(shown) < self._max_found and (price <= left or not shown):
@@ -319,40 +335,13 @@ class ToolView:
             return {"tools": [], "note": "No tool fits these words. Try other words for what is to be done."}
         return {"tools": shown} | ({"more": more} if more else {})
 
-    def error_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Returns the answer to a `use_tool` call that could not become a call of the tool itself."""
-        wanted = asked(arguments, self.index)
-        if wanted.error is not None:
-            return wanted.error
-        logger.error("defer_tools cannot call %s: a plugin's after_model_callback answers first", wanted.name)
-        return {"error": f"{wanted.name} cannot be called in this app. Do not try again."}
-
-
-_FIND = "Finds tools by what is to be done, and gives their parameters for use_tool."
-
-
-class FindTools(BaseTool):
-    """`find_tools(query)`."""
-
-    def __init__(self, finder: ToolView, listing: str) -> None:
-        super().__init__(name=FIND_TOOLS, description=f"{_FIND} There are: {listing}" if listing else _FIND)
-        self._finder = finder
-
-    def _get_declaration(self) -> types.FunctionDeclaration:
-        return _declaration(self, query="What is to be done, in a few words.")
-
-    @answering("The tools could not be searched.")
-    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
-        """Returns the schemas of the tools that fit."""
-        return self._finder.found(str(args.get("query") or ""))
-
 
 class UseTool(BaseTool):
     """`use_tool(name, args)`: it runs only where the call could not become one of the tool itself."""
 
-    def __init__(self, finder: ToolView) -> None:
+    def __init__(self, index: ToolIndex) -> None:
         super().__init__(name=USE_TOOL, description="Calls a tool that find_tools gave.")
-        self._finder = finder
+        self._index = index
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         # Gemini refuses an object without properties, so the arguments are a text.
@@ -361,7 +350,11 @@ class UseTool(BaseTool):
     @answering("The tool could not be called.")
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
         """Returns what is wrong with the call, the schema, and the nearest valid arguments."""
-        return self._finder.error_for(args)
+        wanted = asked(args, self._index)
+        if wanted.error is not None:
+            return wanted.error
+        logger.error("defer_tools cannot call %s: a plugin's after_model_callback answers first", wanted.name)
+        return {"error": f"{wanted.name} cannot be called in this app. Do not try again."}
 
 
 def _declaration(tool: BaseTool, **parameters: str) -> types.FunctionDeclaration:

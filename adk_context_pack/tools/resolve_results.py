@@ -271,10 +271,8 @@ async def value_of(reference: Reference, context: Any, results: dict[str, OpenRe
 def _advice(shown: Sequence[str], context: ToolContext) -> str:
     known = []
     for handle in shown:
-        try:
+        with suppress(ContextPackError):
             known.append(f"{handle} ({find_result(context.session.state, handle).tool_name})")
-        except ContextPackError:
-            continue
     there = f"You were shown: {', '.join(known)}." if known else "You were shown none that is stored."
     return f"{there} Else write the value itself."
 
@@ -364,12 +362,9 @@ def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
     return False
 
 
-def _note(
-    context: CallbackContext, response: LlmResponse, key: str, read: Callable[[types.Content | None], Any]
-) -> None:
+def _note(context: CallbackContext, response: LlmResponse, key: str, read: Callable[..., Any]) -> None:
     try:
-        wanted = _wanted(read(response.content))
-        if wanted:
+        if wanted := _wanted(read(response.content)):
             request = _REQUESTS.get(_key(context))
             handles = [] if request is None else _may_use(wanted, request, context)
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}

@@ -28,7 +28,7 @@ from adk_context_pack.tables.failure import has_failed
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.result_limits import Limits, Part, readable_whole
-from adk_context_pack.tools.tool_call import Kept, ToolCall
+from adk_context_pack.tools.tool_call import ToolCall
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
 # is never cut into a stub again.
@@ -366,7 +366,17 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
     give = partial(_give, tuple(dict.fromkeys((*(entry.on_report for entry in entries), call.on_report))))
     for report in reports:
         give(report)
-    _guard(call, call.kept[first:], reports, outcome, give)
+    for one, report in zip(call.kept[first:], reports, strict=False):
+        before, after = report.tokens_after, report.tokens_before
+        addition = KeptResult(
+            key=state_key(one.kind, call.tool_name, one.handle),
+            call_id=call.call_id,
+            unkept=outcome.unkept,
+            smaller=outcome.shown,
+            report=replace(report, handle=None, notes=(), tokens_before=before, tokens_after=after),
+            on_report=give,
+        )
+        guard(call.context, addition)
     return outcome.shown
 
 
@@ -428,26 +438,6 @@ def _reports(
         found.append(replace(record, notes=notes))
     # The tokens are those of the whole result, which several parts of it share.
     return [*found[:1], *(replace(each, tokens_before=0, tokens_after=0) for each in found[1:])]
-
-
-def _guard(
-    call: ToolCall,
-    kept: Iterable[Kept],
-    reports: Iterable[CapReport],
-    outcome: _Outcome,
-    give: Callable[[CapReport], None],
-) -> None:
-    for one, report in zip(kept, reports, strict=False):
-        before, after = report.tokens_after, report.tokens_before
-        addition = KeptResult(
-            key=state_key(one.kind, call.tool_name, one.handle),
-            call_id=call.call_id,
-            unkept=outcome.unkept,
-            smaller=outcome.shown,
-            report=replace(report, handle=None, notes=(), tokens_before=before, tokens_after=after),
-            on_report=give,
-        )
-        guard(call.context, addition)
 
 
 def _give(listeners: Iterable[Callable[[CapReport], None] | None], report: CapReport) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import chain, islice
+from operator import getitem
 from typing import Any, Literal, NamedTuple
 
 from google.genai import types
@@ -200,12 +201,12 @@ class _Draft:
         for weight, part in sorted(rest, key=lambda each: -each[0]):
             if beside + (reserve if self.tables else 0) <= budget:
                 return self._look_inside(found)
+            beside -= weight
             if isinstance(part, Table):
                 self.tables.append(part)
-                beside -= weight
             else:
                 self.branches.append(part)
-                beside -= weight - limits.preview_tokens
+                beside += limits.preview_tokens
         if limits.text_tokens is not None and not holds_media(self.whole) and not self._fits(skeleton, budget):
             self.branches = [Branch((), self.whole, size)]
         return self._look_inside(found)
@@ -221,7 +222,7 @@ class _Draft:
     def _look_inside(self, found: Sequence[Table]) -> None:
         """Takes note of the tables within texts and branches of which a preview is shown."""
         for branch in self.branches if found else ():
-            inside = {id(table.rows) for table in self._find(_at(self.whole, branch.path))}
+            inside = {id(table.rows) for table in self._find(reduce(getitem, branch.path, self.whole))}
             inner = sorted((t for t in found if id(t.rows) in inside), key=lambda table: -len(table.rows))
             more = [t for t in inner if t not in self.tables and len(t.rows) >= _STUB_ROWS][:_MAX_INNER]
             self.tables += more
@@ -368,7 +369,7 @@ class _Draft:
 
     def _preview_of(self, branch: Branch) -> tuple[Any, Preview]:
         if branch.path not in self._texts:
-            value = _at(self.whole, branch.path)
+            value = reduce(getitem, branch.path, self.whole)
             text = value if isinstance(value, str) else dumps(value, json_text)
             shown = text_preview(text, max_tokens=self.limits.preview_tokens, counter=self.limits.counter)
             kind: Literal["text", "JSON"] = "text" if isinstance(value, str) else "JSON"
@@ -436,12 +437,6 @@ def replaced(value: Any, path: Path, new: Any) -> Any:
     if isinstance(value, Mapping):
         return {**value, key: replaced(value[key], rest, new)}
     return [replaced(item, rest, new) if index == key else item for index, item in enumerate(value)]
-
-
-def _at(value: Any, path: Path) -> Any:
-    for key in path:
-        value = value[key]
-    return value
 
 
 def _short_fields(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,8 +78,7 @@ class WrappedToolset(BaseToolset):
 
     def get_auth_config(self) -> Any:
         """Returns the inner toolset's auth config, or None on releases whose toolsets have none."""
-        inner = getattr(self._toolset, "get_auth_config", None)
-        return inner() if inner is not None else None
+        return getattr(self._toolset, "get_auth_config", lambda: None)()
 
     async def close(self) -> None:
         """Closes the inner toolset."""
