@@ -54,7 +54,7 @@ def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> Checked:
         # A definition may be a part of another schema.
         standard = _standard(schema, has_parts=not _PARTS.isdisjoint(json_text(schema).split('"')))
         for _ in range(3):
-            errors = _errors(standard, nearest)
+            errors = [error for error in _library()(standard).iter_errors(nearest) if not _is_open(error)]
             problems = problems or [text for error in errors for text in _said(error)]
             nearest = _mended(nearest, errors) if errors else nearest
     except RecursionError:
@@ -117,10 +117,9 @@ def _listed(value: Any) -> list[Any]:
 @lru_cache(maxsize=256)
 def _pattern(pattern: str) -> SchemaValidator | None:
     # Of pydantic, since its patterns take linear time, and both the pattern and the text are somebody else's.
-    try:
+    with suppress(SchemaError):
         return SchemaValidator(core_schema.str_schema(pattern=pattern))
-    except SchemaError:
-        return None
+    return None
 
 
 @cache
@@ -155,10 +154,6 @@ def _library() -> Callable[[Any], Any]:
         return validator(schema, format_checker=formats, registry=Registry())
 
     return make
-
-
-def _errors(schema: Any, args: Any) -> list[Any]:
-    return [error for error in _library()(schema).iter_errors(args) if not _is_open(error)]
 
 
 def _is_open(error: Any) -> bool:

@@ -19,11 +19,11 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.errors import answering, logger, names, one_of, positive
+from adk_context_pack.errors import answering, logger, names, nearest, one_of, positive
 from adk_context_pack.tools.check_args import AnyValue, check_args
 from adk_context_pack.tools.resolve_results import replaced
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
-from adk_context_pack.tools.wrap import ManyTools, attach
+from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach
 
 FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
 
@@ -47,7 +47,7 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
     name = str((arguments or {}).get("name") or "")
     tool = index.tools.get(name)
     if tool is None:
-        near = index.nearest(name)
+        near = nearest(name, index.tools)
         known = index.tools[near].shown() if near else None
         note = f"There is no tool {name[:80]!r}." + (f" {near} is the nearest name." if near else " Use find_tools.")
         return Asked(name, {}, {"error": note} | ({"tool": known} if known else {}))
@@ -57,12 +57,12 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
         checked = replaced(args, AnyValue, whole_only=True) if tool.takes_references else args
     except (ValueError, RecursionError) as error:
         return Asked(name, {}, {"error": str(error), "parameters": tool.parameters})
-    problems, nearest = check_args(tool.parameters, checked)
+    problems, valid = check_args(tool.parameters, checked)
     if not problems:
         return Asked(name, args)
     answer: dict[str, Any] = {"error": "; ".join(problems)[:1000], "parameters": tool.parameters}
-    if not check_args(tool.parameters, nearest).problems:
-        answer["nearest_valid_args"] = nearest
+    if not check_args(tool.parameters, valid).problems:
+        answer["nearest_valid_args"] = valid
     return Asked(name, args, answer)
 
 
@@ -124,12 +124,6 @@ _MAX_VIEWS = 1_000
 Listing = Literal["sentences", "names", "none"]
 
 
-class _Known(NamedTuple):
-    tool: BaseTool
-    declared: DeclaredTool | None
-    shown: BaseTool
-
-
 class DeferredTools(ManyTools):
     """The toolset that `defer_tools` returns."""
 
@@ -151,7 +145,7 @@ class DeferredTools(ManyTools):
         self._max_found = positive("defer_tools", "max_found", max_found)
         self._max_found_tokens = positive("defer_tools", "max_found_tokens", max_found_tokens)
         self._batch = None if batch is None else positive("defer_tools", "batch", batch)
-        self._known: dict[int, _Known] = {}
+        self._entries = OncePerTool(self._entry)
         self._descriptions: dict[str, str] = {}
         self._names_seen: set[str] = set()
         # The list of tools may be another for each user, and one toolset serves all of them.
@@ -159,43 +153,42 @@ class DeferredTools(ManyTools):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns `find_tools`, `use_tool`, and all tools, of which the deferred ones declare nothing."""
-        found = await self.inner_tools(readonly_context)
-        entries = [self._known.get(id(tool)) or self._entry(tool) for tool in found]
-        # Tools that are no longer listed are forgotten, since their ids may be given to others.
-        self._known = {id(entry.tool): entry for entry in entries}
-        view = self._view(readonly_context, [entry.declared for entry in entries if entry.declared is not None])
-        return [view.find, view.use, *(entry.shown for entry in entries)]
+        entries = self._entries.of(await self.inner_tools(readonly_context))
+        view = self._view(readonly_context, [declared for declared, _ in entries if declared is not None])
+        return [view.find, view.use, *(shown for _, shown in entries)]
 
-    def _entry(self, tool: BaseTool) -> _Known:
+    def _entry(self, tool: BaseTool) -> tuple[DeclaredTool | None, BaseTool]:
         declared = None if tool.name in self._always else DeclaredTool.of(tool)
-        return _Known(tool, declared, tool if declared is None else hidden_tool(tool, self))
+        if declared is None:
+            return None, tool
+        # A shallow copy keeps the class, confirmation, auth and long-running behaviour of every kind of tool.
+        hidden = copy.copy(tool)
+        hidden.process_llm_request = _HiddenRequest(tool, hidden, self)  # type: ignore[method-assign]
+        return declared, hidden
 
     def _view(self, context: ReadonlyContext | None, declared: list[DeclaredTool]) -> ToolView:
         key = (context.invocation_id, context.agent_name) if context is not None else ("", "")
         present = self._views.pop(key, None) or next(reversed(self._views.values()), None)
-        if present is None or list(present.index.tools.values()) != declared:
+        if present is None or list(present.deferred.tools.values()) != declared:
             if present is not None:
                 logger.info(
-                    "other deferred tools than before: %d then, %d now", len(present.index.tools), len(declared)
+                    "other deferred tools than before: %d then, %d now", len(present.deferred.tools), len(declared)
                 )
             index = ToolIndex(declared)
             room = 0 if self._listing == "none" else self._max_listing_tokens
-            present = ToolView(
+            find = FindTools(
                 index,
                 index.listing(room, sentences=self._listing == "sentences"),
                 descriptions=self._descriptions,
                 max_found=self._max_found,
                 max_found_tokens=self._max_found_tokens,
             )
+            present = ToolView(index, find, UseTool(index))
             self._names_seen |= index.tools.keys()
         self._views[key] = present
         while len(self._views) > _MAX_VIEWS:
             self._views.popitem(last=False)
         return present
-
-    def _index_of(self, context: ReadonlyContext) -> ToolIndex:
-        view = self._views.get((context.invocation_id, context.agent_name))
-        return view.index if view is not None else ToolIndex(())
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Does what the inner toolsets do, and sees to it that the agent's calls become calls of the real tools."""
@@ -206,8 +199,9 @@ class DeferredTools(ManyTools):
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """ADK's `after_model_callback`: `use_tool` becomes a call of the tool itself."""
         try:
-            if llm_response.content is not None:
-                llm_response.content = as_real_calls(llm_response.content, self._index_of(callback_context))
+            view = self._views.get((callback_context.invocation_id, callback_context.agent_name))
+            if view is not None and llm_response.content is not None:
+                llm_response.content = as_real_calls(llm_response.content, view.deferred)
         except Exception:
             logger.exception("a use_tool call stays as it is")
 
@@ -286,36 +280,50 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
     )
 
 
-class ToolView:
+class ToolView(NamedTuple):
     """The deferred tools as one user's agent sees them. Another user may be offered others by the same toolset.
+
+    Attributes:
+        deferred: the tools.
+        find: the tool `find_tools`.
+        use: the tool `use_tool`.
+    """
+
+    deferred: ToolIndex
+    find: FindTools
+    use: UseTool
+
+
+_FIND = "Finds tools by what is to be done, and gives their parameters for use_tool."
+
+
+class FindTools(BaseTool):
+    """`find_tools(query)`.
 
     Args:
         index: the tools.
-        listing: what the description of `find_tools` lists.
+        listing: what the description lists.
         descriptions: the descriptions by name that the tools put into a request, where these are others than declared.
         max_found: how many tools a search shows with their schemas.
         max_found_tokens: the budget of a search's result in tokens.
-
-    Attributes:
-        index: the tools.
-        find: the tool `find_tools`.
-        use: the tool `use_tool`.
     """
 
     def __init__(
         self, index: ToolIndex, listing: str, *, descriptions: Mapping[str, str], max_found: int, max_found_tokens: int
     ) -> None:
-        self.index = index
-        self.find, self.use = FindTools(self), UseTool(self)
-        self.find.describe(listing)
-        self._descriptions = descriptions
+        super().__init__(name=FIND_TOOLS, description=f"{_FIND} There are: {listing}" if listing else _FIND)
+        self._index, self._descriptions = index, descriptions
         self._max_found, self._max_found_tokens = max_found, max_found_tokens
 
-    def found(self, query: str) -> dict[str, Any]:
-        """Returns the schemas of the tools that fit `query`, best first, within the budget, and more names."""
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return _declaration(self, query="What is to be done, in a few words.")
+
+    @answering("The tools could not be searched.")
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
+        """Returns the schemas of the tools that fit, best first, within the budget, and more names."""
         shown: list[dict[str, Any]] = []
         left, more = self._max_found_tokens, []
-        for tool in self.index.find(query, 2 * self._max_found):
+        for tool in self._index.find(str(args.get("query") or ""), 2 * self._max_found):
             entry = tool.shown() | {"description": self._descriptions.get(tool.name, tool.description)}
             price = estimate_payload(entry)
             if len(shown) < self._max_found and (price <= left or not shown):
@@ -327,44 +335,13 @@ class ToolView:
             return {"tools": [], "note": "No tool fits these words. Try other words for what is to be done."}
         return {"tools": shown} | ({"more": more} if more else {})
 
-    def error_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Returns the answer to a `use_tool` call that could not become a call of the tool itself."""
-        wanted = asked(arguments, self.index)
-        if wanted.error is not None:
-            return wanted.error
-        logger.error("defer_tools cannot call %s: a plugin's after_model_callback answers first", wanted.name)
-        return {"error": f"{wanted.name} cannot be called in this app. Do not try again."}
-
-
-_FIND = "Finds tools by what is to be done, and gives their parameters for use_tool."
-
-
-class FindTools(BaseTool):
-    """`find_tools(query)`."""
-
-    def __init__(self, finder: ToolView) -> None:
-        super().__init__(name=FIND_TOOLS, description=_FIND)
-        self._finder = finder
-
-    def describe(self, listing: str) -> None:
-        """Puts a listing of the tools into the description."""
-        self.description = f"{_FIND} There are: {listing}" if listing else _FIND
-
-    def _get_declaration(self) -> types.FunctionDeclaration:
-        return _declaration(self, query="What is to be done, in a few words.")
-
-    @answering("The tools could not be searched.")
-    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
-        """Returns the schemas of the tools that fit."""
-        return self._finder.found(str(args.get("query") or ""))
-
 
 class UseTool(BaseTool):
     """`use_tool(name, args)`: it runs only where the call could not become one of the tool itself."""
 
-    def __init__(self, finder: ToolView) -> None:
+    def __init__(self, index: ToolIndex) -> None:
         super().__init__(name=USE_TOOL, description="Calls a tool that find_tools gave.")
-        self._finder = finder
+        self._index = index
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         # Gemini refuses an object without properties, so the arguments are a text.
@@ -373,7 +350,11 @@ class UseTool(BaseTool):
     @answering("The tool could not be called.")
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
         """Returns what is wrong with the call, the schema, and the nearest valid arguments."""
-        return self._finder.error_for(args)
+        wanted = asked(args, self._index)
+        if wanted.error is not None:
+            return wanted.error
+        logger.error("defer_tools cannot call %s: a plugin's after_model_callback answers first", wanted.name)
+        return {"error": f"{wanted.name} cannot be called in this app. Do not try again."}
 
 
 def _declaration(tool: BaseTool, **parameters: str) -> types.FunctionDeclaration:
@@ -409,11 +390,3 @@ class _HiddenRequest:
         if isinstance(instruction, str) and instruction not in str(llm_request.config.system_instruction or ""):
             llm_request.append_instructions([instruction])
         llm_request.tools_dict[self._tool.name] = self._shown
-
-
-def hidden_tool(tool: BaseTool, owner: DeferredTools) -> BaseTool:
-    """Returns a copy of `tool` that behaves as it does, and is declared only when `owner` says so."""
-    # A shallow copy keeps the class, confirmation, auth and long-running behaviour of every kind of tool.
-    hidden = copy.copy(tool)
-    hidden.process_llm_request = _HiddenRequest(tool, hidden, owner)  # type: ignore[method-assign]
-    return hidden

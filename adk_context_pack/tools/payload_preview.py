@@ -135,9 +135,8 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
             kinds.setdefault(_ID.sub("#", shown), _Lines(shown, [])).places.append(at)
         at += len(line)
     # Lines of a few kinds only: then a kind that is rare says something.
-    odd = (
-        [each for each in kinds.values() if 500 * len(each.places) <= max(500, count)] if 8 * len(kinds) < count else []
-    )
+    are_few = 8 * len(kinds) < count
+    odd = [each for each in kinds.values() if are_few and 500 * len(each.places) <= max(500, count)]
     said = ["log" if is_log else "text", *([f"{count} lines"] if count else ())]
     times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
     if is_log and all(times):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -32,7 +32,7 @@ from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, find_result, is_handle, stored_results
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.find_tables import find_tables
-from adk_context_pack.tools.wrap import ManyTools, attach, copy_of
+from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach, copy_of
 
 EACH = "[*]"
 """The step that takes all items of a list."""
@@ -114,9 +114,9 @@ class ResolvingTools(ManyTools):
 
     def __init__(self, tools: Sequence[Any], *, max_bytes: int, in_answers: bool) -> None:
         super().__init__("resolve_results", tools)
-        self._max_bytes = positive("resolve_results", "max_bytes", max_bytes)
+        most = positive("resolve_results", "max_bytes", max_bytes)
         self._in_answers = in_answers
-        self._copies: dict[int, tuple[BaseTool, BaseTool]] = {}
+        self._resolving = OncePerTool(partial(resolving, max_bytes=most))
 
     @property
     def takes_references(self) -> bool:
@@ -130,11 +130,7 @@ class ResolvingTools(ManyTools):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns the tools, which resolve references before they run."""
-        # The same copy for the same tool, since a tool may keep something on itself between two steps of an agent.
-        tools = await self.inner_tools(readonly_context)
-        pairs = [self._copies.get(id(tool)) or (tool, resolving(tool, self._max_bytes)) for tool in tools]
-        self._copies = {id(pair[0]): pair for pair in pairs}
-        return [resolved for _, resolved in pairs]
+        return self._resolving.of(await self.inner_tools(readonly_context))
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Does what the inner toolsets do, and sees to it that requests and answers are looked at."""
@@ -234,7 +230,14 @@ class _Resolved:
         wanted = list(dict.fromkeys(references_in(args)))
         if not wanted:
             return args
-        values = await _values(wanted, context)
+        shown = noted_call(context.session.events, context.function_call_id).handles
+        results: dict[str, OpenResult] = {}
+        values: dict[str, Any] = {}
+        for text in wanted:
+            reference = parsed(text)
+            if reference.handle not in shown:
+                raise QueryError(f"You were not shown a result {reference.handle}. {_advice(shown, context)}")
+            values[text] = await value_of(reference, context, results)
         sizes = {text: len(as_text(value).encode(errors="replace")) for text, value in values.items()}
         total = sum(sizes[text] for text in references_in(args))
         if total > self.max_bytes:
@@ -243,23 +246,6 @@ class _Resolved:
             raise QueryError(f"The values have {total} bytes, and {most}. Refer to a part of {largest}.")
         resolved: dict[str, Any] = replaced(args, lambda text: copy.deepcopy(values[text]))
         return resolved
-
-
-async def _values(wanted: Sequence[str], context: ToolContext) -> dict[str, Any]:
-    """Returns the value of each reference.
-
-    Raises:
-        ContextPackError: there is none, in words for a model.
-    """
-    shown = noted_call(context.session.events, context.function_call_id).handles
-    results: dict[str, OpenResult] = {}
-    values: dict[str, Any] = {}
-    for text in wanted:
-        reference = parsed(text)
-        if reference.handle not in shown:
-            raise QueryError(f"You were not shown a result {reference.handle}. {_advice(shown, context)}")
-        values[text] = await value_of(reference, context, results)
-    return values
 
 
 async def value_of(reference: Reference, context: Any, results: dict[str, OpenResult]) -> Any:
@@ -285,10 +271,8 @@ async def value_of(reference: Reference, context: Any, results: dict[str, OpenRe
 def _advice(shown: Sequence[str], context: ToolContext) -> str:
     known = []
     for handle in shown:
-        try:
+        with suppress(ContextPackError):
             known.append(f"{handle} ({find_result(context.session.state, handle).tool_name})")
-        except ContextPackError:
-            continue
     there = f"You were shown: {', '.join(known)}." if known else "You were shown none that is stored."
     return f"{there} Else write the value itself."
 
@@ -378,12 +362,9 @@ def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
     return False
 
 
-def _note(
-    context: CallbackContext, response: LlmResponse, key: str, read: Callable[[types.Content | None], Any]
-) -> None:
+def _note(context: CallbackContext, response: LlmResponse, key: str, read: Callable[..., Any]) -> None:
     try:
-        wanted = _wanted(read(response.content))
-        if wanted:
+        if wanted := _wanted(read(response.content)):
             request = _REQUESTS.get(_key(context))
             handles = [] if request is None else _may_use(wanted, request, context)
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}
@@ -485,13 +466,12 @@ class OpenResult:
 
 
 def _step(value: Any, step: Step, before: Sequence[Step]) -> Any:
-    if isinstance(step, Key) and isinstance(value, Mapping):
-        if step.name not in value:
-            raise QueryError(f"There is no {step.name[:_MAX_NAME]!r} in {_where(before)}. {_listed(value)}")
-        return value[step.name]
     index = step.name if isinstance(step, Key) else step
-    if isinstance(index, str) and not index.isdecimal():
-        raise QueryError(f"There is no {index[:_MAX_NAME]!r} in {_where(before)}. {_listed(value)}")
+    if isinstance(index, str):
+        if isinstance(value, Mapping) and index in value:
+            return value[index]
+        if isinstance(value, Mapping) or not index.isdecimal():
+            raise QueryError(f"There is no {index[:_MAX_NAME]!r} in {_where(before)}. {_listed(value)}")
     items = _items(value, before)
     try:
         return items[int(index)]

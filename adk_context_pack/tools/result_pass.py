@@ -28,7 +28,7 @@ from adk_context_pack.tables.failure import has_failed
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.result_limits import Limits, Part, readable_whole
-from adk_context_pack.tools.tool_call import Kept, ToolCall
+from adk_context_pack.tools.tool_call import ToolCall
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
 # is never cut into a stub again.
@@ -229,12 +229,7 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
     limits = _limits_of(entries)
     if limits.admits(result):
         return whole
-    limits = replace(
-        limits,
-        tool=call.tool_name,
-        openers=openers_of(call.offers),
-        refer_in=call.where_to_refer,
-    )
+    limits = replace(limits, tool=call.tool_name, openers=openers_of(call.offers), refer_in=call.where_to_refer)
     fixed: dict[str, Any] = {}
     rest = result
     if is_stub(result, call):
@@ -347,21 +342,17 @@ def passes_for(
 
 async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, weigher: ResultWeigher) -> Any:
     first, entry = len(call.kept), entries[0]
-    outcome = _Outcome(result, lambda: result)
     call.notes.clear()
     try:
         planned = [each for each in entries if isinstance(each, PlannedPass)]
-        if planned:
-            outcome = await _planned(planned, result, call)
-        else:
-            outcome = await _accounted(entry, result, call, weigher)
+        outcome = await (_planned(planned, result, call) if planned else _accounted(entry, result, call, weigher))
     except Exception as exception:
         if any(each.on_error == "raise" for each in entries):
             raise
-        outcome = outcome._replace(error=_reason(exception))
-        logger.warning("a result of %s stays whole: %s", call.tool_name, outcome.error)
-        if isinstance(exception, StoreError):
-            outcome = outcome._replace(shown=_floor(result, outcome.error))
+        reason = _reason(exception)
+        logger.warning("a result of %s stays whole: %s", call.tool_name, reason)
+        shown = _floor(result, reason) if isinstance(exception, StoreError) else result
+        outcome = _Outcome(shown, lambda: result, reason)
     outcome = outcome._replace(shown=_naming_all(outcome.shown, result, call))
     record = CapReport(
         tool=call.tool_name, pass_name=entry.name, session_id=call.session_id, invocation_id=call.invocation_id
@@ -375,20 +366,32 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
     give = partial(_give, tuple(dict.fromkeys((*(entry.on_report for entry in entries), call.on_report))))
     for report in reports:
         give(report)
-    _guard(call, call.kept[first:], reports, _Done(outcome.unkept, outcome.shown, give))
+    for one, report in zip(call.kept[first:], reports, strict=False):
+        before, after = report.tokens_after, report.tokens_before
+        addition = KeptResult(
+            key=state_key(one.kind, call.tool_name, one.handle),
+            call_id=call.call_id,
+            unkept=outcome.unkept,
+            smaller=outcome.shown,
+            report=replace(report, handle=None, notes=(), tokens_before=before, tokens_after=after),
+            on_report=give,
+        )
+        guard(call.context, addition)
     return outcome.shown
 
 
 def _naming_all(shown: Any, whole: Any, call: ToolCall) -> Any:
     """Returns what is shown with a word on each handle that an earlier pass has put in and a later one taken out."""
-    gone = [kept.handle for kept in call.kept]
-    if shown is not whole and gone:
-        text = json_text(shown)
-        gone = [handle for handle in gone if handle not in text]
-    if shown is whole or not gone:
+    if shown is whole or not call.kept:
         return shown
+    text = json_text(shown)
+    gone = [kept.handle for kept in call.kept if kept.handle not in text]
+    return _with_note(shown, f"Parts are kept as {', '.join(gone)}.") if gone else shown
+
+
+def _with_note(shown: Any, note: str, **held: str) -> dict[str, Any]:
     body = shown if isinstance(shown, dict) else {"result": shown}
-    return {**body, NOTE: " ".join(filter(None, [body.get(NOTE), f"Parts are kept as {', '.join(gone)}."]))}
+    return {**body, **held, NOTE: " ".join(filter(None, [body.get(NOTE), note]))}
 
 
 async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: ResultWeigher) -> _Outcome:
@@ -401,27 +404,16 @@ async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: Res
     text = json_text(shown)
     if lost < MIN_LOSS or any(kept.handle in text for kept in call.kept[first:]):
         return outcome
-    body, error = shown if isinstance(shown, dict) else {"result": shown}, ""
+    note = f"Shown in part, {lost} tokens less:"
     try:
         handle = await call.keep(whole, kind="payload", store=getattr(entry, "store", "auto"))
     except Exception as exception:
         error = _reason(exception)
-        held, how = {}, not_kept(error, call.tool_name)
-    else:
-        held = {HANDLE: handle} if HANDLE not in body else {}
-        opener = opening(openers_of(call.offers).payload)
-        how = f"{opener} {handle if HANDLE in body else HANDLE}."
-    note = f"Shown in part, {lost} tokens less: {how}"
-    named = {**body, **held, NOTE: " ".join(filter(None, [body.get(NOTE), note]))}
-    return outcome._replace(shown=named, error=error)
-
-
-class _Done(NamedTuple):
-    """Holds what passes made of a result, and who gets their reports."""
-
-    unkept: Callable[[], Any]
-    smaller: Any
-    give: Callable[[CapReport], None]
+        return outcome._replace(shown=_with_note(shown, f"{note} {not_kept(error, call.tool_name)}"), error=error)
+    note = f"{note} {opening(openers_of(call.offers).payload)}"
+    if isinstance(shown, dict) and HANDLE in shown:
+        return outcome._replace(shown=_with_note(shown, f"{note} {handle}."))
+    return outcome._replace(shown=_with_note(shown, f"{note} {HANDLE}.", **{HANDLE: handle}))
 
 
 def _reason(exception: Exception) -> str:
@@ -437,29 +429,15 @@ def _reports(
     found: list[CapReport] = []
     for kept in call.kept[first:]:
         owner = next((each for each in entries if each.kept_kind == kept.kind), entries[0])
-        # The tokens are those of the whole result, which several parts of it share.
-        own = replace(record, tokens_before=0, tokens_after=0) if found else record
-        own = replace(own, pass_name=owner.name, handle=kept.handle, notes=notes)
+        own = replace(record, pass_name=owner.name, handle=kept.handle, notes=notes)
         found.append(replace(own, rows_shown=kept.rows_shown, rows_total=kept.rows_total))
     if error is not None:
         # What was kept before the failure is kept.
-        own = replace(record, tokens_before=0, tokens_after=0) if found else record
-        return [*found, replace(own, error=error)]
-    return found or ([replace(record, notes=notes)] if notes or record.tokens_saved else [])
-
-
-def _guard(call: ToolCall, kept: Iterable[Kept], reports: Iterable[CapReport], done: _Done) -> None:
-    for one, report in zip(kept, reports, strict=False):
-        before, after = report.tokens_after, report.tokens_before
-        addition = KeptResult(
-            key=state_key(one.kind, call.tool_name, one.handle),
-            call_id=call.call_id,
-            unkept=done.unkept,
-            smaller=done.smaller,
-            report=replace(report, handle=None, notes=(), tokens_before=before, tokens_after=after),
-            on_report=done.give,
-        )
-        guard(call.context, addition)
+        found.append(replace(record, error=error))
+    elif not found and (notes or record.tokens_saved):
+        found.append(replace(record, notes=notes))
+    # The tokens are those of the whole result, which several parts of it share.
+    return [*found[:1], *(replace(each, tokens_before=0, tokens_after=0) for each in found[1:])]
 
 
 def _give(listeners: Iterable[Callable[[CapReport], None] | None], report: CapReport) -> None:

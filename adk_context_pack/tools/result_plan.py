@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import chain, islice
+from operator import getitem
 from typing import Any, Literal, NamedTuple
 
 from google.genai import types
@@ -96,21 +97,18 @@ class ResultPlan:
             handles: one for each part, None for a part that could not be kept.
             reason: why that was so.
         """
-        shown = self.body
+        shown, limits = self.body, self.limits
         for path, part, kind, characters, text in self.previews:
-            mark = self._mark(kind, characters, handles[part], reason)
+            if (handle := handles[part]) is None:
+                mark = f"[{kind} of {characters} characters, shown in part. {not_kept(reason, limits.tool)}]"
+            else:
+                mark = preview_mark(kind, characters, handle, opener=limits.openers.payload, refer_in=limits.refer_in)
             shown = replaced(shown, path, f"{mark}\n{text}")
         if not self.parts or self.parts[0].kind != "rows":
             return shown
         # A body with capped tables is a dict.
         held = {} if handles[0] is None else {HANDLE: handles[0]}
         return {**shown, **held, NOTE: self._note(handles[0], reason)}
-
-    def _mark(self, kind: Literal["text", "JSON"], characters: int, handle: str | None, reason: str) -> str:
-        if handle is not None:
-            opener, refer_in = self.limits.openers.payload, self.limits.refer_in
-            return preview_mark(kind, characters, handle, opener=opener, refer_in=refer_in)
-        return f"[{kind} of {characters} characters, shown in part. {not_kept(reason, self.limits.tool)}]"
 
     def _note(self, handle: str | None, reason: str) -> str:
         limits = self.limits
@@ -203,12 +201,12 @@ class _Draft:
         for weight, part in sorted(rest, key=lambda each: -each[0]):
             if beside + (reserve if self.tables else 0) <= budget:
                 return self._look_inside(found)
+            beside -= weight
             if isinstance(part, Table):
                 self.tables.append(part)
-                beside -= weight
             else:
                 self.branches.append(part)
-                beside -= weight - limits.preview_tokens
+                beside += limits.preview_tokens
         if limits.text_tokens is not None and not holds_media(self.whole) and not self._fits(skeleton, budget):
             self.branches = [Branch((), self.whole, size)]
         return self._look_inside(found)
@@ -224,7 +222,7 @@ class _Draft:
     def _look_inside(self, found: Sequence[Table]) -> None:
         """Takes note of the tables within texts and branches of which a preview is shown."""
         for branch in self.branches if found else ():
-            inside = {id(table.rows) for table in self._find(_at(self.whole, branch.path))}
+            inside = {id(table.rows) for table in self._find(reduce(getitem, branch.path, self.whole))}
             inner = sorted((t for t in found if id(t.rows) in inside), key=lambda table: -len(table.rows))
             more = [t for t in inner if t not in self.tables and len(t.rows) >= _STUB_ROWS][:_MAX_INNER]
             self.tables += more
@@ -340,11 +338,9 @@ class _Draft:
         count, total = sum(shown.values()), sum(len(table.rows) for table in self.tables)
         kept = Part(value=_without_media(self.result), kind="rows", rows_shown=count, rows_total=total)
         smaller = self._with_rows({key: value for key, value in rows.items() if key not in self._inner})
-        inner: dict[Path, str] = {}
+        inner = dict.fromkeys(self._inner.values(), "")
         for key, path in self._inner.items():
-            inner[path] = (
-                f"{inner.get(path, '')}\n[{key}: {said[key]['shown']} of {said[key]['total']} rows]\n{rows[key]}"
-            )
+            inner[path] += f"\n[{key}: {said[key]['shown']} of {said[key]['total']} rows]\n{rows[key]}"
         plan = self._previewed(smaller, (kept,), inner)
         body, previews = plan.body, plan.previews
         if not isinstance(body, Mapping):
@@ -373,7 +369,7 @@ class _Draft:
 
     def _preview_of(self, branch: Branch) -> tuple[Any, Preview]:
         if branch.path not in self._texts:
-            value = _at(self.whole, branch.path)
+            value = reduce(getitem, branch.path, self.whole)
             text = value if isinstance(value, str) else dumps(value, json_text)
             shown = text_preview(text, max_tokens=self.limits.preview_tokens, counter=self.limits.counter)
             kind: Literal["text", "JSON"] = "text" if isinstance(value, str) else "JSON"
@@ -395,8 +391,7 @@ def _shows_as_much(plan: ResultPlan, least: ResultPlan, *, by_row: bool) -> bool
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """A part of a result that a preview may replace.
 
     Attributes:
@@ -442,12 +437,6 @@ def replaced(value: Any, path: Path, new: Any) -> Any:
     if isinstance(value, Mapping):
         return {**value, key: replaced(value[key], rest, new)}
     return [replaced(item, rest, new) if index == key else item for index, item in enumerate(value)]
-
-
-def _at(value: Any, path: Path) -> Any:
-    for key in path:
-        value = value[key]
-    return value
 
 
 def _short_fields(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,14 +49,12 @@ class UnkeptStore(PayloadStore):
 
     async def put(self, *_: Any, tool_name: str, kind: Kind = "rows", **__: Any) -> str:
         """Returns a new handle, and notes the state key of the result."""
-        print_of = hashlib.sha256(f"{self.event_id} {len(self.keys)}".encode()).hexdigest()
-        handle = print_of[:HANDLE_LENGTH]
+        handle = hashlib.sha256(f"{self.event_id} {len(self.keys)}".encode()).hexdigest()[:HANDLE_LENGTH]
         self.keys.append(state_key(kind, tool_name, handle))
         return handle
 
 
-@dataclass(frozen=True, slots=True)
-class _Shadow:
+class _Shadow(NamedTuple):
     """An event as the plugin would have had it stored.
 
     Attributes:
@@ -130,9 +128,7 @@ class ShadowSession:
         copied = with_own_tools(request.model_copy(update={"contents": contents}))
         return copied, ShadowCall(events if pairs else call.events, state)
 
-    async def _shadow(
-        self, session_id: str, event: Event, tools: Mapping[str, ToolRun] | None = None
-    ) -> _Shadow | None:
+    async def _shadow(self, session_id: str, event: Event, tools: _Tools = None) -> _Shadow | None:
         key = session_id, event.id
         if key not in self._known:
             self._known[key] = await self._made(session_id, event, tools)
@@ -183,12 +179,10 @@ class _Exchange:
 
     def contents(self, contents: Sequence[types.Content], voices: Voices) -> list[types.Content]:
         """Returns a request's contents with smaller results, and those without one as they are."""
-        changed = [self._content(content, voices) for content in reversed(contents)]
-        return changed[::-1]
+        return [self._content(content, voices) for content in reversed(contents)][::-1]
 
     def _content(self, content: types.Content, voices: Voices) -> types.Content:
-        relayed = voices.is_relay(content)
-        change = self._relayed if relayed else self._own
+        change = self._relayed if voices.is_relay(content) else self._own
         parts = [change(part) for part in reversed(content.parts or ())][::-1]
         same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))
         return content if same else content.model_copy(update={"parts": parts})
@@ -216,17 +210,12 @@ class _Exchange:
 
 def with_own_tools(request: LlmRequest) -> LlmRequest:
     """Returns a copy of a request that takes more tools without changing what it shares with the original."""
-    more = {"config": _own_tools(request.config), "tools_dict": dict(request.tools_dict)}
-    return request.model_copy(update=more)
-
-
-def _own_tools(config: types.GenerateContentConfig) -> types.GenerateContentConfig:
-    if not config or not config.tools:
-        return config.model_copy() if config else config
+    config = request.config
     tools = [
         tool.model_copy(update={"function_declarations": list(tool.function_declarations)})
         if isinstance(tool, types.Tool) and tool.function_declarations
         else tool
-        for tool in config.tools
+        for tool in (config.tools if config else None) or ()
     ]
-    return config.model_copy(update={"tools": tools})
+    own = config and config.model_copy(update={"tools": tools} if tools else None)
+    return request.model_copy(update={"config": own, "tools_dict": dict(request.tools_dict)})

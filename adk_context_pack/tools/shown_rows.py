@@ -8,9 +8,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
 from math import log2
+from operator import getitem
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
@@ -36,8 +37,7 @@ _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|ico)\b", re.IGNORECASE)
 _WORDS = re.compile(r"\w\s+\w|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
 
 
-@dataclass(frozen=True, slots=True)
-class CellLimits:
+class CellLimits(NamedTuple):
     """The most that is shown of a cell.
 
     Attributes:
@@ -56,8 +56,7 @@ STEPS = (CellLimits(1_000, 20), CellLimits(300, 8), CellLimits(100, 3), CellLimi
 """The limits that are tried one after the other until some rows fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowForm:
+class RowForm(NamedTuple):
     """A form in which rows are shown.
 
     Attributes:
@@ -296,8 +295,7 @@ def sums_by_value(
     found = {}
     for measure in _measures(facts, measures):
         for category in _categories(facts, len(rows), categories):
-            sums = _sums(rows, measure, category.name)
-            if sums:
+            if sums := _sums(rows, measure, category.name):
                 found[f"{measure} by {category.name}"] = sums
     return found
 
@@ -323,11 +321,10 @@ def without_noise(value: Any) -> Any:
     return float(near) if len(figures) <= _MAX_FIGURES else value
 
 
-def _measures(facts: TableFacts, most: int) -> Iterator[str]:
-    names = [column.name for column in facts.columns if _is_measure(column)]
+def _measures(facts: TableFacts, most: int) -> list[str]:
+    found = [column for column in facts.columns if _is_measure(column)]
     # The largest sums are those of money, which is asked for first.
-    by_size = sorted(names, key=lambda name: -abs(float(getattr(facts.column(name), "total", 0) or 0)))
-    yield from by_size[:most]
+    return [column.name for column in sorted(found, key=lambda column: -abs(float(column.total or 0)))[:most]]
 
 
 def _is_measure(column: ColumnFacts) -> bool:
@@ -351,9 +348,9 @@ def _divides(column: ColumnFacts, rows: int) -> bool:
 def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dict[str, Any]:
     groups: dict[Any, list[Any]] = {}
     try:
-        inner, outer = _path(rows[0], measure), _path(rows[0], category)
+        inner, outer = ((name,) if name in rows[0] else name.split(".") for name in (measure, category))
         for row in rows:
-            groups.setdefault(_at(row, outer), []).append(_at(row, inner))
+            groups.setdefault(reduce(getitem, outer, row), []).append(reduce(getitem, inner, row))
     except (KeyError, TypeError, AttributeError):
         # A cell that is a list, a row without the column, or rows of two kinds.
         return {}
@@ -361,16 +358,6 @@ def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dic
         return {}
     sums = {_label(value): without_noise(_sum(cells)) for value, cells in groups.items()}
     return dict(sorted(sums.items(), key=lambda item: -abs(item[1]))) if len(sums) == len(groups) else {}
-
-
-def _path(row: Mapping[str, Any], name: str) -> Sequence[str]:
-    return (name,) if name in row else name.split(".")
-
-
-def _at(row: Any, path: Sequence[str]) -> Any:
-    for key in path:
-        row = row[key]
-    return row
 
 
 def _sum(cells: Sequence[Any]) -> int | float:

@@ -10,7 +10,6 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import declaration_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import nearest
 from adk_context_pack.search.ranked_index import RankedIndex
 
 _WHOLE = 1_000_000
@@ -82,10 +81,6 @@ class ToolIndex:
         """
         hits = self._index.search(query.replace('"', " "), limit=limit)
         return [self.tools[self._names[hit.text]] for hit in hits]
-
-    def nearest(self, name: str) -> str | None:
-        """Returns the name that is most like `name`, or None if none is."""
-        return nearest(name, self._names)
 
     def listing(self, max_tokens: int, *, sentences: bool) -> str:
         """Returns the names of all tools, with their first sentences where these are wanted and fit the budget.

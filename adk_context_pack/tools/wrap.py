@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.models.llm_request import LlmRequest
@@ -17,6 +18,29 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack._adk.known_tools import function_tool, is_node, node_tool
 from adk_context_pack.errors import SettingError
+
+Made = TypeVar("Made")
+
+
+class OncePerTool(Generic[Made]):
+    """Hands out the same for the same tool, as long as it is listed.
+
+    A tool may keep something on itself between two steps of an agent.
+
+    Args:
+        make: from a tool to what is handed out for it.
+    """
+
+    def __init__(self, make: Callable[[BaseTool], Made]) -> None:
+        self._make = make
+        self._known: dict[int, tuple[BaseTool, Made]] = {}
+
+    def of(self, tools: Iterable[BaseTool]) -> list[Made]:
+        """Returns what is handed out for each tool."""
+        pairs = [self._known.get(id(tool)) or (tool, self._make(tool)) for tool in tools]
+        # Tools that are no longer listed are forgotten, since their ids may be given to others.
+        self._known = {id(pair[0]): pair for pair in pairs}
+        return [made for _, made in pairs]
 
 
 class WrappedToolset(BaseToolset):
@@ -30,8 +54,7 @@ class WrappedToolset(BaseToolset):
     def __init__(self, toolset: BaseToolset, wrap: Callable[[BaseTool], BaseTool]) -> None:
         # No super().__init__(), since filter, prefix and caches are the inner toolset's. See __getattr__.
         self._toolset = toolset
-        self._wrap = wrap
-        self._wrapped: dict[int, tuple[BaseTool, BaseTool]] = {}
+        self._wrapped = OncePerTool(wrap)
 
     def __getattr__(self, name: str) -> Any:
         """Takes everything else (`tool_filter`, `tool_name_prefix`, own methods) from the inner toolset."""
@@ -41,13 +64,13 @@ class WrappedToolset(BaseToolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns the inner toolset's tools, wrapped."""
-        return self._wrap_all(await self._toolset.get_tools(readonly_context))
+        return self._wrapped.of(await self._toolset.get_tools(readonly_context))
 
     async def get_tools_with_prefix(  # type: ignore[misc]  # final in ADK, but the inner one has to put its own prefix
         self, readonly_context: ReadonlyContext | None = None
     ) -> list[BaseTool]:
         """Returns the inner toolset's tools under their prefixed names, wrapped."""
-        return self._wrap_all(await self._toolset.get_tools_with_prefix(readonly_context))
+        return self._wrapped.of(await self._toolset.get_tools_with_prefix(readonly_context))
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Lets the inner toolset add to a request."""
@@ -55,20 +78,11 @@ class WrappedToolset(BaseToolset):
 
     def get_auth_config(self) -> Any:
         """Returns the inner toolset's auth config, or None on releases whose toolsets have none."""
-        inner = getattr(self._toolset, "get_auth_config", None)
-        return inner() if inner is not None else None
+        return getattr(self._toolset, "get_auth_config", lambda: None)()
 
     async def close(self) -> None:
         """Closes the inner toolset."""
         await self._toolset.close()
-
-    def _wrap_all(self, tools: Iterable[BaseTool]) -> list[BaseTool]:
-        # The same copy for the same tool, as long as the inner toolset hands it out: a tool may keep something
-        # on itself between two steps of an agent.
-        known = self._wrapped
-        pairs = [known.get(id(tool)) or (tool, self._wrap(tool)) for tool in tools]
-        self._wrapped = {id(pair[0]): pair for pair in pairs}
-        return [wrapped for _, wrapped in pairs]
 
 
 Reduce = Callable[[BaseTool, dict[str, Any], ToolContext, Any], Awaitable[Any]]
@@ -113,16 +127,13 @@ def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:
     """
     if isinstance(tool, BaseToolset | BaseTool):
         return tool
-    expected = "a function, a tool or a toolset"
     if is_node(tool):
-        try:
+        # Agents are nodes too, but not tools.
+        with suppress(ValueError):
             return node_tool(tool)
-        except ValueError as error:
-            # Agents are nodes too, but not tools.
-            raise SettingError.of(owner, name, tool, expected) from error
-    if callable(tool):
+    elif callable(tool):
         return function_tool(tool)
-    raise SettingError.of(owner, name, tool, expected)
+    raise SettingError.of(owner, name, tool, "a function, a tool or a toolset")
 
 
 def wrap_run(tool: BaseTool, reduce: Reduce) -> BaseTool:
@@ -181,6 +192,7 @@ class ManyTools(BaseToolset):
         if not tools:
             raise SettingError.of(owner, "tools", tools, "one tool or toolset at least")
         self._given = [tool_of(tool, owner=owner, name="tools") for tool in tools]
+        self._toolsets = [given for given in self._given if isinstance(given, BaseToolset)]
 
     @property
     def takes_references(self) -> bool:
@@ -201,20 +213,18 @@ class ManyTools(BaseToolset):
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Lets the inner toolsets add to a request."""
-        for given in self._given:
-            if isinstance(given, BaseToolset):
-                await given.process_llm_request(tool_context=tool_context, llm_request=llm_request)
+        for toolset in self._toolsets:
+            await toolset.process_llm_request(tool_context=tool_context, llm_request=llm_request)
 
     def get_auth_config(self) -> Any:
         """Returns the auth config of the first toolset that has one."""
-        configs = (getattr(given, "get_auth_config", lambda: None)() for given in self._given)
+        configs = (getattr(toolset, "get_auth_config", lambda: None)() for toolset in self._toolsets)
         return next((config for config in configs if config is not None), None)
 
     async def close(self) -> None:
         """Closes the inner toolsets."""
-        for given in self._given:
-            if isinstance(given, BaseToolset):
-                await given.close()
+        for toolset in self._toolsets:
+            await toolset.close()
 
 
 def attach(context: ToolContext, *, before: Callable[..., Any], after: Callable[..., Any]) -> None:
