@@ -43,45 +43,42 @@ def view_of(request: LlmRequest, known: RequestView = ()) -> RequestView:
         known: a view whose equal texts are shared, so that they cost no memory twice.
     """
     same = {part: part for part in known}
-    return tuple(same.get(part, part) for part in _parts(request))
+    parts = (ViewPart(label, _cut(text)) for label, text in _parts(request))
+    return tuple(same.get(part, part) for part in parts)
 
 
-def _parts(request: LlmRequest) -> Iterator[ViewPart]:
+def _parts(request: LlmRequest) -> Iterator[tuple[str, str]]:
     config = request.config
     if config and config.system_instruction:
-        yield ViewPart("system instruction", _cut(_instruction(config.system_instruction)))
+        yield "system instruction", _instruction(config.system_instruction)
     for tool in (config.tools if config else None) or ():
         for function in getattr(tool, "function_declarations", None) or (tool,):
             dump = getattr(function, "model_dump", None)
-            text = _pretty(dump(mode="json", exclude_none=True)) if dump else str(function)
-            yield ViewPart("tool declaration", _cut(text))
+            yield "tool declaration", _pretty(dump(mode="json", exclude_none=True)) if dump else str(function)
     for content in request.contents or ():
         for part in content.parts or ():
             yield _part(content.role or "no role", part)
 
 
-def _part(role: str, part: types.Part) -> ViewPart:
+def _part(role: str, part: types.Part) -> tuple[str, str]:
     if part.text is not None:
-        return ViewPart(f"{role} · {'thought' if part.thought else 'text'}", _cut(part.text))
+        return f"{role} · {'thought' if part.thought else 'text'}", part.text
     if (call := part.function_call) is not None:
-        return ViewPart(f"tool call · {call.name}", _cut(_pretty(call.args)))
+        return f"tool call · {call.name}", _pretty(call.args)
     if (result := part.function_response) is not None:
-        return ViewPart(f"tool result · {result.name}", _cut(_pretty(result.response)))
+        return f"tool result · {result.name}", _pretty(result.response)
     if (blob := part.inline_data) is not None:
-        return ViewPart(f"{role} · media", f"{blob.mime_type}, {len(blob.data or b''):,} bytes")
+        return f"{role} · media", f"{blob.mime_type}, {len(blob.data or b''):,} bytes"
     if (file := part.file_data) is not None:
-        return ViewPart(f"{role} · file", str(file.file_uri))
+        return f"{role} · file", str(file.file_uri)
     code = part.executable_code or part.code_execution_result
-    return ViewPart(f"{role} · code", _cut(str(getattr(code, "code", None) or getattr(code, "output", None) or "")))
+    return f"{role} · code", str(getattr(code, "code", None) or getattr(code, "output", None) or "")
 
 
 def _instruction(instruction: Any) -> str:
-    if isinstance(instruction, str):
-        return instruction
-    parts = getattr(instruction, "parts", None) or (
-        instruction if isinstance(instruction, Sequence) else (instruction,)
-    )
-    return "\n\n".join(part if isinstance(part, str) else str(getattr(part, "text", None) or part) for part in parts)
+    parts = getattr(instruction, "parts", None) or instruction
+    listed = parts if isinstance(parts, list | tuple) else [parts]
+    return "\n\n".join(part if isinstance(part, str) else str(getattr(part, "text", None) or part) for part in listed)
 
 
 def _pretty(value: Any) -> str:
@@ -155,17 +152,14 @@ class PassReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the record as plain JSON values, without payload."""
-        record: dict[str, Any] = {
+        return {
             "name": self.name,
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "seconds": round(self.seconds, 6),
+            **({"note": self.note} if self.note else {}),
+            **({"error": self.error_type} if self.error else {}),
         }
-        if self.note:
-            record["note"] = self.note
-        if self.error:
-            record["error"] = self.error_type
-        return record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -306,40 +300,32 @@ class CallReport(Saving):
 
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
-        totals: dict[str, Any] = {
-            "tokens_without_pack": self.tokens_without_pack,
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
-            "prompt_tokens": self.prompt_tokens,
-            "cached_tokens": self.cached_tokens,
+        failed = [each.name for each in self.passes if each.error]
+        return {
+            **self._named("tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"),
             "prefix_share": round(self.prefix.share, 4),
+            **({"scale": round(self.scale, 4)} if self.scale != 1.0 else {}),
+            **({"pack_tools": self.pack_tools} if self.pack_tools else {}),
+            **({"failed": failed} if failed else {}),
         }
-        if self.scale != 1.0:
-            totals["scale"] = round(self.scale, 4)
-        if self.pack_tools:
-            totals["pack_tools"] = self.pack_tools
-        if failed := [each.name for each in self.passes if each.error]:
-            totals["failed"] = failed
-        return totals
+
+    def _named(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain JSON values without payload."""
         return {
-            **{name: getattr(self, name) for name in ("agent", "model", "invocation_id", "session_id")},
-            **{name: getattr(self, name) for name in ("tokens_without_pack", "tokens_before", "tokens_after")},
+            **self._named("agent", "model", "invocation_id", "session_id"),
+            **self._named("tokens_without_pack", "tokens_before", "tokens_after"),
             "results": dict(self.results),
-            "unknown_results": self.unknown_results,
-            "pack_tools": self.pack_tools,
-            "shadow": self.shadow,
+            **self._named("unknown_results", "pack_tools", "shadow"),
             "passes": [each.to_dict() for each in self.passes],
             "categories": {name: tokens for name, tokens in self.categories.items() if tokens},
             "categories_before": {name: tokens for name, tokens in self.categories_before.items() if tokens},
             "tools": dict(self.tools),
             "tools_before": dict(self.tools_before),
             "prefix": {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)},
-            "prompt_tokens": self.prompt_tokens,
-            "cached_tokens": self.cached_tokens,
-            "kept_by_provider": self.kept_by_provider,
+            **self._named("prompt_tokens", "cached_tokens", "kept_by_provider"),
             "scale": round(self.scale, 4),
         }
 
@@ -453,10 +439,9 @@ class CapReport:
 
 def give_report(on_report: Callable[[CapReport], None] | None, report: CapReport) -> None:
     """Calls `on_report`, whose failures are logged."""
-    if on_report is None:
-        return
     try:
-        on_report(report)
+        if on_report is not None:
+            on_report(report)
     except Exception:
         logger.exception("a report could not be given")
 
@@ -471,10 +456,8 @@ class EventReport(dict[str, Any]):
     while pydantic and JSON see a dict like any other. Before ADK 2.7, ADK makes a plain dict of it.
     """
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> EventReport:
-        copied = EventReport(self)
-        memo[id(self)] = copied
-        return copied
+    def __deepcopy__(self, _: dict[int, Any]) -> EventReport:
+        return EventReport(self)
 
 
 def log_line(report: CallReport) -> None:
@@ -486,10 +469,8 @@ def log_line(report: CallReport) -> None:
         return
     steps = [f"results of {tool} {-saved:+,}" for tool, saved in report.results.items()]
     steps += [f"read-back tools {report.pack_tools:+,}"] if report.pack_tools else []
-    steps += [
-        f"{each.name} failed: {each.error_type}" if each.error_type else f"{each.name} {-each.tokens_saved:+,}"
-        for each in report.passes
-    ]
+    for each in report.passes:
+        steps.append(f"{each.name} failed: {each.error_type}" if each.error else f"{each.name} {-each.tokens_saved:+,}")
     logger.info(
         "%s%s: %s -> %s tokens, prefix kept %.0f %%, %.1f ms (%s) run=%s session=%s",
         "shadow of " if report.shadow else "",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -152,12 +152,9 @@ class PrefixMemory:
         last = self._remember(key, _Last(chain.hashes, total))
         if last is None:
             return PrefixReport()
-        whole = sum(chain.tokens)
-        kept = sum(chain.tokens[: _common(last.hashes, chain.hashes)])
-        return PrefixReport(
-            tokens=min(kept if whole == total or not whole else kept * total // whole, total),
-            previous_tokens=last.tokens,
-        )
+        links = zip(last.hashes, chain.hashes, chain.tokens, strict=False)
+        kept = sum(tokens for _, _, tokens in takewhile(lambda link: link[0] == link[1], links))
+        return PrefixReport(tokens=min(kept * total // max(sum(chain.tokens), 1), total), previous_tokens=last.tokens)
 
     def adopt(self, key: tuple[str, ...], other: PrefixMemory) -> None:
         """Remembers under `key` what `other` does."""
@@ -175,20 +172,6 @@ class PrefixMemory:
                 _, oldest = self._last.popitem(last=False)
                 self._links -= len(oldest.hashes)
         return before
-
-
-def _common(one: array[int], other: array[int]) -> int:
-    """Returns how many entries at the beginning are equal. Python compares slices in C."""
-    low, high = 0, min(len(one), len(other))
-    if one[:high] == other[:high]:
-        return high
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:
@@ -224,10 +207,8 @@ def rescale(report: CallReport, factor: float) -> None:
         replace(each, tokens_before=round(factor * each.tokens_before), tokens_after=round(factor * each.tokens_after))
         for each in report.passes
     )
-    report.tokens_before, report.tokens_after = (
-        round(factor * report.tokens_before),
-        round(factor * report.tokens_after),
-    )
+    report.tokens_before = round(factor * report.tokens_before)
+    report.tokens_after = round(factor * report.tokens_after)
     report.results = {name: round(factor * tokens) for name, tokens in report.results.items()}
     report.pack_tools = round(factor * report.pack_tools)
     report.add_up()

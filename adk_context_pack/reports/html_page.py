@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from difflib import SequenceMatcher
+from itertools import groupby
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -139,29 +140,22 @@ class PageCalls:
         return call
 
     def _rows(self, rows: Iterable[DiffRow]) -> Iterator[list[Any]]:
-        run: list[Any] = []
-        for row in rows:
-            if row.status == "same" and row.before is not None:
-                run = _longer(run or [SAME], self._part(row.before))
-                continue
-            if run:
-                yield run
-                run = []
-            yield self._row(row)
-        if run:
-            yield run
+        for is_same, group in groupby(rows, key=lambda row: row.status == "same"):
+            if is_same:
+                yield _run([self._part(row.before) for row in group if row.before is not None])
+            else:
+                yield from map(self._row, group)
 
     def _row(self, row: DiffRow) -> list[Any]:
         if row.before is not None and row.after is not None:
             before, after = self._part(row.before), self._part(row.after)
-            change = self._changes.get((before, after))
-            if change is None:
-                change = self._changes[before, after] = len(self.changes)
+            if (before, after) not in self._changes:
+                self._changes[before, after] = len(self.changes)
                 sides = marked(row.before.text, row.after.text)
                 self.changes.append(
                     [[[self._text(text), int(different)] for text, different in side] for side in sides]
                 )
-            return [CHANGED, before, after, change]
+            return [CHANGED, before, after, self._changes[before, after]]
         if row.before is not None:
             return [REMOVED, self._part(row.before)]
         return [ADDED, self._part(row.after) if row.after is not None else 0]
@@ -173,12 +167,14 @@ class PageCalls:
         return self._texts.setdefault(text, len(self._texts))
 
 
-def _longer(run: list[Any], part: int) -> list[Any]:
-    """Adds a part to a run: `[SAME, first, length, first, length, …]`."""
-    if len(run) > 1 and run[-2] + run[-1] == part:
-        run[-1] += 1
-    else:
-        run += [part, 1]
+def _run(parts: Iterable[int]) -> list[int]:
+    """Returns unchanged parts as `[SAME, first, length, first, length, …]`."""
+    run = [SAME]
+    for part in parts:
+        if len(run) > 1 and run[-2] + run[-1] == part:
+            run[-1] += 1
+        else:
+            run += [part, 1]
     return run
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from threading import Lock
 from typing import Any, overload
 
@@ -223,10 +222,7 @@ class ReportLog(Sequence[CallReport]):
     @overload
     def __getitem__(self, index: slice) -> list[CallReport]: ...
     def __getitem__(self, index: int | slice) -> CallReport | list[CallReport]:
-        if isinstance(index, slice):
-            forward = index.step is None or index.step > 0
-            return list(islice(self._reports, *index.indices(len(self)))) if forward else list(self)[index]
-        return self._reports[index]
+        return list(self)[index] if isinstance(index, slice) else self._reports[index]
 
     def __str__(self) -> str:
         return str(self.totals())

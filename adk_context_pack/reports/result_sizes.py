@@ -177,13 +177,8 @@ def remember_result(
     full, shown = results
     try:
         saved = weigher.of(full) - weigher.of(shown)
-        longer = weigher.text_share(full)
-        SIZES.add(
-            session_id,
-            as_response(shown),
-            handles,
-            SmallerResult(tool=tool, saved=saved, saved_in_text=round(saved * longer)),
-        )
+        result = SmallerResult(tool=tool, saved=saved, saved_in_text=round(saved * weigher.text_share(full)))
+        SIZES.add(session_id, as_response(shown), handles, result)
     except Exception as exception:
         logger.warning("the saving of a result of %s is not known: %s", tool, type(exception).__name__)
 
@@ -202,9 +197,7 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
     Contents that an earlier call had are not read again.
     """
     with meter.growing(contents, "smaller results", Counter[str]) as (saved, new):
-        stored = (
-            {result.handle: result.tool_name for result in stored_results(call.state)} if new and call.state else {}
-        )
+        stored = {result.handle: result.tool_name for result in stored_results(call.state)} if new else {}
         is_known = SIZES.knows(call.session_id)
         # A process that has just begun remembers nothing. Only stored results are worth a look then.
         if stored or is_known:

@@ -254,10 +254,8 @@ class TokenUse:
         """Returns the sums as plain JSON values. Each list begins with its largest entry, passes keep their order."""
         found = []
         for agent, use in self.agents.items():
-            window = window_of(use.model)
-            known = window != DEFAULT_WINDOW
-            sizes = {"largest": use.largest_sent, "window": window, "known": known}
-            found.append({"agent": agent, "model": use.model, **sizes})
+            sizes = {"largest": use.largest_sent, "window": (window := window_of(use.model))}
+            found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
