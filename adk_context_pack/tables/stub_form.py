@@ -80,9 +80,6 @@ def opening(opener: str) -> str:
     return f"{opener} reads the whole by" if opener else "the whole is kept as"
 
 
-_OPENING = re.compile(r"\w+ reads the whole by|the whole is kept as")
-
-
 def told_to(asks: str, reads: str, result: Any) -> Any:
     """Returns a reduced result as another agent reads it; the same object if it names no tool that this one lacks.
 
@@ -101,7 +98,7 @@ def told_to(asks: str, reads: str, result: Any) -> Any:
         note = result.get(NOTE)
         # A note without a handle says why nothing was kept.
         if HANDLE in result and isinstance(note, str):
-            note = _OPENING.sub(opening(reads), note)
+            note = re.sub(r"\w+ reads the whole by|the whole is kept as", opening(reads), note)
             if LIMITS in result and _asking(asks) not in note:
                 is_sample, are_first, has_facts = _SAMPLE in note, _PICKED not in note, f"{FACTS} is" in note
                 note = rows_note(is_sample=is_sample, has_facts=has_facts, opener=asks, are_first=are_first)
