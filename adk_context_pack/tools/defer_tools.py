@@ -376,12 +376,12 @@ class _HiddenRequest:
         return _HiddenRequest(self._tool, tool, self._owner)
 
     async def __call__(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
-        if self._owner.is_declared(self._tool.name, tool_context):
-            await self._tool.process_llm_request(tool_context=tool_context, llm_request=llm_request)
-            llm_request.tools_dict[self._tool.name] = self._shown
-            return
-        scratch = LlmRequest()
+        is_declared = self._owner.is_declared(self._tool.name, tool_context)
+        scratch = llm_request if is_declared else LlmRequest()
         await self._tool.process_llm_request(tool_context=tool_context, llm_request=scratch)
+        llm_request.tools_dict[self._tool.name] = self._shown
+        if is_declared:
+            return
         for tool in scratch.config.tools or ():
             for declaration in getattr(tool, "function_declarations", None) or ():
                 self._owner.note(declaration)
@@ -389,4 +389,3 @@ class _HiddenRequest:
         # MCP tools say once how their descriptions are fenced.
         if isinstance(instruction, str) and instruction not in str(llm_request.config.system_instruction or ""):
             llm_request.append_instructions([instruction])
-        llm_request.tools_dict[self._tool.name] = self._shown

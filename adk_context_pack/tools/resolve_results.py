@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -393,10 +394,8 @@ def _may_use(wanted: set[str], request: LlmRequest, context: CallbackContext) ->
     typed = set(_typed(context))
     stored = [result.handle for result in reversed(stored_results(context.session.state))]
     found = [handle for handle in stored if handle in wanted and is_shown(handle, request, typed)]
-    if len(found) == len(wanted):
-        return found
     others = (handle for handle in stored if handle not in wanted and is_shown(handle, request, typed))
-    return [*found, *(handle for handle, _ in zip(others, range(10), strict=False))]
+    return [*found, *islice(others, 0 if len(found) == len(wanted) else 10)]
 
 
 def _typed(context: CallbackContext) -> Iterator[str]:
