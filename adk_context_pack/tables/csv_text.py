@@ -182,7 +182,7 @@ def _read_even(
                 continue
             for line in chunk:
                 if line and len(line) != width:
-                    place = start + sum(map(len, islice(io.StringIO(text[start:], newline=""), last)))
+                    place = start + sum(map(len, islice(_lines_of(text, start), last)))
                     break
                 # A quoted cell may hold line ends. An empty line has no cells.
                 seen += 1 + sum(cell.count("\n") + cell.count("\r") - cell.count("\r\n") for cell in line)
@@ -237,6 +237,16 @@ def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:
         return any(len(cells) == width for cells in dialect.reader([line]))
     except csv.Error:
         return False
+
+
+def _lines_of(text: str, start: int) -> Iterator[str]:
+    # As universal newlines do, which is how the reader gets them too.
+    for place, end in lines(text, start):
+        line = text[place : end + 1]
+        if "\r" in line.rstrip("\r\n"):
+            yield from io.StringIO(line, newline="")
+        else:
+            yield line
 
 
 def _is_remark(text: str, place: int, dialect: _Dialect, width: int) -> bool:

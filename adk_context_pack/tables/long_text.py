@@ -76,7 +76,7 @@ def lines_with(text: str, signs: Sequence[str]) -> Iterator[tuple[int, int]]:
 def lines(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
     """Yields where each line starts and ends, without its line end."""
     while start < len(text):
-        end = find(text, "\n", start)
+        end = text.find("\n", start)
         end = len(text) if end < 0 else end
         yield start, end
         start = end + 1
