@@ -269,9 +269,8 @@ def _reader_of(name: str, cells: _Cells, seen: Sequence[Any]) -> _Reader | None:
         return None
     schema = number_schema(name, seen, len(cells))
     first = seen[:_DECIMALS_SAMPLE]
-    if schema.role in ADDED or len(set(first)) == len(first):
-        return _Numbers(schema, cells)
-    return _Counts(name, cells, {*types, _NONE}, schema)
+    is_read_once = schema.role in ADDED or len(set(first)) == len(first)
+    return _Numbers(schema, cells) if is_read_once else _Counts(name, cells, {*types, _NONE}, schema)
 
 
 class _Cells(Sequence[Any]):
@@ -316,8 +315,7 @@ class _Numbers:
     def of_all(cls, schema: ColumnSchema, numbers: Sequence[Number | None]) -> _Numbers:
         """Returns what is known of a whole column, whose numbers may be of several types."""
         made = cls(schema, numbers)
-        present = [number for number in numbers if number is not None]
-        made._others = present
+        made._others = present = [number for number in numbers if number is not None]
         made._take(numbers, present, (min(present), max(present)))
         return made
 

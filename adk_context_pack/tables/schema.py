@@ -115,7 +115,10 @@ class ColumnSchema:
 
     def numbers(self, values: Sequence[Any]) -> list[Number | None]:
         """Returns the number in each cell, exactly, and None for a cell that holds none."""
-        return list(values if self._plain else map(self.number, values))
+        if self._plain:
+            return list(values)
+        found = self.texts.numbers
+        return [found.get(cell) if isinstance(cell, str) else number_in(cell) for cell in values]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
