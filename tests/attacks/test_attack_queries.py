@@ -24,7 +24,6 @@ from tests.benchmarks.process_memory import resident_bytes
 from tests.support.beside import Beside, second_user
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
 ROWS = [{"id": number, "note": f"row {number}"} for number in range(2000)]
 # Long enough for a second user's whole run on a busy machine.
 SECONDS = 3

@@ -26,7 +26,6 @@ from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
 DEPTH = 10_000
 COUNT = "SELECT COUNT(*), SUM(id) FROM rows"
 DEEP_TEXTS = {

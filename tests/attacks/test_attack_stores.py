@@ -11,7 +11,6 @@ from adk_context_pack import ContextPackPlugin, PayloadStore, cap_rows, offload_
 from tests.attacks.hostile import OddTool, own_run
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
 ROWS = [{"id": number, "amount": number, "note": f"row {number}"} for number in range(3000)]
 COUNT = "SELECT COUNT(*), SUM(amount) FROM rows"
 PLUGINS = {"plugin": lambda: [ContextPackPlugin()], "cap_rows": list}

@@ -13,7 +13,6 @@ from adk_context_pack.testing import check_result_pass
 from tests.support.laws_settings import LAWS_EXAMPLES
 
 pytestmark = [pytest.mark.laws, pytest.mark.slow]
-
 COUNT = max(10, LAWS_EXAMPLES // 60)
 
 

@@ -37,7 +37,6 @@ QUERIES = [
     {"id": "q2", "status": "failed", "error": "see {compact:q} and {compact:other}", "query": "SELECT"},
 ]
 VIEW = '[{"id":"q1","row_count":3},{"id":"q2","error":"see {compact:q} and {compact:other}"}]'
-
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 

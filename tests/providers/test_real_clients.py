@@ -13,7 +13,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
-
 BUDGET = 300
 """Tokens of a whole request: less than the turns of the scenarios have, so that the passes have something to do."""
 

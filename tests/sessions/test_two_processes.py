@@ -16,7 +16,6 @@ from tests.support.databases import kept_results
 
 artifacts = pytest.importorskip("google.adk.artifacts.file_artifact_service", reason="no artifacts in files")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
 TURNS = list(range(5))
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,6 @@ from adk_context_pack.tables.frames import frame_rows, plain_cell, without_frame
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
 numpy = pytest.importorskip("numpy")
-
 DATA = {"city": ["Oslo", "Bergen", None], "visits": [12, 7, 31], "share": [0.24, None, 0.62]}
 ROWS = [
     {"city": "Oslo", "visits": 12, "share": 0.24},
