@@ -4,8 +4,6 @@
 leave out the folders that drive whole apps, other processes, real clients or thousands of generated conversations.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sys

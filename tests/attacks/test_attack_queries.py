@@ -3,8 +3,6 @@
 Each test of a slow query says why the query ended: an attack with a typing error would pass for a bound that holds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

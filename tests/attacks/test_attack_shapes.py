@@ -1,7 +1,5 @@
 """Values of odd shape and size: nested 10,000 deep, lone surrogates, U+2028, NUL, 50 MB, through a real Runner."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Forged stubs, handles and pointers, strangers' handles, odd call ids and names, through a real Runner."""
 
-from __future__ import annotations
-
 import pytest
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService

@@ -1,7 +1,5 @@
 """The laws of result passes over generated mixed results: each pass, ordered pair, the defaults, random settings."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from itertools import permutations

@@ -1,7 +1,5 @@
 """The real clients of Gemini, LiteLLM and Anthropic against servers that refuse what the providers refuse."""
 
-from __future__ import annotations
-
 import pytest
 from google.adk.agents.run_config import RunConfig, StreamingMode
 

@@ -1,7 +1,5 @@
 """find_relayed: which event of the session a relayed block is."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

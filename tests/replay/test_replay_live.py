@@ -1,7 +1,5 @@
 """A replay tells what live runs of the same app send, without the pack and with it, for each agent."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.replay.live_apps import APPS

@@ -1,7 +1,5 @@
 """Replayer: the requests of a recorded session are those that its models received, and what the pack makes of them."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 

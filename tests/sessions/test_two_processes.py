@@ -1,7 +1,5 @@
 """Two processes take turns in one session, over one database and one artifact folder, and one of them is killed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Frames, series, arrays and scalars of other libraries are read as rows without their libraries being imported."""
 
-from __future__ import annotations
-
 import datetime as dt
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Mixed results under the default passes: what is not shown is named with its size and a handle that opens it."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Large results are reduced, stored and opened beside the event loop, which goes on with everybody else's work."""
 
-from __future__ import annotations
-
 import gc
 import re
 import time
