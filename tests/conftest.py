@@ -4,8 +4,6 @@
 leave out the folders that drive whole apps, other processes, real clients or thousands of generated conversations.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sys
@@ -14,7 +12,6 @@ from pathlib import Path
 
 # LiteLLM, which ADK imports where it is installed, otherwise asks the network for its price list, three times.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -25,11 +22,7 @@ from tests.versions import chosen
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
-
-
 SLOW_FOLDERS = {"attacks", "benchmarks", "faults", "laws", "providers", "samples", "sessions", "support"}
-
-
 KNOWN = chosen.read(chosen.LIST.read_text(encoding="utf-8"))
 ORDER_SEED = os.environ.get("ORDER_SEED")
 """A number by which the files are shuffled, and the tests in each."""

@@ -32,7 +32,6 @@ MAX_FUNCTION = 40
 _CONTRACTIONS = re.compile(r"\b(?:e\.g|i\.e|vs|cf|etc)\.")
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(\[{])|\n\s*\n|\n\s*[-*] ")
 _IS_NO = re.compile(r"(?<!there )\bis no\b")
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -14,7 +14,6 @@ FLOORS = (
     ("__main__.py",),
 )  # fmt: skip
 """The rooms from the ground up. A room may import from lower floors only."""
-
 HOUSE = House()
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

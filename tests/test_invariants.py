@@ -50,10 +50,7 @@ from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, recording, results_in, text_of
 
 NOW = 1_800_000_000
-
-
 # Who may open a result: whoever has a handle of this session, for what the pack itself has stored.
-
 SECRET = [{"salary": 4711}]
 
 
@@ -104,8 +101,6 @@ async def test_what_was_stored_opens():
 
 
 # Who was shown it: a model calls what its own request showed it.
-
-
 class ToolsOfWhoAsks(BaseToolset):
     """One tool, another one for each user."""
 
@@ -142,7 +137,6 @@ async def test_a_deferred_call_is_of_the_tools_of_its_own_run():
 
 
 # Whose cache it is: what one app, user or session reads never comes from another's.
-
 OWNERS = [{"app_name": "other"}, {"user_id": "other"}, {"session_id": "other"}]
 
 
@@ -225,8 +219,6 @@ async def test_what_is_recalled_is_ones_own(owner):
 
 
 # What a total counts: each live row once, and no row that has expired.
-
-
 @pytest.mark.parametrize("how", ["late", "marked"])
 async def test_a_summary_counts_no_expired_result(how):
     """A result whose time is over, or that made way for others, adds nothing to a summary, which says so."""
@@ -266,8 +258,6 @@ def test_what_is_left_fits_with_its_marks(max_bytes, surplus):
 
 
 # What a proof rests on: every byte of what ADK wrote, and the event that it was written for.
-
-
 @pytest.mark.parametrize("part", ["call", "result"])
 def test_a_proof_is_of_the_whole_text(part):
     """A block in which one letter differs from what was proved for the same event is somebody else's, and stays."""
@@ -291,8 +281,6 @@ def test_a_proof_is_of_the_whole_text(part):
 
 
 # What is never lost: the user's message with all that is in it, and a session that waits for the memory service.
-
-
 def test_the_message_keeps_its_media():
     """A relay behind the newest message that the user has typed once before does not make its picture an old one."""
     picture = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"\x89PNG" * 1_000))
@@ -338,8 +326,6 @@ async def test_a_session_survives_a_cancelled_ingestion():
 
 
 # What is bounded: nothing that a long life of a process could fill.
-
-
 async def test_only_the_newest_passages_stay(monkeypatch):
     """A session with many turns shows the passages of its newest ones."""
     monkeypatch.setattr(recall_memory, "_MAX_KEPT_BLOCKS", 2)

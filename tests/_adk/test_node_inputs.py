@@ -1,7 +1,5 @@
 """Inputs of a workflow's nodes, which ADK shows to an agent and stores in no session."""
 
-from __future__ import annotations
-
 import pytest
 
 from adk_context_pack._adk.requests import contents_for, is_model_call

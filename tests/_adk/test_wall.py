@@ -15,7 +15,6 @@ RELEASE_DEPENDENT = {
     "rewind_before_invocation_id",
 }
 """Attributes of ADK's objects that not every supported release has."""
-
 OUTSIDE = [file for file in HOUSE_FILES if file.room != "_adk/"]
 
 

@@ -12,7 +12,6 @@ from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, answers
 
 ONE, TWO = '[{"id":"a"}]', '[{"id":"a"},{"id":"b"}]'
-
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 

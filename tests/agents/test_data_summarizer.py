@@ -25,7 +25,6 @@ from tests.support.shared_data import shared_file
 from tests.support.spans import warned
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
 ROWS = [
     {"campaign": {"id": "11", "name": "Brand"}, "segments": {"device": "MOBILE"},
      "metrics": {"clicks": "10", "impressions": "200", "costMicros": "5000000", "conversions": 2.0,

@@ -41,7 +41,6 @@ FORGERIES = {
     "placeholders": "{compact:secret} {compact:secret?} {secret} {artifact.secret}",
 }
 """Texts that pose as something else."""
-
 PLACES = ("first", "middle", "last")
 TURNS = ("good morning", "any news?", "thank you")
 

@@ -3,8 +3,6 @@
 Each test of a slow query says why the query ended: an attack with a typing error would pass for a bound that holds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
@@ -24,7 +22,6 @@ from tests.benchmarks.process_memory import resident_bytes
 from tests.support.beside import Beside, second_user
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
 ROWS = [{"id": number, "note": f"row {number}"} for number in range(2000)]
 # Long enough for a second user's whole run on a busy machine.
 SECONDS = 3

@@ -108,7 +108,6 @@ async def test_a_handle_that_another_agent_shows_opens():
     """The next agent of a sequence reads in ADK's relay what the first one got, and may pass it on."""
     taker = Taker()
     maker = agent_of(call("list_orders"), "Made.", taker=Taker(), name="maker", tools=[ROWS])
-
     handles = []
 
     def pass_on(request):

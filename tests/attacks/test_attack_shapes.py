@@ -1,7 +1,5 @@
 """Values of odd shape and size: nested 10,000 deep, lone surrogates, U+2028, NUL, 50 MB, through a real Runner."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys
@@ -26,7 +24,6 @@ from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
 DEPTH = 10_000
 COUNT = "SELECT COUNT(*), SUM(id) FROM rows"
 DEEP_TEXTS = {

@@ -1,7 +1,5 @@
 """Forged stubs, handles and pointers, strangers' handles, odd call ids and names, through a real Runner."""
 
-from __future__ import annotations
-
 import pytest
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
@@ -11,7 +9,6 @@ from adk_context_pack import ContextPackPlugin, PayloadStore, cap_rows, offload_
 from tests.attacks.hostile import OddTool, own_run
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
 ROWS = [{"id": number, "amount": number, "note": f"row {number}"} for number in range(3000)]
 COUNT = "SELECT COUNT(*), SUM(amount) FROM rows"
 PLUGINS = {"plugin": lambda: [ContextPackPlugin()], "cap_rows": list}

@@ -3,8 +3,6 @@
 By default a few seconds; the command for a minute is `FUZZ_SECONDS=60 python -m pytest tests/attacks/test_sql_fuzz.py`.
 """
 
-from __future__ import annotations
-
 import random
 import threading
 from pathlib import Path

@@ -94,22 +94,16 @@ def test_what_was_followed_is_not_followed_again() -> None:
     assert longer.find().total == 310
 
 
-@pytest.mark.parametrize(
-    ("kinds", "budget", "pinned", "dropped"),
-    [
-        (("exchange", "user"), 15, set(), {0}),
-        (("exchange", "exchange", "exchange"), 25, set(), {0}),
-        (("exchange", "fixed"), 15, set(), set()),
-        (("exchange", "user", "fixed"), 25, set(), {0}),
-        (("exchange", "exchange", "user"), 25, {0}, {1}),
-        (("user", "exchange", "exchange", "exchange"), 35, set(), {1}),
-        (("user", "exchange", "exchange", "exchange"), 30, set(), {1, 2}),
-        (("user", "model", "user", "exchange", "user"), 50, set(), set()),
-        (("user", "model", "user", "exchange", "user"), 49, set(), {0, 1}),
-        (("user", "model", "user", "exchange", "user"), 25, set(), {0, 1, 2, 3}),
-        (("user", "model", "user", "exchange", "user"), 25, {2}, {0, 1, 3}),
-    ],
-)
+@pytest.mark.parametrize(("kinds", "budget", "pinned", "dropped"), [
+    (("exchange", "user"), 15, set(), {0}), (("exchange", "exchange", "exchange"), 25, set(), {0}),
+    (("exchange", "fixed"), 15, set(), set()), (("exchange", "user", "fixed"), 25, set(), {0}),
+    (("exchange", "exchange", "user"), 25, {0}, {1}), (("user", "exchange", "exchange", "exchange"), 35, set(), {1}),
+    (("user", "exchange", "exchange", "exchange"), 30, set(), {1, 2}),
+    (("user", "model", "user", "exchange", "user"), 50, set(), set()),
+    (("user", "model", "user", "exchange", "user"), 49, set(), {0, 1}),
+    (("user", "model", "user", "exchange", "user"), 25, set(), {0, 1, 2, 3}),
+    (("user", "model", "user", "exchange", "user"), 25, {2}, {0, 1, 3}),
+])  # fmt: skip
 def test_what_leaves_first(kinds, budget, pinned, dropped) -> None:
     """Whole turns leave before parts of the newest one, the oldest first, as few as it takes, and never the newest."""
     groups = [Group(index, index + 1, kind) for index, kind in enumerate(kinds)]
@@ -125,16 +119,13 @@ def groups_of(roles):
     return [Group(index, index + 1, kinds[role]) for index, role in enumerate(roles)]
 
 
-@pytest.mark.parametrize(
-    ("roles", "dropped", "left"),
-    [
-        ("um", {}, "u0 m1"), ("umum", {0, 1}, "mark u2 m3"), ("umum", {0}, "mark m1 u2 m3"),
-        ("umum", {1}, "u0 mark u2 m3"), ("umum", {2}, "u0 m1 mark m3"), ("umumum", {0, 2}, "mark m1 again m3 u4 m5"),
-        ("umumum", {0, 3}, "mark m1 u2 u4 m5"), ("umumum", {1, 4}, "u0 mark u2 m3 again m5"),
-        ("umumum", {1, 3}, "u0 mark u2 u4 m5"), ("umrmum", {0, 2, 4}, "mark m1 again m3 again m5"),
-        ("umuu", {0, 2}, "mark m1 u3"), ("um", {1}, "u0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("roles", "dropped", "left"), [
+    ("um", {}, "u0 m1"), ("umum", {0, 1}, "mark u2 m3"), ("umum", {0}, "mark m1 u2 m3"),
+    ("umum", {1}, "u0 mark u2 m3"), ("umum", {2}, "u0 m1 mark m3"), ("umumum", {0, 2}, "mark m1 again m3 u4 m5"),
+    ("umumum", {0, 3}, "mark m1 u2 u4 m5"), ("umumum", {1, 4}, "u0 mark u2 m3 again m5"),
+    ("umumum", {1, 3}, "u0 mark u2 u4 m5"), ("umrmum", {0, 2, 4}, "mark m1 again m3 again m5"),
+    ("umuu", {0, 2}, "mark m1 u3"), ("um", {1}, "u0"),
+])  # fmt: skip
 def test_gaps(roles, dropped, left):
     """The first gap has the marker, and a later one a short text where two turns of the model would meet."""
     contents = [content("model" if role == "m" else "user", f"{role}{n}") for n, role in enumerate(roles)]
@@ -167,21 +158,15 @@ def said(contents, groups, dropped, **more):
 LEFT = "[Earlier conversation left out to save space: "
 
 
-@pytest.mark.parametrize(
-    ("names", "turns", "dropped", "what"),
-    [
-        (["a"], 1, {0}, "1 tool call (a)."),
-        (["a"], 1, {0, 1}, "1 user turn, 1 tool call (a)."),
-        (["a"], 2, {1}, "1 user turn."),
-        (["a"], 2, {1, 2}, "2 user turns."),
-        (["b", "a", "b"], 1, {0, 1, 2}, "3 tool calls (a, b)."),
-        (["b", "a", "b"], 1, {0, 2}, "2 tool calls (b)."),
-        (["d", "c", "b", "a"], 1, {0, 1, 2, 3}, "4 tool calls (a, b, c, d)."),
-        (["e", "d", "c", "b", "a"], 1, {0, 1, 2, 3, 4}, "5 tool calls (a, b, c, d, …)."),
-        (["x\ny", "n" * 30], 1, {0, 1}, f"2 tool calls ({'n' * 30}, x y)."),
-        (["n" * 31], 1, {0}, f"1 tool call ({'n' * 29}…)."),
-    ],
-)
+@pytest.mark.parametrize(("names", "turns", "dropped", "what"), [
+    (["a"], 1, {0}, "1 tool call (a)."), (["a"], 1, {0, 1}, "1 user turn, 1 tool call (a)."),
+    (["a"], 2, {1}, "1 user turn."), (["a"], 2, {1, 2}, "2 user turns."),
+    (["b", "a", "b"], 1, {0, 1, 2}, "3 tool calls (a, b)."), (["b", "a", "b"], 1, {0, 2}, "2 tool calls (b)."),
+    (["d", "c", "b", "a"], 1, {0, 1, 2, 3}, "4 tool calls (a, b, c, d)."),
+    (["e", "d", "c", "b", "a"], 1, {0, 1, 2, 3, 4}, "5 tool calls (a, b, c, d, …)."),
+    (["x\ny", "n" * 30], 1, {0, 1}, f"2 tool calls ({'n' * 30}, x y)."),
+    (["n" * 31], 1, {0}, f"1 tool call ({'n' * 29}…)."),
+])  # fmt: skip
 def test_what_a_marker_counts(names, turns, dropped, what):
     """A marker counts the turns and the calls that left, and names up to four tools in order, each cut at 30."""
     contents, groups = history(*names, turns=turns)

@@ -194,34 +194,25 @@ def figures(**tokens):
     return {int(index[1:]): Figure(number, count) for number, (index, count) in enumerate(tokens.items())}
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "goes_on"),
-    [
-        (figures(a1=100, a3=200), figures(a1=100, a3=200), True),
-        (figures(a1=100, a3=200), figures(a1=100, a3=200, a5=300), True),
-        (figures(a1=100, a3=200), figures(a1=100, a3=200, a4=300), True),
-        (figures(a1=100), figures(a1=100, a3=300), False), (figures(a1=100), figures(a1=100, a2=300), False),
-        (figures(a1=100, a3=200), figures(a1=100, a3=201), False), (figures(a1=100, a3=200), figures(a1=100), False),
-        (figures(a1=100), {}, False), ({}, figures(a3=100), False), ({}, figures(a5=100), True), ({}, {}, True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "now", "goes_on"), [
+    (figures(a1=100, a3=200), figures(a1=100, a3=200), True),
+    (figures(a1=100, a3=200), figures(a1=100, a3=200, a5=300), True),
+    (figures(a1=100, a3=200), figures(a1=100, a3=200, a4=300), True),
+    (figures(a1=100), figures(a1=100, a3=300), False), (figures(a1=100), figures(a1=100, a2=300), False),
+    (figures(a1=100, a3=200), figures(a1=100, a3=201), False), (figures(a1=100, a3=200), figures(a1=100), False),
+    (figures(a1=100), {}, False), ({}, figures(a3=100), False), ({}, figures(a5=100), True), ({}, {}, True),
+])  # fmt: skip
 def test_a_longer_history_goes_on(before, now, goes_on):
     """Up to the last call that was asked for, the third content, both must hold the same figures."""
     assert Calibration(before, 2.0).continues_as(Calibration(now, 2.0), 3) is goes_on
     assert not Calibration(before, 2.0).continues_as(Calibration(now, 2.1), 3)
 
 
-@pytest.mark.parametrize(
-    ("version", "model", "counts"),
-    [
-        ("gemini-2.5-flash-001", "gemini-2.5-flash", True),
-        ("gemini-2.5-flash", "gemini-2.5-flash-001", True),
-        ("gpt-5", "openai/gpt-5", True),
-        ("gpt-5", "openai/gpt-4", False),
-        (None, "gemini-2.5-flash", True),
-        ("gemini-2.5-flash", None, True),
-    ],
-)
+@pytest.mark.parametrize(("version", "model", "counts"), [
+    ("gemini-2.5-flash-001", "gemini-2.5-flash", True), ("gemini-2.5-flash", "gemini-2.5-flash-001", True),
+    ("gpt-5", "openai/gpt-5", True), ("gpt-5", "openai/gpt-4", False), (None, "gemini-2.5-flash", True),
+    ("gemini-2.5-flash", None, True),
+])  # fmt: skip
 def test_whose_figures_count(version, model, counts):
     """A figure counts where its model is the request's, by either's shorter name, or where one of them is not known."""
     events = session("prose", "prose", model_version=version)
@@ -232,17 +223,10 @@ def test_whose_figures_count(version, model, counts):
     assert made.is_settled is not counts
 
 
-@pytest.mark.parametrize(
-    ("said", "found"),
-    [
-        (["A0", "A1", "A2"], {1: (0, 10), 3: (1, 20), 5: (2, 30)}),
-        (["A0", "rewritten", "A2"], {1: (0, 10), 5: (2, 30)}),
-        (["A1", "A2"], {1: (1, 20), 3: (2, 30)}),
-        (["A2", "A0"], {3: (0, 10)}),
-        (["A0", "A0"], {3: (0, 10)}),
-        ([], {}),
-    ],
-)
+@pytest.mark.parametrize(("said", "found"), [
+    (["A0", "A1", "A2"], {1: (0, 10), 3: (1, 20), 5: (2, 30)}), (["A0", "rewritten", "A2"], {1: (0, 10), 5: (2, 30)}),
+    (["A1", "A2"], {1: (1, 20), 3: (2, 30)}), (["A2", "A0"], {3: (0, 10)}), (["A0", "A0"], {3: (0, 10)}), ([], {}),
+])  # fmt: skip
 def test_whose_answer_a_turn_is(said, found):
     """Each turn of a request has the figure of the answer that it is, in their order. A rewritten one has none."""
     own = [agent_said("a", f"A{number}") for number in range(3)]

@@ -143,15 +143,12 @@ def test_a_body_that_is_no_dict_has_its_beginning():
     assert note["began"] == text[:100]
 
 
-@pytest.mark.parametrize(
-    ("payload", "found"),
-    [
-        ({KEY: "x"}, True), ({KEY: "x" * 2_000}, True), ({KEY: "x" * 2_001}, False),
-        ({KEY: "x" * 1_000, "was": "y" * 1_000}, True), ({KEY: "x" * 1_000, "was": "y" * 1_001}, False),
-        ({KEY: "x", "n": 7, "list": ["y" * 96]}, True), ({KEY: "x", "list": ["y" * 97]}, False),
-        ({"was": "y", KEY: "x"}, False), ({}, False), ([KEY], False), (None, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("payload", "found"), [
+    ({KEY: "x"}, True), ({KEY: "x" * 2_000}, True), ({KEY: "x" * 2_001}, False),
+    ({KEY: "x" * 1_000, "was": "y" * 1_000}, True), ({KEY: "x" * 1_000, "was": "y" * 1_001}, False),
+    ({KEY: "x", "n": 7, "list": ["y" * 96]}, True), ({KEY: "x", "list": ["y" * 97]}, False),
+    ({"was": "y", KEY: "x"}, False), ({}, False), ([KEY], False), (None, False),
+])  # fmt: skip
 def test_what_is_a_note(payload, found):
     """A note begins with its key, has at most 2,000 characters of texts, and nothing else that is long."""
     assert is_note(payload) is found

@@ -136,14 +136,11 @@ def test_names_within_a_text_are_all_or_none():
     assert names_within("plain words alone", most=0) == []
 
 
-@pytest.mark.parametrize(
-    ("cell", "named"),
-    [
-        (None, ""), (True, ""), (False, ""), (99, ""), (-99, ""), (99.5, ""), (100, "100"), (-100, "-100"),
-        (100.5, ""), ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""),
-        ("see A-17 there", "A-17"), ("", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("cell", "named"), [
+    (None, ""), (True, ""), (False, ""), (99, ""), (-99, ""), (99.5, ""), (100, "100"), (-100, "-100"),
+    (100.5, ""), ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""),
+    ("see A-17 there", "A-17"), ("", ""),
+])  # fmt: skip
 def test_which_values_of_a_result_are_named(cell, named):
     """Whole numbers from 100 on and short texts without blanks are, and of other texts the identifiers in them."""
     for response in (cell, {"a": cell}, {"a": [cell, cell]}, [{"a": {"b": cell}}]):
@@ -186,17 +183,11 @@ def loaded(*contents):
     return slim_loaded(LlmRequest(contents=list(contents)), 100, TokenMeter())
 
 
-@pytest.mark.parametrize(
-    "response",
-    [
-        {},
-        {"memories": []},
-        {"memories": "none"},
-        {"memories": [5, {"content": None}, {"content": {"parts": None}}, {"content": {"parts": [{"text": ""}]}}]},
-        {"error": "no service"},
-        {"memories": ["[ann] " + "word " * 60]},
-    ],
-)
+@pytest.mark.parametrize("response", [
+    {}, {"memories": []}, {"memories": "none"},
+    {"memories": [5, {"content": None}, {"content": {"parts": None}}, {"content": {"parts": [{"text": ""}]}}]},
+    {"error": "no service"}, {"memories": ["[ann] " + "word " * 60]},
+])  # fmt: skip
 def test_what_stays_as_it_is(response):
     """A result without memories, or one whose memories are lines already, is the very same object."""
     result = content(result_part("load_memory", response))

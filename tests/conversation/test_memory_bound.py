@@ -6,6 +6,7 @@ import copy
 import gc
 import tracemalloc
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from google.adk.events.event import Event
@@ -51,25 +52,29 @@ def use(memos: SessionMemos, name: str, events: list[Event], agent: str = "worke
         ContextPipeline(default_passes(max_tokens=budget)).run(request_of(contents_of(loaded, agent)), call)
 
 
+def taken_by(sessions: int, memos: SessionMemos, *used: Any) -> int:
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(sessions):
+            use(memos, str(number), *used)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("build", [tools, talk, parallel])
 @pytest.mark.parametrize("agent", ["worker", "writer"])
 def test_a_session_weighs_what_it_states(build: Callable[[int], list[Event]], agent: str) -> None:
     """The weight of a session's memo is near what Python allocates for it, rather above than below."""
     events = build(400)
-    warm, cache = SessionMemos(ByteCache(max_bytes=MB)), ByteCache(max_bytes=64 * MB)
+    cache = ByteCache(max_bytes=64 * MB)
     memos = SessionMemos(cache)
-    use(warm, "warm", events, agent)
-    gc.collect()
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        for number in range(3):
-            use(memos, str(number), events, agent)
-        gc.collect()
-        taken = tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
+    use(SessionMemos(ByteCache(max_bytes=MB)), "warm", events, agent)
+    taken = taken_by(3, memos, events, agent)
     assert taken * 0.85 < cache.kept_bytes < taken * 1.7, (cache.kept_bytes, taken)
 
 
@@ -79,16 +84,7 @@ def test_the_bound_holds_for_sessions_that_call_once() -> None:
     cache, events = ByteCache(max_bytes=MB), tools(200)
     memos = SessionMemos(cache)
     use(memos, "warm", events)
-    gc.collect()
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        for number in range(60):
-            use(memos, str(number), events)
-        gc.collect()
-        taken = tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
+    taken = taken_by(60, memos, events)
     assert cache.kept_bytes <= MB
     assert taken <= 1.25 * MB
     assert len(cache.sessions("app", "user")) > 2

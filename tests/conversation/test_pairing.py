@@ -152,17 +152,10 @@ def test_what_is_heard_later_changes_what_was_heard() -> None:
     assert not outline.fits(Voices({hello: None}, ("a summary",)))
 
 
-@pytest.mark.parametrize(
-    ("role", "text", "voice"),
-    [
-        ("user", "Hello", "user"),
-        ("model", "Hello", "model"),
-        ("user", "For context:", "relay"),
-        ("user", "Something else", "fixed"),
-        ("system", "Hello", "fixed"),
-        (None, "Hello", "fixed"),
-    ],
-)
+@pytest.mark.parametrize(("role", "text", "voice"), [
+    ("user", "Hello", "user"), ("model", "Hello", "model"), ("user", "For context:", "relay"),
+    ("user", "Something else", "fixed"), ("system", "Hello", "fixed"), (None, "Hello", "fixed"),
+])  # fmt: skip
 def test_roles_alone_do_not_tell(role, text, voice):
     """What a user typed is the user's, and a content without a role, or with one of its own, is nobody's to drop."""
     call = ModelCall(agent_name="a", events=[user_said("Hello")], user_content=None)

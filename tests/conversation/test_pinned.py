@@ -29,7 +29,6 @@ from tests.support.scripted_model import ScriptedModel, call, results_in
 SKIP = {"reason": "this ADK has no skills, or not without its extras", "exc_type": ImportError}
 skills = pytest.importorskip("google.adk.tools.skill_toolset", **SKIP)
 models = pytest.importorskip("google.adk.skills.models", **SKIP)
-
 RULES = {"skill_name": "style", "instructions": "Always write in verse. " * 300, "frontmatter": {}}
 ACTIVE = {"_adk_activated_skill_a": ["style"]}
 PASSES = [ClearToolResults(keep_results=0, min_tokens=50), FitTokenBudget(max_tokens=3000, cut_to=0.01)]

@@ -42,24 +42,19 @@ CALL, RESULT = types.FunctionCall(name="find", args={"a": "é"}), types.Function
 CODE = types.ExecutableCode(code="print(1)", language="PYTHON")
 
 
-@pytest.mark.parametrize(
-    ("part", "tokens"),
-    [
-        (types.Part(text="four"), 4),
-        (types.Part(text=""), 0),
-        (types.Part(function_call=CALL), len("find") + len('{"a":"é"}')),
-        (types.Part(function_response=RESULT), len("find") + len('{"b":12}')),
-        (types.Part(function_call=types.FunctionCall(name="find", args={})), len("find") + 1),
-        (types.Part(function_response=types.FunctionResponse(name="find", response=None)), len("find") + 1),
-        (types.Part(function_call=types.FunctionCall(args={"a": 1})), len('{"a":1}')),
-        (types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png")), 258),
-        (types.Part(file_data=types.FileData(file_uri="gs://a/b")), 258),
-        (types.Part(executable_code=CODE), len("print(1)")),
-        (types.Part(code_execution_result=types.CodeExecutionResult(output="12345")), 5),
-        (types.Part(code_execution_result=types.CodeExecutionResult()), 0),
-        (types.Part(), 0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("part", "tokens"), [
+    (types.Part(text="four"), 4), (types.Part(text=""), 0),
+    (types.Part(function_call=CALL), len("find") + len('{"a":"é"}')),
+    (types.Part(function_response=RESULT), len("find") + len('{"b":12}')),
+    (types.Part(function_call=types.FunctionCall(name="find", args={})), len("find") + 1),
+    (types.Part(function_response=types.FunctionResponse(name="find", response=None)), len("find") + 1),
+    (types.Part(function_call=types.FunctionCall(args={"a": 1})), len('{"a":1}')),
+    (types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png")), 258),
+    (types.Part(file_data=types.FileData(file_uri="gs://a/b")), 258),
+    (types.Part(executable_code=CODE), len("print(1)")),
+    (types.Part(code_execution_result=types.CodeExecutionResult(output="12345")), 5),
+    (types.Part(code_execution_result=types.CodeExecutionResult()), 0), (types.Part(), 0),
+])  # fmt: skip
 def test_each_kind_of_part_adds_its_own_tokens(part, tokens):
     """A part counts its texts, names and payloads, media a fixed figure, and each content four for its envelope."""
     meter = TokenMeter(counter=len)
@@ -70,18 +65,15 @@ def test_each_kind_of_part_adds_its_own_tokens(part, tokens):
     assert TokenMeter().part(part) <= tokens
 
 
-@pytest.mark.parametrize(
-    ("model", "window"),
-    [
-        ("gemini-2.5-flash", 1_048_576),
-        ("projects/p/locations/l/publishers/google/models/gemini-2.0-flash-001", 1_048_576),
-        ("gemini-2.0-flash-live-001", 32_000), ("gemini-live-2.5-flash", 32_000),
-        ("anthropic/claude-sonnet-4", 200_000), ("openai/gpt-4.1-mini", 1_047_576), ("openai/gpt-4o", 128_000),
-        ("gpt-4-turbo", 128_000), ("gpt-4-1106-preview", 128_000), ("gpt-4", 8_192), ("gpt-4-32k", 32_768),
-        ("openai/o1-mini", 128_000), ("openai/o3", 200_000), ("gpt-5-nano", 272_000), ("gpt-3.5-turbo", 16_385),
-        ("GPT-4", 8_192), ("something-else", DEFAULT_WINDOW), ("", DEFAULT_WINDOW), (None, DEFAULT_WINDOW),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("model", "window"), [
+    ("gemini-2.5-flash", 1_048_576),
+    ("projects/p/locations/l/publishers/google/models/gemini-2.0-flash-001", 1_048_576),
+    ("gemini-2.0-flash-live-001", 32_000), ("gemini-live-2.5-flash", 32_000),
+    ("anthropic/claude-sonnet-4", 200_000), ("openai/gpt-4.1-mini", 1_047_576), ("openai/gpt-4o", 128_000),
+    ("gpt-4-turbo", 128_000), ("gpt-4-1106-preview", 128_000), ("gpt-4", 8_192), ("gpt-4-32k", 32_768),
+    ("openai/o1-mini", 128_000), ("openai/o3", 200_000), ("gpt-5-nano", 272_000), ("gpt-3.5-turbo", 16_385),
+    ("GPT-4", 8_192), ("something-else", DEFAULT_WINDOW), ("", DEFAULT_WINDOW), (None, DEFAULT_WINDOW),
+])  # fmt: skip
 def test_windows_by_name(model, window):
     """Provider prefixes, versions and case do not matter; an unknown name has a careful default."""
     assert window_of(model) == window

@@ -75,9 +75,7 @@ EXCEPTIONS: dict[type[ContextPass], frozenset[str]] = {
     FitTokenBudget: frozenset({"steady", "keeps_what_users_typed"}),
 }
 """The laws that a pass is an exception of, and with it everything that it is a part of."""
-
 _SETTLED = frozenset({"settled"})
-
 TOGETHER: dict[tuple[type[ContextPass], ...], frozenset[str]] = {
     # A small block that waits for its result is left to strip by cast, and retold with its result once that is there.
     # And which of a block and a user's copy of it is whose, the blocks around tell: asked again, cast's are gone.
@@ -117,7 +115,6 @@ def pairs_of(cases: tuple[Case, ...]) -> tuple[Case, ...]:
 
 
 _COMPACT = CompactState(key="gaql_queries", select=("id", "status"))
-
 PASSES = (
     case("strip", StripForContext()), case("strip all", StripForContext(keep_said=False)),
     case("strip some", StripForContext(keep_agents=["агент"], keep_tools=["get-issue", "run_query"])),
@@ -132,9 +129,7 @@ PASSES = (
     case("fit turns", FitTokenBudget(max_tokens=400, keep_turns=2, cut_to=0.9)),
 )  # fmt: skip
 """The one list: every built-in pass, in settings that bite on small conversations."""
-
 PAIRS = pairs_of(PASSES)
-
 ORDERS = (
     case("default", *default_passes(max_tokens=2000)),
     case("default, small", *default_passes(max_tokens=300)),
@@ -144,7 +139,6 @@ ORDERS = (
     case("every pass, strip", _COMPACT, *every_pass(500, StripForContext())),
 )
 """The default order and the one with every pass, as the plugin runs them, under several budgets."""
-
 CASES = PASSES + PAIRS + ORDERS
 
 

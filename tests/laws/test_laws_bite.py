@@ -17,7 +17,6 @@ from tests.support.conversations import conversations
 from tests.support.laws_settings import LAWS_SEED
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]
-
 BREAKERS = [
     (laws.pure, breakers.writes_into_an_event), (laws.pure, breakers.swaps_the_requests_list),
     (laws.pure, breakers.swaps_an_equal_copy_into_an_event), (laws.idle_is_identity, breakers.copies_for_nothing),

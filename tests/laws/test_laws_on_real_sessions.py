@@ -21,14 +21,12 @@ from tests.support import relay, tau_bench
 from tests.support.conversation import Conversation
 
 pytestmark = [pytest.mark.laws, pytest.mark.filterwarnings("ignore")]
-
 SESSIONS = {
     "tau_bench": ("airline", tau_bench.conversations, 70, 4),
     "adk_sessions": (adk_sessions.AGENT, adk_sessions.sessions, 2, 45),
 }
 """For each source: the agent that spoke, how to read it, how many sessions it has, and how many cases each one meets
 at a time. With `WHOLE_LOAD` each meets all of them."""
-
 MOMENTS = 6
 FORMATS = (None, *relay.FORMATS)
 BITES = {

@@ -14,7 +14,6 @@ from tests.support.conversations import conversations
 from tests.support.laws_settings import LAWS_EXAMPLES, laws_settings, shares, some_of
 
 pytestmark = [pytest.mark.laws, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 COUNT = 40
 REACH_EXAMPLES = LAWS_EXAMPLES // 10
 """The share of the laws' conversations that is tried here: each of them is searched page by page."""

@@ -1,7 +1,5 @@
 """The laws of result passes over generated mixed results: each pass, ordered pair, the defaults, random settings."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from itertools import permutations
@@ -13,7 +11,6 @@ from adk_context_pack.testing import check_result_pass
 from tests.support.laws_settings import LAWS_EXAMPLES
 
 pytestmark = [pytest.mark.laws, pytest.mark.slow]
-
 COUNT = max(10, LAWS_EXAMPLES // 60)
 
 

@@ -15,7 +15,6 @@ HOMES = {
     "search": ("search", "tools"),
 }  # fmt: skip
 """Folders of tests that run over a mutant of each folder of the package."""
-
 INVARIANTS = ("tests/test_invariants.py", "tests/test_settings.py")
 LAWS = ("tests/laws/test_pass_laws.py", "tests/laws/test_reach_laws.py")
 PLUGIN = ("tests/test_plugin.py", "tests/test_plugin_apps.py", "tests/plugin")
@@ -26,7 +25,6 @@ WIDER = {
     "reports": (PLUGIN,), "replay": (), "search": (("tests/agents",),),
 }  # fmt: skip
 """What else runs over a mutant that the quick tests of its folder let pass, besides the slow tests there."""
-
 # These take a minute each, and what they measure is memory and threads.
 _LEFT_OUT = {"test_memory_bound.py", "test_threads.py"}
 

@@ -193,17 +193,14 @@ def leaves(events, *passes) -> bool:
     return any(entry.leaves_history(request, call) for entry in passes)
 
 
-@pytest.mark.parametrize(
-    ("events", "passes", "expected"),
-    [
-        ([user_said("hello")], (CLEAR, FitTokenBudget(max_tokens=1000)), False), (long_turn(3), (CLEAR,), False),
-        (long_turn(9), (CLEAR,), False), (long_turn(24), (CLEAR,), True), (many_turns(1, size=2), (CLEAR,), False),
-        (many_turns(1), (CLEAR,), True), (many_turns(1), (ClearToolResults(keep_results=2),), False),
-        (many_turns(1), (ClearToolResults(keep_results=0, exclude_tools=["fetch"]),), False),
-        (many_turns(1), (StripForContext(),), False), (many_turns(3), (FitTokenBudget(max_tokens=3_000),), True),
-        (many_turns(3), (FitTokenBudget(max_tokens=500_000),), False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("events", "passes", "expected"), [
+    ([user_said("hello")], (CLEAR, FitTokenBudget(max_tokens=1000)), False), (long_turn(3), (CLEAR,), False),
+    (long_turn(9), (CLEAR,), False), (long_turn(24), (CLEAR,), True), (many_turns(1, size=2), (CLEAR,), False),
+    (many_turns(1), (CLEAR,), True), (many_turns(1), (ClearToolResults(keep_results=2),), False),
+    (many_turns(1), (ClearToolResults(keep_results=0, exclude_tools=["fetch"]),), False),
+    (many_turns(1), (StripForContext(),), False), (many_turns(3), (FitTokenBudget(max_tokens=3_000),), True),
+    (many_turns(3), (FitTokenBudget(max_tokens=500_000),), False),
+])  # fmt: skip
 def test_it_says_so_when_passes_leave_something_out(events, passes, expected):
     """Results of finished turns, of a long running turn, and a history near its budget; small ones do not count."""
     assert leaves(events, *passes) is expected

@@ -77,13 +77,10 @@ GROUPS = {"columns": TABLE["columns"], "groups": [[[1, True]], TABLE["rows"]], "
 LEFT_ALONE = ('[{"n": 1.50}, {"n": 2.25}]', '{"n": 1,    "n": 2}', "[NaN,    1]", "[1,    2")
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (TWO, TABLE), ({1: TWO[0], 2: TWO[1]}, KEYED), ([*TWO, {"order_number": 3}], ODD), ([[TWO[0]], TWO], GROUPS),
-        (json.dumps({"first": TWO}, indent=4), {"first": TABLE}), *[(text, text) for text in LEFT_ALONE],
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "shown"), [
+    (TWO, TABLE), ({1: TWO[0], 2: TWO[1]}, KEYED), ([*TWO, {"order_number": 3}], ODD), ([[TWO[0]], TWO], GROUPS),
+    (json.dumps({"first": TWO}, indent=4), {"first": TABLE}), *[(text, text) for text in LEFT_ALONE],
+])  # fmt: skip
 def test_forms(value, shown):
     """What all rows share is said once, odd rows stay objects, and a text that JSON would write otherwise stays."""
     assert compacted(value) == shown

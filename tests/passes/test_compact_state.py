@@ -37,7 +37,6 @@ QUERIES = [
     {"id": "q2", "status": "failed", "error": "see {compact:q} and {compact:other}", "query": "SELECT"},
 ]
 VIEW = '[{"id":"q1","row_count":3},{"id":"q2","error":"see {compact:q} and {compact:other}"}]'
-
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 
@@ -437,8 +436,9 @@ def context_of(agent: Any, state: dict[str, Any]) -> Any:
     return SimpleNamespace(_invocation_context=inner, session=session, state=state, agent_name="agent")
 
 
-def run(passes: list[CompactState], request: LlmRequest, state: dict[str, Any], context: Any) -> LlmRequest:
-    for entry in passes:
+def run(order: list[str], request: LlmRequest, state: dict[str, Any], context: Any) -> LlmRequest:
+    for key in order:
+        entry = CompactState(key=key, on_error="raise")
         request = entry.apply(request, ModelCall(agent_name="agent", state=state, context=context))
     return request
 
@@ -453,11 +453,9 @@ def test_the_system_instruction_is_exact(template, state, appended, order):
     tail = f"{IDENTITY}\n\n{appended}"
     sent = drive(inject_session_state(template, context)) + tail
     request = LlmRequest(config=types.GenerateContentConfig(system_instruction=sent))
-    passes = [CompactState(key=key, on_error="raise") for key in order]
-    result = run(passes, request, state, context)
+    result = run(order, request, state, context)
     assert result.config.system_instruction == expected(template, state, set(order), context) + tail
-    again = run(passes, result, state, context)
-    assert again.config.system_instruction == result.config.system_instruction
+    assert run(order, result, state, context).config.system_instruction == result.config.system_instruction
 
 
 @pytest.mark.slow
@@ -469,20 +467,17 @@ def test_the_dynamic_instruction_is_exact(template, state, order, typed):
     sent = drive(inject_session_state(template, context)).join(labels())
     said = types.UserContent(parts=[types.Part(text=sent if typed else "{compact:a}")])
     request = LlmRequest(contents=[types.UserContent(parts=[types.Part(text=sent)]), said])
-    passes = [CompactState(key=key, on_error="raise") for key in order]
-    result = run(passes, request, state, context)
+    result = run(order, request, state, context)
     shown = expected(template, state, set(order), context).join(labels())
     assert [content.parts[0].text for content in result.contents] == [shown, said.parts[0].text]
-    assert run(passes, result, state, context).contents == result.contents
+    assert run(order, result, state, context).contents == result.contents
 
 
 STATE = {"gaql_queries": [{"id": 1}], "mood": "good"}
 FILLED_VIEW = CompactState(key="gaql_queries")
 TYPO = "Review {compact:gaql_querys}"
 NEAR = "writer: no pass fills in {compact:gaql_querys} in the instruction (did you mean 'gaql_queries'?)"
-NONE = (
-    "writer: no pass fills in {compact:gaql_querys} in the instruction. Add CompactState(key='gaql_querys')"
-)  # fmt: skip
+NONE = "writer: no pass fills in {compact:gaql_querys} in the instruction. Add CompactState(key='gaql_querys')"
 
 
 class Own(BasePlugin):
@@ -507,19 +502,12 @@ async def said_by(instruction, callbacks, *turns, plugins=(), state=STATE, **mod
     return texts
 
 
-@pytest.mark.parametrize(
-    ("callbacks", "plugins", "text"),
-    [
-        ([FILLED_VIEW], [], NEAR),
-        ([ContextPipeline([StripForContext(), FILLED_VIEW])], [], NEAR),
-        ([FILLED_VIEW], [ContextPackPlugin()], NEAR),
-        ([], [ContextPackPlugin(passes=[FILLED_VIEW])], NEAR),
-        ([FILLED_VIEW, own_callback], [Own(name="own")], NEAR),
-        ([StripForContext()], [], NONE),
-        ([], [ContextPackPlugin()], NONE),
-        ([], [ContextPackPlugin(), LoggingPlugin()], NONE),
-    ],
-)
+@pytest.mark.parametrize(("callbacks", "plugins", "text"), [
+    ([FILLED_VIEW], [], NEAR), ([ContextPipeline([StripForContext(), FILLED_VIEW])], [], NEAR),
+    ([FILLED_VIEW], [ContextPackPlugin()], NEAR), ([], [ContextPackPlugin(passes=[FILLED_VIEW])], NEAR),
+    ([FILLED_VIEW, own_callback], [Own(name="own")], NEAR), ([StripForContext()], [], NONE),
+    ([], [ContextPackPlugin()], NONE), ([], [ContextPackPlugin(), LoggingPlugin()], NONE),
+])  # fmt: skip
 async def test_a_slot_that_no_pass_fills_in_is_named_once(callbacks, plugins, text):
     """The warning has the slot, and the nearest key that a pass fills in or the pass to add."""
     assert await said_by(TYPO, callbacks, "go", "again", plugins=plugins) == [text]
@@ -551,11 +539,8 @@ async def test_a_misspelled_key_is_named_at_the_first_call(key, state, hint):
     """The warning has the key, the nearest one, and the way to say that a value may be missing."""
     instruction = f"Review {{compact:{key}}}"
     (text,) = await said_by(instruction, [CompactState(key=key)], "go", "again", state=state)
-    slot = f"{{compact:{key}}}"
-    assert text == (
-        f"writer: the state has no {hint}, so {slot} is null. "
-        f"If the value may be missing, write {slot[:-1]}?}}"
-    )  # fmt: skip
+    asked = f"If the value may be missing, write {{compact:{key}?}}"
+    assert text == f"writer: the state has no {hint}, so {{compact:{key}}} is null. {asked}"
 
 
 @pytest.mark.parametrize(("key", "near"), [("campaigns", "campaign"), ("orders", None)])

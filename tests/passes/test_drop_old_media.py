@@ -62,16 +62,10 @@ def test_media_of_earlier_turns_become_references():
     assert TokenMeter().request(result) < TokenMeter().request(request_for("a", events)) - 600
 
 
-@pytest.mark.parametrize(
-    ("settings", "kept"),
-    [
-        ({"min_bytes": 4_001}, 1),
-        ({"min_bytes": 4_000}, 0),
-        ({"keep_types": ["image/png"]}, 1),
-        ({"keep_types": ["image/*"]}, 1),
-        ({"keep_types": ["image"]}, 0),
-    ],
-)
+@pytest.mark.parametrize(("settings", "kept"), [
+    ({"min_bytes": 4_001}, 1), ({"min_bytes": 4_000}, 0), ({"keep_types": ["image/png"]}, 1),
+    ({"keep_types": ["image/*"]}, 1), ({"keep_types": ["image"]}, 0),
+])  # fmt: skip
 def test_small_media_and_kept_types_stay(settings, kept):
     """Media under the limit stay, and so do those of a kept type or kind."""
     assert len(media(applied(DropOldMedia(**settings), "a", turns(picture())))) == kept
@@ -200,17 +194,11 @@ def test_a_thought_that_is_also_something_else_stays(other):
     assert thoughts(applied(DropOldThoughts(), "a", events)) == [[], ["So I call it."], []]
 
 
-@pytest.mark.parametrize(
-    ("parts", "left"),
-    [
-        ([THOUGHT], [THOUGHT]),
-        ([THOUGHT, THOUGHT], [THOUGHT, THOUGHT]),
-        ([THOUGHT, types.Part(text="A")], ["A"]),
-        ([types.Part(text="A"), THOUGHT, types.Part(text="B")], ["A", "B"]),
-        ([SIGNED, THOUGHT], [SIGNED]),
-        ([types.Part(text="A")], ["A"]),
-    ],
-)
+@pytest.mark.parametrize(("parts", "left"), [
+    ([THOUGHT], [THOUGHT]), ([THOUGHT, THOUGHT], [THOUGHT, THOUGHT]), ([THOUGHT, types.Part(text="A")], ["A"]),
+    ([types.Part(text="A"), THOUGHT, types.Part(text="B")], ["A", "B"]), ([SIGNED, THOUGHT], [SIGNED]),
+    ([types.Part(text="A")], ["A"]),
+])  # fmt: skip
 def test_what_is_left_of_a_content(parts, left):
     """Thoughts go where something else is left; a content that loses nothing is the same object, and is not counted."""
     events = [user_said("Q"), event("a", *parts), event("a", THOUGHT, types.Part(text="A")), user_said("R")]

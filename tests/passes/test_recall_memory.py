@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import pairwise
 
 import pytest
@@ -145,29 +144,20 @@ async def test_a_message_that_memory_has_nothing_for_recalls_nothing(expected, m
         assert any("Oslo" in text for text in texts) is expected, message
 
 
-async def test_works_with_adks_in_memory_service():
-    """What an earlier session said is recalled in a new one."""
-    memory = InMemoryMemoryService()
-    session = Session(id="old", app_name="app", user_id="user")
+def sqlite_service(folder):
+    module = pytest.importorskip("google.adk.memory._sqlite_memory_service", reason="this ADK has no such service")
+    service = next(value for name, value in vars(module).items() if name.endswith("SqliteMemoryService"))
+    return service(str(folder / "memory.db"))
+
+
+@pytest.mark.parametrize("service", [lambda _: InMemoryMemoryService(), sqlite_service], ids=["memory", "sqlite"])
+async def test_works_with_adks_services(service, tmp_path):
+    """What an earlier session said is recalled in a new one, also by the full-text service of newer releases."""
+    memory, session = service(tmp_path), Session(id="old", app_name="app", user_id="user")
     session.events = [user_said("My cat is called Mio."), agent_said("a", "A fine name.")]
     await memory.add_session_to_memory(session)
     (texts,) = await requests_of(agent_with(RecallMemory()), memory, "How is my cat called?")
     assert "[user, " in texts[0]
-    assert "Mio" in texts[0]
-
-
-async def test_works_with_adks_sqlite_service(tmp_path):
-    """The full-text service of newer releases answers it as well."""
-    try:
-        module = import_module("google.adk.memory._sqlite_memory_service")
-    except ImportError:
-        pytest.skip("this ADK has no SQLite memory service")
-    service = next(value for name, value in vars(module).items() if name.endswith("SqliteMemoryService"))
-    memory = service(str(tmp_path / "memory.db"))
-    session = Session(id="old", app_name="app", user_id="user")
-    session.events = [user_said("My cat is called Mio.")]
-    await memory.add_session_to_memory(session)
-    (texts,) = await requests_of(agent_with(RecallMemory()), memory, "How is my cat called?")
     assert "Mio" in texts[0]
 
 
@@ -242,17 +232,14 @@ def contents_of(*texts):
     return [types.Content(role="user" if text[0] != "M" else "model", parts=[types.Part(text=text)]) for text in texts]
 
 
-@pytest.mark.parametrize(
-    ("before", "asked", "after"),
-    [
-        (["one"], ["one"], ["B one", "one"]), (["B one", "one"], ["one"], None),
-        (["one", "M", "two"], ["one", "two"], ["B one", "one", "M", "B two", "two"]),
-        (["one", "M", "B two", "two"], ["one", "two"], ["B one", "one", "M", "B two", "two"]),
-        (["same", "M", "same"], ["same", "same"], ["B same", "same", "M", "B same", "same"]),
-        (["same", "M", "same"], ["same"], ["same", "M", "B same", "same"]), (["M one", "two"], ["M one"], None),
-        (["two"], ["one"], None), (["two"], ["one", "two"], ["B two", "two"]), ([], ["one"], None), (["one"], [], None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "asked", "after"), [
+    (["one"], ["one"], ["B one", "one"]), (["B one", "one"], ["one"], None),
+    (["one", "M", "two"], ["one", "two"], ["B one", "one", "M", "B two", "two"]),
+    (["one", "M", "B two", "two"], ["one", "two"], ["B one", "one", "M", "B two", "two"]),
+    (["same", "M", "same"], ["same", "same"], ["B same", "same", "M", "B same", "same"]),
+    (["same", "M", "same"], ["same"], ["same", "M", "B same", "same"]), (["M one", "two"], ["M one"], None),
+    (["two"], ["one"], None), (["two"], ["one", "two"], ["B two", "two"]), ([], ["one"], None), (["one"], [], None),
+])  # fmt: skip
 def test_where_blocks_stand(before, asked, after):
     """Each block stands right before its message, once, the newest message first. Without one the request stays."""
     request = LlmRequest(contents=contents_of(*before))

@@ -61,16 +61,13 @@ def test_arguments_win(monkeypatch, tmp_path):
     assert plugin.settings_for("any").max_tokens == 5000
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("ADK_CONTEXT_PACK_SHADOW", "perhaps"), ("ADK_CONTEXT_PACK_MAX_TOKENS", "4k"),
-        ("ADK_CONTEXT_PACK_MAX_TOKENS", "0"), ("ADK_CONTEXT_PACK_MAX_TOKENS", "-1"),
-        ("ADK_CONTEXT_PACK_MAX_MEMORY", "0"), ("ADK_CONTEXT_PACK_REPORT", "/no/such/folder/page.html"),
-        ("ADK_CONTEXT_PACK_REPORT", "page.txt"), ("ADK_CONTEXT_PACK_PRICES", "1.25"),
-        ("ADK_CONTEXT_PACK_PRICES", "1.25,-1"), ("ADK_CONTEXT_PACK_PRICES", "cheap,nan"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "value"), [
+    ("ADK_CONTEXT_PACK_SHADOW", "perhaps"), ("ADK_CONTEXT_PACK_MAX_TOKENS", "4k"),
+    ("ADK_CONTEXT_PACK_MAX_TOKENS", "0"), ("ADK_CONTEXT_PACK_MAX_TOKENS", "-1"),
+    ("ADK_CONTEXT_PACK_MAX_MEMORY", "0"), ("ADK_CONTEXT_PACK_REPORT", "/no/such/folder/page.html"),
+    ("ADK_CONTEXT_PACK_REPORT", "page.txt"), ("ADK_CONTEXT_PACK_PRICES", "1.25"),
+    ("ADK_CONTEXT_PACK_PRICES", "1.25,-1"), ("ADK_CONTEXT_PACK_PRICES", "cheap,nan"),
+])  # fmt: skip
 def test_a_bad_value_names_its_variable(monkeypatch, name, value):
     """A variable that cannot work gives an error with its name and its value."""
     monkeypatch.setenv(name, value)

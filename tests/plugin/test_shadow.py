@@ -21,7 +21,6 @@ from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
 TURN = st.lists(st.sampled_from(["table", "text", "tree", "failure", "small", "say"]), min_size=1, max_size=4)
 CONVERSATIONS = st.lists(TURN, min_size=1, max_size=4)
 

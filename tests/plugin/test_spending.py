@@ -25,14 +25,11 @@ async def asked(turns=5, *, loop=False, **settings):
     return await run_agent(agent, *["Hi."] * turns, plugins=[plugin]), plugin
 
 
-@pytest.mark.parametrize(
-    ("settings", "calls"),
-    [
-        (TOKENS, 3), (COST, 3), (TOKENS | COST, 3), (TOKENS | {"max_cost": 0.0005}, 1),
-        (TOKENS | {"limit_per": "run"}, 5), (TOKENS | {"on_limit": "warn"}, 5), (TOKENS | {"shadow": True}, 5),
-        (TOKENS | {"loop": True, "turns": 1}, 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("settings", "calls"), [
+    (TOKENS, 3), (COST, 3), (TOKENS | COST, 3), (TOKENS | {"max_cost": 0.0005}, 1),
+    (TOKENS | {"limit_per": "run"}, 5), (TOKENS | {"on_limit": "warn"}, 5), (TOKENS | {"shadow": True}, 5),
+    (TOKENS | {"loop": True, "turns": 1}, 3),
+])  # fmt: skip
 async def test_a_limit_ends_what_it_is_for(settings, calls):
     """A session or a loop ends with an answer that says so, and a run of a session starts anew."""
     run, _ = await asked(**settings)

@@ -1,7 +1,5 @@
 """One server for all tests of a module, new for each."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.providers.strict_server import StrictServer

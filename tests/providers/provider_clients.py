@@ -12,7 +12,6 @@ from tests.support.all_passes import WAYS
 
 PROVIDERS = ("gemini", "gemini-with-ids", "openai", "anthropic")
 """A Gemini that gives its calls no ids and one that does, an OpenAI-compatible server through LiteLLM, and Claude."""
-
 ATTACHED = [
     *(("gemini", way) for way in WAYS),
     ("gemini-with-ids", "plugin with every pass"),
@@ -23,7 +22,6 @@ ATTACHED = [
     ("anthropic", "every pass as callbacks"),
 ]
 """Each provider with ways to attach the pack; what the ways do to a request does not depend on the provider."""
-
 _ENVIRONMENT = {
     "gemini": {"GOOGLE_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": "{url}"},
     "openai": {},

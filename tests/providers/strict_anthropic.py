@@ -18,7 +18,6 @@ from google.genai import types
 from tests.providers.strict_openai import result_of
 
 Json = dict[str, Any]
-
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NO_RESULT = (
     "messages.{place}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "

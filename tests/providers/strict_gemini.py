@@ -22,7 +22,6 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 Json = dict[str, Any]
-
 _DATA = {"text", "functionCall", "functionResponse", "inlineData", "fileData", "executableCode", "codeExecutionResult"}
 _CALL_AFTER = (
     "Please ensure that function call turn comes immediately after a user turn or after a function response turn."

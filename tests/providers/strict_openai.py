@@ -17,7 +17,6 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 Json = dict[str, Any]
-
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LONGEST_ID = 40
 _NO_CALL = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."

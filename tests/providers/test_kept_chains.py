@@ -13,7 +13,6 @@ from tests.support.run import run_agent
 from tests.support.scripted_model import call
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 BUDGET = 1_500
 TURNS = [f"What is in file {number}? Name all that you find there." for number in range(14)]
 

@@ -1,7 +1,5 @@
 """The real clients of Gemini, LiteLLM and Anthropic against servers that refuse what the providers refuse."""
 
-from __future__ import annotations
-
 import pytest
 from google.adk.agents.run_config import RunConfig, StreamingMode
 
@@ -13,7 +11,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
-
 BUDGET = 300
 """Tokens of a whole request: less than the turns of the scenarios have, so that the passes have something to do."""
 
@@ -67,22 +64,15 @@ SPLIT = {
 }
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-async def test_keeping_the_last_six_contents_is_refused(provider, talk, strict_server):
-    """The servers bite: a naive window splits a result from its call, and every provider says so."""
-    with pytest.raises(Exception, match=SPLIT[provider]):
-        await talk(provider, "sequence", [keep_six])
-    assert len(strict_server.refusals) == 1
-
-
-@pytest.mark.parametrize(
-    ("provider", "words"),
-    [("gemini", "function call turn comes immediately after a user turn"), ("anthropic", 'must use the "user" role')],
-)
-async def test_keeping_the_last_six_contents_of_a_tool_loop_is_refused(provider, words, talk, strict_server):
-    """A naive window drops the user's question from a loop of calls, and what is left begins with a call."""
+@pytest.mark.parametrize(("kind", "provider", "words"), [
+    *(("sequence", provider, SPLIT[provider]) for provider in PROVIDERS),
+    ("tool_loop", "gemini", "function call turn comes immediately after a user turn"),
+    ("tool_loop", "anthropic", 'must use the "user" role'),
+])  # fmt: skip
+async def test_keeping_the_last_six_contents_is_refused(kind, provider, words, talk, strict_server):
+    """The servers bite: a naive window splits a result from its call, and drops the question before a loop of calls."""
     with pytest.raises(Exception, match=words):
-        await talk(provider, "tool_loop", [keep_six])
+        await talk(provider, kind, [keep_six])
     assert len(strict_server.refusals) == 1
 
 

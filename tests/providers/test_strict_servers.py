@@ -1,7 +1,5 @@
 """The strict servers: what each refuses, in its provider's words, and that it refuses nothing proper."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

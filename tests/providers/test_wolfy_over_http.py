@@ -1,7 +1,5 @@
 """The Wolfy sample through real clients, with the whole pack on top of its own techniques."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

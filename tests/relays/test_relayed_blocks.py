@@ -1,7 +1,5 @@
 """find_relayed: which event of the session a relayed block is."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest
@@ -73,16 +71,13 @@ LIMITS = Limits(said=100, args=100, result=100, error=100, whole=10, allowance=1
 HANDLE = "2abcdefghjk"
 
 
-@pytest.mark.parametrize(
-    ("response", "text"),
-    [
-        ({"a": 1, "b": [2]}, '{"a":1,"b":[2]}'), ({"result": "x" * 60}, f'"{"x" * 60}"'),
-        ({"result": "x" * 61}, "x" * 61), ({"output": {"a": 1}}, '{"a":1}'),
-        ({"result": 1, "more": 2}, '{"result":1,"more":2}'), ({"error": "no such table"}, "error: no such table"),
-        ({"error": {"code": 3}}, '{"error":{"code":3}}'), ({"error": "no", "more": 2}, '{"error":"no","more":2}'),
-        ("plain", '"plain"'), (None, "null"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("response", "text"), [
+    ({"a": 1, "b": [2]}, '{"a":1,"b":[2]}'), ({"result": "x" * 60}, f'"{"x" * 60}"'),
+    ({"result": "x" * 61}, "x" * 61), ({"output": {"a": 1}}, '{"a":1}'),
+    ({"result": 1, "more": 2}, '{"result":1,"more":2}'), ({"error": "no such table"}, "error: no such table"),
+    ({"error": {"code": 3}}, '{"error":{"code":3}}'), ({"error": "no", "more": 2}, '{"error":"no","more":2}'),
+    ("plain", '"plain"'), (None, "null"),
+])  # fmt: skip
 def test_the_whole_text(response, text):
     """A wrapper alone says nothing and is left out, and an error alone is one."""
     assert whole_text(response) == text
@@ -109,19 +104,12 @@ def test_the_size_of_a_long_result_is_remembered(shown):
     assert bool(again.written) is (len(shown) < 500)
 
 
-@pytest.mark.parametrize(
-    ("response", "handle"),
-    [
-        ({"_handle": HANDLE}, HANDLE),
-        ({"_handle": "short"}, ""),
-        ({"_handle": 7, "note": f'read it with handle: "{HANDLE}"'}, HANDLE),
-        ({"_handle": HANDLE, "note": "handle='3abcdefghjk'"}, HANDLE),
-        ({"note": "handle='IOIOIOIOIOI'"}, ""),
-        ({"rows": [f"handle='{HANDLE}'"]}, ""),
-        ([f"handle='{HANDLE}'"], ""),
-        ({}, ""),
-    ],
-)
+@pytest.mark.parametrize(("response", "handle"), [
+    ({"_handle": HANDLE}, HANDLE), ({"_handle": "short"}, ""),
+    ({"_handle": 7, "note": f'read it with handle: "{HANDLE}"'}, HANDLE),
+    ({"_handle": HANDLE, "note": "handle='3abcdefghjk'"}, HANDLE), ({"note": "handle='IOIOIOIOIOI'"}, ""),
+    ({"rows": [f"handle='{HANDLE}'"]}, ""), ([f"handle='{HANDLE}'"], ""), ({}, ""),
+])  # fmt: skip
 def test_the_handle_of_a_result(response, handle):
     """The first handle is the result's own, else one that one of its texts names."""
     assert handle_in(response) == handle

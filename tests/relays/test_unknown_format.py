@@ -20,7 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::adk_context_pack.UnknownRelayFormatWarning"),
 ]
-
 NEW, HALF_NEW = "Another agent's transcript follows.", relay.PREAMBLES[relay.PLAIN]
 EVENTS = [
     user_said("Where is Oslo?"),

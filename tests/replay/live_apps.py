@@ -191,7 +191,6 @@ def _image() -> types.Part:
 
 _HAS_MODES = "" if "mode" in LlmAgent.model_fields else "this ADK has no modes"
 _PASSES = {"before_model_callback": [CompactState(key="found", select=("campaign", "cost"))]}
-
 APPS: Mapping[str, LiveApp] = {
     "words alone": lone("Hello.", "Again.", turns=3),
     "5 rows": lone(rows(5), "Done."),

@@ -199,16 +199,13 @@ async def test_a_budget_fails_the_command(tmp_path, capsys):
     assert err == "--max-tokens nobody: no call of this agent in these sessions (agents: scout, writer)\n"
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        ("--max-tokens", "writer"), ("--max-tokens", "writer=0"), ("--max-rows", "0"), ("--max-payload-tokens", "0"),
-        ("--window", "0"), ("--price-input", "-1"), ("--price-cached", "nan"), ("--passes", "nowhere"),
-        ("--passes", "no.such.module:name"), ("--passes", "replay_settings:no_such_name"),
-        ("--passes", "replay_settings:HERE"), ("--counter", "replay_settings:PASSES"),
-        ("--app", "replay_settings:HERE"), ("--plugin", "replay_settings:HERE"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("option", [
+    ("--max-tokens", "writer"), ("--max-tokens", "writer=0"), ("--max-rows", "0"), ("--max-payload-tokens", "0"),
+    ("--window", "0"), ("--price-input", "-1"), ("--price-cached", "nan"), ("--passes", "nowhere"),
+    ("--passes", "no.such.module:name"), ("--passes", "replay_settings:no_such_name"),
+    ("--passes", "replay_settings:HERE"), ("--counter", "replay_settings:PASSES"),
+    ("--app", "replay_settings:HERE"), ("--plugin", "replay_settings:HERE"),
+])  # fmt: skip
 async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):
     """An option that cannot work is named with its value in one line, before anything is read."""
     code, out, err = run(capsys, tmp_path / "never read", *option)

@@ -24,8 +24,6 @@ def app(*plugins, agents=(), **settings):
 
 PACK, CACHE = ContextPackPlugin(), ContextCacheConfig()
 TELLER = writer("teller", instruction="Tell of {found?}. " + "Be brief. " * 900)
-
-
 HAS_THRESHOLD = pytest.mark.skipif("token_threshold" not in EventsCompactionConfig.model_fields, reason="an older ADK")
 
 

@@ -1,7 +1,5 @@
 """Replayer: the requests of a recorded session are those that its models received, and what the pack makes of them."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 
@@ -251,13 +249,10 @@ def some(sessions=3, name="session", calls=4):
     return ReplaySums(use=use, sessions=[(each, entry) for each in named])
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "text"),
-    [
-        (1000, 4, "-99.6 %"), (1000, 0, "-100 %"), (1000, 999, "-0.1 %"), (1000, 500, "-50 %"), (1000, 1000, "0 %"),
-        (0, 0, "0 %"), (100, 125, "+25 %"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "after", "text"), [
+    (1000, 4, "-99.6 %"), (1000, 0, "-100 %"), (1000, 999, "-0.1 %"), (1000, 500, "-50 %"), (1000, 1000, "0 %"),
+    (0, 0, "0 %"), (100, 125, "+25 %"),
+])  # fmt: skip
 def test_rounding_hides_nothing(before, after, text):
     """A saving that is not all of it is not shown as all of it, and a small one not as none."""
     assert percent(before, after) == text

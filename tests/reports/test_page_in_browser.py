@@ -23,13 +23,10 @@ from tests.support.events import agent_called, agent_said, tool_returned, user_s
 from tests.support.reported import reported_run
 
 pytestmark = pytest.mark.slow
-
 _OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 _SHOWN = "[...document.querySelectorAll('.calls .at')].map((each) => Number(each.textContent))"
 _STATUS = "document.querySelector('.status').textContent"
 _FOCUS = "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
-
-
 AGENTS = ("planner", "analyst", "writer")
 TOOLS = {"list_orders": 60, "search_docs": 20, "get_user": 2}
 _EXPAND = """(async () => {

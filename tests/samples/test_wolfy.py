@@ -108,7 +108,6 @@ async def test_a_real_tokenizer_agrees_that_it_is_at_most_a_tenth(account):
     """The goal holds by o200k as well, so it does not rest on the pack's own estimate."""
     bare = await run_pipeline(account, without=TECHNIQUES, counter=o200k)
     lean = await run_pipeline(account, counter=o200k)
-
     assert lean.tokens <= bare.tokens / 10
 
 
@@ -128,7 +127,6 @@ def test_wasted_money_in_the_report_equals_plain_sql(account, lean):
         "SELECT SUM(metrics_cost_micros) AS micros FROM facts GROUP BY ad_group_id, search_term_view_search_term "
         "HAVING SUM(metrics_conversions) = 0"
     )
-
     assert lean.figures["q5.cost"] == account.sql(f"SELECT SUM(micros) FROM ({terms})")[0][0] / 1_000_000
 
 
@@ -156,7 +154,6 @@ async def test_each_technique_alone_and_left_out_gives_the_same_figures(account,
     """The runs behind the table of savings do the same work, so that their tokens can be compared."""
     missing = await run_pipeline(account, without=[technique])
     alone = await run_pipeline(account, without=[name for name in TECHNIQUES if name != technique])
-
     assert missing.figures == lean.figures
     assert alone.figures == lean.figures
     assert lean.figures
@@ -167,7 +164,6 @@ def test_all_seven_techniques_are_in_the_pipeline(account):
     root = build_pipeline(account)
     agents = {agent.name: agent for agent in llm_agents(root)}
     passes = {name: [type(entry).__name__ for entry in agent.before_model_callback] for name, agent in agents.items()}
-
     assert all("StripForContext" in names for names in passes.values())
     assert [name for name, agent in agents.items() if agent.include_contents == "none"] == [
         "query_executor",
@@ -193,7 +189,6 @@ async def test_a_figure_that_did_not_reach_the_writer_is_not_in_the_report(accou
 
     monkeypatch.setattr(offline, "answer", blind)
     hidden = await run_pipeline(account)
-
     assert hidden.figures == {}
     assert "No figures reached me." in hidden.report
 
@@ -208,7 +203,6 @@ async def test_a_session_in_sqlite_gives_the_same_run(account, lean, tmp_path):
     sessions = pytest.importorskip("google.adk.sessions.sqlite_session_service")
     service = sessions.SqliteSessionService(db_path=str(tmp_path / "sessions.db"))
     stored = await run_pipeline(account, session_service=service)
-
     assert stored.figures == lean.figures
     listed = await service.list_sessions(app_name=measure.APP_NAME, user_id="user")
     again = sessions.SqliteSessionService(db_path=str(tmp_path / "sessions.db"))
@@ -233,7 +227,6 @@ def test_json_has_the_promised_keys(capsys):
     """`--json` prints one object, whose calls add up to its totals."""
     assert main(["--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-
     assert {"tokens_without", "tokens_with", "figures_without", "figures_with", "calls"} <= set(found)
     assert sum(call["tokens_with"] for call in found["calls"]) == found["tokens_with"]
     assert sum(call["tokens_without"] for call in found["calls"]) == found["tokens_without"]
@@ -271,7 +264,6 @@ def test_the_command_prints_report_and_tables_and_nothing_else(tmp_path):
     days = [f"shop {day % 3},2024-01-{day},{day}" for day in range(10, 30)]
     mine.write_text("\n".join(["shop,day,clicks", *days]), encoding="utf-8")
     done = run("-m", "samples.wolfy", "--data", str(mine))
-
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("# Ads report")
     assert f"- clicks: {sum(range(10, 30))}" in done.stdout
@@ -286,7 +278,6 @@ def test_a_file_that_is_none_gets_one_clear_line(capsys, tmp_path):
     """Wrong data end the command with the file's name and the reason, not with a traceback."""
     empty = tmp_path / "empty.csv"
     empty.write_text("clicks\n", encoding="utf-8")
-
     assert main(["--data", str(tmp_path / "none.csv")]) == 2
     assert main(["--data", str(empty)]) == 2
     assert "no rows under a header line" in capsys.readouterr().err
@@ -296,7 +287,6 @@ def test_a_real_model_needs_a_key(capsys, monkeypatch):
     """Without a key `--model` says what is missing."""
     for key in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"):
         monkeypatch.delenv(key, raising=False)
-
     assert main(["--model", "gemini-2.5-flash"]) == 2
     assert "GOOGLE_API_KEY" in capsys.readouterr().err
 
@@ -317,7 +307,6 @@ def test_another_model_is_asked_by_its_name(capsys, monkeypatch, tmp_path):
 
     LLMRegistry.register(Paid)
     monkeypatch.setenv("GOOGLE_API_KEY", "none")
-
     assert main(["--model", "paid-model", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["techniques"] == []
@@ -331,7 +320,6 @@ def test_adk_run_loads_it(tmp_path):
     # Newer releases keep sessions in a folder beside the agent, so this one runs from a copy.
     copy = shutil.copytree(REPO / "samples" / "wolfy", tmp_path / "samples" / "wolfy")
     done = run("-m", "google.adk.cli", "run", str(copy), typed="How is the account doing?\nexit\n")
-
     clicks = open_account().sql("SELECT SUM(metrics_clicks) FROM facts")[0][0]
     assert f"- clicks: {clicks:,}" in done.stdout, done.stderr[-2000:]
 
@@ -343,7 +331,6 @@ def test_adk_web_finds_it_beside_other_samples():
         "assert 'wolfy' in loader.list_agents(); print(loader.load_agent('wolfy').name)"
     )
     done = run("-c", script)
-
     assert done.stdout.strip().endswith("wolfy"), done.stderr[-2000:]
 
 
@@ -371,7 +358,6 @@ def test_rows_are_those_of_the_rest_api(account_of_data):
         "ORDER BY metrics.clicks DESC LIMIT 1"
     )
     (row,) = run_gaql(account_of_data, query)
-
     where = (
         "campaign_name = 'Brand' AND segments_date BETWEEN '2024-06-08' AND '2024-06-14' AND segments_device = 'MOBILE'"
     )
@@ -394,7 +380,6 @@ def test_a_query_waits_for_those_it_depends_on(account_of_data):
     ]
     tools, context = QueryTools(account_of_data), SimpleNamespace(state=State({}, {}))
     tools.save_queries(plan, context)
-
     assert tools.run_query("q2", context)["message"] == "Waits for q1."
     assert tools.run_query("q1", context)["row_count"] == 1
     found = tools.run_query("q2", context)
@@ -410,7 +395,6 @@ async def test_a_csv_of_the_users_own_gives_its_totals(name):
     account_of_data = open_account(str(shared_file(name)))
     lean = await run_pipeline(account_of_data)
     bare = await run_pipeline(account_of_data, without=TECHNIQUES)
-
     metrics = [entry for entry in account_of_data.fields.values() if entry.is_metric]
     assert lean.figures == bare.figures
     for entry in metrics:
@@ -425,6 +409,5 @@ async def test_a_csv_without_figures_is_counted(name):
     """A list of things has no sums; the report says how many there are."""
     account_of_data = open_account(str(shared_file(f"google_ads/{name}.csv")))
     lean = await run_pipeline(account_of_data)
-
     assert lean.figures == (await run_pipeline(account_of_data, without=TECHNIQUES)).figures
     assert lean.figures["entries"] == account_of_data.sql("SELECT COUNT(*) FROM facts")[0][0]

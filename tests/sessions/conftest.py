@@ -1,7 +1,5 @@
 """Session databases that outlive the service that wrote them, a real PostgreSQL among them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support import postgres

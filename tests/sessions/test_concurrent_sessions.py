@@ -1,7 +1,5 @@
 """Many sessions at once in one app with one plugin: nothing crosses, and nothing is lost."""
 
-from __future__ import annotations
-
 import pytest
 
 from adk_context_pack import ContextPackPlugin, PayloadStore

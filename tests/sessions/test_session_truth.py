@@ -37,7 +37,6 @@ from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
 QUESTIONS = [f"question {number}: how do sales in Bogotá and 東京 stand? \u2028" for number in range(2)]
 PICTURE = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"png" * 700))
 MESSAGES = [[types.Part(text=QUESTIONS[0]), PICTURE], QUESTIONS[1]]

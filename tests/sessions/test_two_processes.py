@@ -1,7 +1,5 @@
 """Two processes take turns in one session, over one database and one artifact folder, and one of them is killed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -16,7 +14,6 @@ from tests.support.databases import kept_results
 
 artifacts = pytest.importorskip("google.adk.artifacts.file_artifact_service", reason="no artifacts in files")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
 TURNS = list(range(5))
 ROOT = Path(__file__).parents[2]
 

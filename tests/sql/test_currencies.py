@@ -26,22 +26,19 @@ def answer(sql):
     return RowDatabase({"2abcdefghjk": IMAGE}).query(sql, max_rows=99, max_seconds=5)
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT sum(pay.value) FROM rows", "SELECT avg(r.pay.value) FROM rows r",
-        "SELECT town, total(pay.value) FROM rows GROUP BY town", "SELECT sum(pay.value * n) FROM rows",
-        "SELECT sum(pay.value) FROM rows WHERE pay.currency IN ('CHF', 'JPY')",
-        "SELECT sum(pay.value) OVER (PARTITION BY town) FROM rows",
-        "SELECT pay.currency, (SELECT sum(pay.value) FROM rows) FROM rows GROUP BY pay.currency",
-        "WITH t AS (SELECT pay.value AS v FROM rows) SELECT sum(v) FROM t",
-        "WITH t AS (SELECT pay.currency AS k, sum(pay.value) AS v FROM rows GROUP BY k) SELECT sum(v) FROM t",
-        "SELECT sum(net) FROM rows", "SELECT sum(fee) FROM rows", "SELECT sum(DISTINCT fee) FROM rows",
-        "SELECT sum(pay.value) FROM rows WHERE pay.currency = 'CHF' OR n < 4",
-        "SELECT pay.currency = 'CHF', sum(pay.value) FROM rows",
-        "WITH t(v) AS (SELECT max(pay.value) FROM rows GROUP BY pay.currency) SELECT sum(v + 1) FROM t",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("sql", [
+    "SELECT sum(pay.value) FROM rows", "SELECT avg(r.pay.value) FROM rows r",
+    "SELECT town, total(pay.value) FROM rows GROUP BY town", "SELECT sum(pay.value * n) FROM rows",
+    "SELECT sum(pay.value) FROM rows WHERE pay.currency IN ('CHF', 'JPY')",
+    "SELECT sum(pay.value) OVER (PARTITION BY town) FROM rows",
+    "SELECT pay.currency, (SELECT sum(pay.value) FROM rows) FROM rows GROUP BY pay.currency",
+    "WITH t AS (SELECT pay.value AS v FROM rows) SELECT sum(v) FROM t",
+    "WITH t AS (SELECT pay.currency AS k, sum(pay.value) AS v FROM rows GROUP BY k) SELECT sum(v) FROM t",
+    "SELECT sum(net) FROM rows", "SELECT sum(fee) FROM rows", "SELECT sum(DISTINCT fee) FROM rows",
+    "SELECT sum(pay.value) FROM rows WHERE pay.currency = 'CHF' OR n < 4",
+    "SELECT pay.currency = 'CHF', sum(pay.value) FROM rows",
+    "WITH t(v) AS (SELECT max(pay.value) FROM rows GROUP BY pay.currency) SELECT sum(v + 1) FROM t",
+])  # fmt: skip
 def test_several_currencies_are_not_added_up(sql):
     """The statement in the error is answered, with one sum for each currency."""
     with pytest.raises(QueryError, match="in several currencies") as caught:

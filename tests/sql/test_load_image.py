@@ -38,16 +38,10 @@ def test_each_image_has_its_number():
     assert loaded([{"a": 1}]).number != loaded([{"a": 1}]).number
 
 
-@pytest.mark.parametrize(
-    ("values", "oddly"),
-    [
-        (["9", "010"], True),
-        (["09", "10"], False),
-        (["9", "10x"], False),
-        (["a", "bb"], False),
-        (["9", None, "010"], True),
-    ],
-)
+@pytest.mark.parametrize(("values", "oddly"), [
+    (["9", "010"], True), (["09", "10"], False), (["9", "10x"], False), (["a", "bb"], False),
+    (["9", None, "010"], True),
+])  # fmt: skip
 def test_digits_of_several_lengths_are_marked(values, oddly):
     """A column of ids is marked where the order of texts is not that of the numbers that they look like."""
     names = loaded([{"user_id": value} for value in values]).names

@@ -11,23 +11,19 @@ from adk_context_pack.sql.sql_names import quote, quote_dotted_names
 NAMES = ["metrics.clicks", "metrics.video.views", "campaign.id", "data.rows"]
 
 
-@pytest.mark.parametrize(
-    ("sql", "expected"),
-    [
-        ("SELECT metrics.clicks FROM data.rows", "SELECT `metrics.clicks` FROM `data.rows`"),
-        ("SELECT r.metrics.clicks", "SELECT r.`metrics.clicks`"), ("SELECT METRICS.Clicks", "SELECT `metrics.clicks`"),
-        ("SELECT metrics.video.views", "SELECT `metrics.video.views`"),
-        ('SELECT "metrics"."clicks"', "SELECT `metrics.clicks`"), ('SELECT "a""b"', 'SELECT `a"b`'),
-        ("SELECT 'metrics.clicks'", "SELECT 'metrics.clicks'"),
-        ("SELECT 1 -- metrics.clicks", "SELECT 1 -- metrics.clicks"),
-        ("SELECT /* metrics.clicks */ 1", "SELECT /* metrics.clicks */ 1"),
-        ("SELECT r.*, r.id, 1.5, .5e3", "SELECT r.*, r.id, 1.5, .5e3"),
-        ("SELECT `metrics.clicks`, [campaign.id]", "SELECT `metrics.clicks`, [campaign.id]"),
-        ("SELECT 'it''s metrics.clicks', metrics.clicks", "SELECT 'it''s metrics.clicks', `metrics.clicks`"),
-        ("SELECT 'unfinished metrics.clicks", "SELECT 'unfinished `metrics.clicks`"), ("metrics.", "metrics."),
-        ("", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sql", "expected"), [
+    ("SELECT metrics.clicks FROM data.rows", "SELECT `metrics.clicks` FROM `data.rows`"),
+    ("SELECT r.metrics.clicks", "SELECT r.`metrics.clicks`"), ("SELECT METRICS.Clicks", "SELECT `metrics.clicks`"),
+    ("SELECT metrics.video.views", "SELECT `metrics.video.views`"),
+    ('SELECT "metrics"."clicks"', "SELECT `metrics.clicks`"), ('SELECT "a""b"', 'SELECT `a"b`'),
+    ("SELECT 'metrics.clicks'", "SELECT 'metrics.clicks'"),
+    ("SELECT 1 -- metrics.clicks", "SELECT 1 -- metrics.clicks"),
+    ("SELECT /* metrics.clicks */ 1", "SELECT /* metrics.clicks */ 1"),
+    ("SELECT r.*, r.id, 1.5, .5e3", "SELECT r.*, r.id, 1.5, .5e3"),
+    ("SELECT `metrics.clicks`, [campaign.id]", "SELECT `metrics.clicks`, [campaign.id]"),
+    ("SELECT 'it''s metrics.clicks', metrics.clicks", "SELECT 'it''s metrics.clicks', `metrics.clicks`"),
+    ("SELECT 'unfinished metrics.clicks", "SELECT 'unfinished `metrics.clicks`"), ("metrics.", "metrics."), ("", ""),
+])  # fmt: skip
 def test_known_dotted_names_are_quoted(sql, expected):
     """Only names that exist are quoted, and never within texts, comments and numbers."""
     assert quote_dotted_names(sql, NAMES) == expected

@@ -49,19 +49,13 @@ def test_no_real_analysis_is_refused(database):
     assert count >= 300
 
 
-@pytest.mark.parametrize(
-    ("sql", "says"),
-    [
-        ("", "Only SELECT"),
-        ("-- nothing", "Only SELECT"),
-        ("DELETE FROM rows", "Only SELECT"),
-        ("EXPLAIN SELECT 1", "begin with SELECT"),
-        ("SELECT 1; SELECT 2", "one statement at a time"),
-        ("SELECT 1; DROP TABLE rows", "one statement at a time"),
-        ("SELECT 1" + " " * MAX_SQL_LENGTH, "longer than 10000 characters"),
-        ("SELECT " + "(" * 61 + "1" + ")" * 61, "more than 60 deep"),
-    ],
-)
+@pytest.mark.parametrize(("sql", "says"), [
+    ("", "Only SELECT"), ("-- nothing", "Only SELECT"), ("DELETE FROM rows", "Only SELECT"),
+    ("EXPLAIN SELECT 1", "begin with SELECT"), ("SELECT 1; SELECT 2", "one statement at a time"),
+    ("SELECT 1; DROP TABLE rows", "one statement at a time"),
+    ("SELECT 1" + " " * MAX_SQL_LENGTH, "longer than 10000 characters"),
+    ("SELECT " + "(" * 61 + "1" + ")" * 61, "more than 60 deep"),
+])  # fmt: skip
 def test_what_is_refused_says_what_to_do(sql, says):
     """Each kind of refused text gets its own words."""
     assert says in refused(sql)
@@ -79,19 +73,12 @@ def parts(levels, names):
     return f"WITH c0 AS (SELECT 1 AS x), {', '.join(inner)} SELECT x FROM c{levels - 1}"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "SELECT * FROM p a JOIN p b ON a.x = b.x",
-        "SELECT * FROM p a LEFT JOIN p b USING (x)",
-        "SELECT * FROM (p a, p b)",
-        "SELECT * FROM (SELECT * FROM p) UNION SELECT * FROM p",
-        "SELECT (SELECT max(x) FROM p) FROM p",
-        "SELECT * FROM p WHERE x IN p",
-        "SELECT * FROM p a JOIN rows r ON a.x = r.x, p",
-        'SELECT * FROM "p" a, [P] b',
-    ],
-)
+@pytest.mark.parametrize("body", [
+    "SELECT * FROM p a JOIN p b ON a.x = b.x", "SELECT * FROM p a LEFT JOIN p b USING (x)",
+    "SELECT * FROM (p a, p b)", "SELECT * FROM (SELECT * FROM p) UNION SELECT * FROM p",
+    "SELECT (SELECT max(x) FROM p) FROM p", "SELECT * FROM p WHERE x IN p",
+    "SELECT * FROM p a JOIN rows r ON a.x = r.x, p", 'SELECT * FROM "p" a, [P] b',
+])  # fmt: skip
 def test_every_place_of_a_table_counts(body):
     """However a part is named twice, twelve levels of it are refused."""
     sql = "WITH c0(x) AS NOT MATERIALIZED (SELECT 1), " + ", ".join(

@@ -181,13 +181,10 @@ async def test_what_cannot_be_encoded_is_one_error(how, tmp_path):
         assert await in_tool(act, session_service=sessions) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("place", "disk"), ("place", None), ("max_state_bytes", -1), ("max_results", 0), ("max_session_bytes", True),
-        ("max_age_s", 1.5), ("timeout_s", 0), ("timeout_s", True), ("timeout_s", "1"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "value"), [
+    ("place", "disk"), ("place", None), ("max_state_bytes", -1), ("max_results", 0), ("max_session_bytes", True),
+    ("max_age_s", 1.5), ("timeout_s", 0), ("timeout_s", True), ("timeout_s", "1"),
+])  # fmt: skip
 def test_settings_that_cannot_work_name_their_value(name, value):
     """A wrong setting fails when the store is built, with the value in the message."""
     with pytest.raises(SettingError, match=f"{name} must be .*{value!r}"):

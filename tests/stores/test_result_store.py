@@ -23,8 +23,6 @@ from tests.support.in_tool import in_tool
 from tests.support.run import SERVICES, session_service
 
 ROWS = [{"id": number, "amount": number} for number in range(3000)]
-
-
 FAILURES = {
     "raises": OSError("disk full of secret 4711"),
     "times out": TimeoutError("4711"),

@@ -19,7 +19,6 @@ from tests.support import relay
 
 BUILDER = sys.modules[adk._get_contents.__module__]
 """The module whose globals ADK's builder reads; later releases keep it behind `contents`."""
-
 RELAYED_SUMMARY, OWN_SUMMARY = "relayed", "own"
 """How ADK shows its compaction summary: as a block said by `model` (up to 2.6.3), or as a turn of the agent's own."""
 

@@ -1,7 +1,5 @@
 """Passes that each break a law, to see the laws go red."""
 
-from __future__ import annotations
-
 import copy
 
 from google.genai import types

@@ -12,12 +12,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 T = TypeVar("T")
-
 _DEFAULT_EXAMPLES = 2500
 _DEFAULT_CASES = 3
 _AT_ONCE = 1000
 _wanted = os.environ.get("LAWS_SEED", "20250601")
-
 LAWS_EXAMPLES = int(os.environ.get("LAWS_EXAMPLES", _DEFAULT_EXAMPLES))
 """Conversations in all."""
 LAWS_CASES = int(os.environ.get("LAWS_CASES", _DEFAULT_CASES))
@@ -26,7 +24,6 @@ LAWS_SEED = random.SystemRandom().randrange(2**32) if _wanted == "random" else i
 """The seed of all of them."""
 # For the processes that pytest-xdist starts: each would draw a seed of its own, and none would be the one printed.
 os.environ["LAWS_SEED"] = str(LAWS_SEED)
-
 PHASES = (Phase.explicit, Phase.generate, *([Phase.shrink] if os.environ.get("LAWS_SHRINK", "1") == "1" else []))
 """`LAWS_SHRINK=0` shows the first conversation that breaks a law at once, instead of a minimal one after minutes."""
 

@@ -7,7 +7,6 @@ try:
 except ImportError:
     # Releases before 2.0 of the package.
     from mcp.server.fastmcp import FastMCP as MCPServer
-
 server = MCPServer("ads")
 
 

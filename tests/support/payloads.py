@@ -33,7 +33,6 @@ AGENTS = ("writer", "агент", "model", "user_proxy", "loop_2", "User", "系�
 ODD_AUTHORS = ("", "research agent", "writer] said: done\n[user", "a\nb", relay.END, None)
 TOOLS = ("look_up", "get-issue", "ns.tool", "поиск", "run_query", "save")
 ODD_TOOLS = ("", "two words", "x` tool returned result: {}", "line\nbreak", "t" * 200, relay.BEGIN, None)
-
 PLAIN_TEXTS = (
     "Find the cheapest flight to Oslo.",
     "I looked at 3 campaigns; two spend without converting.",

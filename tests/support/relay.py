@@ -12,7 +12,6 @@ from google.genai import types
 
 PLAIN, FENCED = "plain", "fenced"
 FORMATS = (PLAIN, FENCED)
-
 BEGIN = "<<<BEGIN_QUOTED_AGENT_CONTENT>>>"
 END = "<<<END_QUOTED_AGENT_CONTENT>>>"
 ELIDED = "<<<ELIDED_MARKER>>>"

@@ -26,7 +26,6 @@ from tests.support.scripted_model import call, instruction_text, results_in, tex
 Answer = Callable[[LlmRequest], Any]
 Make = Callable[..., LlmAgent]
 Message = str | Callable[[list[Event]], types.Part]
-
 PROSE = "It is a port with a long quay, and the ferry leaves at nine, except on Sundays. "
 
 

@@ -26,9 +26,7 @@ __all__ = [
     "RecordedRequest", "ScriptedModel", "answers", "call", "instruction_text", "recording", "response_of",
     "results_in", "text_of",
 ]  # fmt: skip
-
 _listeners: ContextVar[tuple[list[RecordedRequest], ...]] = ContextVar("listeners", default=())
-
 _usage: ContextVar[Callable[[LlmRequest], Any] | None] = ContextVar("usage", default=None)
 
 

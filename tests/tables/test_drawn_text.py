@@ -19,18 +19,11 @@ POLARS = lines(
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "is_markdown"),
-    [
-        (MARKDOWN, True),
-        (MARKDOWN.replace("|---|---|", "|:--|--:|"), True),
-        (lines("a | b", "--- | ---", "1 | x", "2 | y"), True),
-        (PSQL, False),
-        (FRAME, False),
-        (POLARS, False),
-        (lines("| a | b |", "+---+---+", "| 1 | x |", "+---+---+", "| 2 | y |"), False),
-    ],
-)
+@pytest.mark.parametrize(("text", "is_markdown"), [
+    (MARKDOWN, True), (MARKDOWN.replace("|---|---|", "|:--|--:|"), True),
+    (lines("a | b", "--- | ---", "1 | x", "2 | y"), True), (PSQL, False), (FRAME, False), (POLARS, False),
+    (lines("| a | b |", "+---+---+", "| 1 | x |", "+---+---+", "| 2 | y |"), False),
+])  # fmt: skip
 @pytest.mark.parametrize("above", ["", "Here it is:\n\n", "words | of no table\n\n"])
 @pytest.mark.parametrize("below", ["", "\n(2 rows)\n", "the end\n"])
 def test_ruled_tables(text, is_markdown, above, below):
@@ -58,17 +51,14 @@ def test_cells(text, rows):
     assert (found.rows, found.start, found.end) == (rows, 0, len(text))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "--\n", lines("|---|---|", "| 1 | x |"), lines("| a | b |", "|---|---|"),
-        lines("| a | b |", "|---|---|---|", "| 1 | x |"), lines("| a | b |", "|---|---|", "| 1 | x | more |"),
-        lines("| a | b |", "|---|---|", "| 1 | x |", "| ... | ... |"), lines("| a | ... |", "|---|---|", "| 1 | x |"),
-        lines("| a |  |", "|---|---|", "| 1 | x |"), lines("|  |  |", "|---|---|", "| 1 | x |"),
-        lines("| a |", "|---|", "| 1 |"), lines("+---+---+", "| a | b |", "| words | too |", "+---+---+", "| 1 | x |"),
-        lines("a b", "--- ---", "1 2"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "", "--\n", lines("|---|---|", "| 1 | x |"), lines("| a | b |", "|---|---|"),
+    lines("| a | b |", "|---|---|---|", "| 1 | x |"), lines("| a | b |", "|---|---|", "| 1 | x | more |"),
+    lines("| a | b |", "|---|---|", "| 1 | x |", "| ... | ... |"), lines("| a | ... |", "|---|---|", "| 1 | x |"),
+    lines("| a |  |", "|---|---|", "| 1 | x |"), lines("|  |  |", "|---|---|", "| 1 | x |"),
+    lines("| a |", "|---|", "| 1 |"), lines("+---+---+", "| a | b |", "| words | too |", "+---+---+", "| 1 | x |"),
+    lines("a b", "--- ---", "1 2"),
+])  # fmt: skip
 def test_what_is_not_a_ruled_table(text):
     """Without names, rows or a rule that fits them, or where rows are left out, nothing is a table."""
     assert find_ruled(text) is None
@@ -81,16 +71,13 @@ def test_the_longest_line(width, is_table):
     assert (found is not None) is is_table
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", lines("NAME  AGE"), lines("NAME  AGE", "ann   3"),
-        "words\n" * 12 + lines("NAME  AGE", "ann   3", "bo    4"), lines("name  town", "ann   Oslo", "bo    Rome"),
-        lines("NAME\tAGE", "ann   3", "bo    4"), lines("NAME  AGE", "ann   3", "...   ..."),
-        lines("...   AGE", "ann   3", "bo    4"), lines("NAME  AGE", *["ann   3"] * 30, "barbara 4"),
-        lines("NAME AGE", "ann  3", "bob  4"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "", lines("NAME  AGE"), lines("NAME  AGE", "ann   3"),
+    "words\n" * 12 + lines("NAME  AGE", "ann   3", "bo    4"), lines("name  town", "ann   Oslo", "bo    Rome"),
+    lines("NAME\tAGE", "ann   3", "bo    4"), lines("NAME  AGE", "ann   3", "...   ..."),
+    lines("...   AGE", "ann   3", "bo    4"), lines("NAME  AGE", *["ann   3"] * 30, "barbara 4"),
+    lines("NAME AGE", "ann  3", "bob  4"),
+])  # fmt: skip
 def test_what_is_not_aligned(text):
     """Too few lines, tabs, names of no column, rows left out, and cells across an edge make no table."""
     assert find_aligned(text) is None

@@ -105,19 +105,13 @@ def test_names_have_no_sum(kind):
         assert said["distinct"] == len(set(cells))
 
 
-@pytest.mark.parametrize(
-    ("cells", "total", "low", "high"),
-    [
-        (["950", "870", "640", "1,250", "12,480"], 16190, 640, 12480),
-        (["25,649     ", "99,649,956  ", " -   "], 99675605, 25649, 99649956),
-        (["1.250", "2.000"], 3.25, 1.25, 2),
-        (["1.234"], 1.234, 1.234, 1.234),
-        (["12,5", "1.250"], 1262.5, 12.5, 1250),
-        (["9007199254740993", "1"], 9007199254740994, 1, 9007199254740993),
-        (["$1,250.00", "950"], 2200, 950, 1250),
-        (["0.1", "0.2"], 0.3, 0.1, 0.2),
-    ],
-)
+@pytest.mark.parametrize(("cells", "total", "low", "high"), [
+    (["950", "870", "640", "1,250", "12,480"], 16190, 640, 12480),
+    (["25,649     ", "99,649,956  ", " -   "], 99675605, 25649, 99649956), (["1.250", "2.000"], 3.25, 1.25, 2),
+    (["1.234"], 1.234, 1.234, 1.234), (["12,5", "1.250"], 1262.5, 12.5, 1250),
+    (["9007199254740993", "1"], 9007199254740994, 1, 9007199254740993), (["$1,250.00", "950"], 2200, 950, 1250),
+    (["0.1", "0.2"], 0.3, 0.1, 0.2),
+])  # fmt: skip
 def test_columns_that_people_have(cells, total, low, high):
     """Real columns give the figures that a person would compute."""
     said = table_facts([{"x": cell} for cell in cells]).as_dict()["columns"]["x"]
@@ -130,17 +124,11 @@ def test_both_marks_in_one_column():
     assert (said["sum"], said["not_numbers"], said["such_as"]) == (7.0, 2, "7,5")
 
 
-@pytest.mark.parametrize(
-    ("cells", "note"),
-    [
-        (["1.250", "2.000"], "a point marks the decimals: 1.250"),
-        (["$1.234"], "a point marks the decimals: $1.234"),
-        (["12,5", "7"], "a comma marks the decimals"),
-        (["0.125", "1.250"], None),
-        (["2.5e6", "1e5"], None),
-        (["1.25", "2.50"], None),
-    ],
-)
+@pytest.mark.parametrize(("cells", "note"), [
+    (["1.250", "2.000"], "a point marks the decimals: 1.250"), (["$1.234"], "a point marks the decimals: $1.234"),
+    (["12,5", "7"], "a comma marks the decimals"), (["0.125", "1.250"], None), (["2.5e6", "1e5"], None),
+    (["1.25", "2.50"], None),
+])  # fmt: skip
 def test_what_others_would_read_otherwise_is_told(cells, note):
     """Where a reader could take the marks otherwise, the facts say how they were read."""
     assert table_facts([{"x": cell} for cell in cells]).as_dict()["columns"]["x"].get("note") == note

@@ -117,18 +117,11 @@ def test_media_stay():
     assert find_tables({"parts": [b"x", b"y"]}) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Dear all, thank you\nfor coming, and\nfor bringing, cake\n",
-        "12:01:07,310 INFO start\n12:01:08,311 INFO go\n12:01:09,312 INFO stop\n",
-        "one line, with a comma",
-        "[not json]",
-        "a,b\n1,2,3\n4\n5,6\n",
-        "[" * 100_000 + "]" * 100_000,
-        "",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Dear all, thank you\nfor coming, and\nfor bringing, cake\n",
+    "12:01:07,310 INFO start\n12:01:08,311 INFO go\n12:01:09,312 INFO stop\n", "one line, with a comma",
+    "[not json]", "a,b\n1,2,3\n4\n5,6\n", "[" * 100_000 + "]" * 100_000, "",
+])  # fmt: skip
 def test_prose_and_logs_are_no_tables(text):
     """Letters, logs, broken tables and JSON too deep to read are left alone."""
     assert find_tables({"out": text}) == []

@@ -1,7 +1,5 @@
 """Frames, series, arrays and scalars of other libraries are read as rows without their libraries being imported."""
 
-from __future__ import annotations
-
 import datetime as dt
 import subprocess
 import sys
@@ -14,7 +12,6 @@ from adk_context_pack.tables.frames import frame_rows, plain_cell, without_frame
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
 numpy = pytest.importorskip("numpy")
-
 DATA = {"city": ["Oslo", "Bergen", None], "visits": [12, 7, 31], "share": [0.24, None, 0.62]}
 ROWS = [
     {"city": "Oslo", "visits": 12, "share": 0.24},

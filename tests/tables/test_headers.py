@@ -7,14 +7,11 @@ import pytest
 from adk_context_pack.tables.headers import has_typed_column, heads, is_header, is_name, is_typed
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        *(5, 1.5, True, None, date(2024, 1, 1), "5", "-5", "+5", "(5)", "$5", "USD 5", "5%", "5 €", "1,000.50", "1e9"),
-        *("5 ms", "3.5GB", "7KiB", "2024-01-01", "2024/1", "1/2/2024", "10:00", "2024-01-01T10:00"),
-        *("true", "False", "YES", "no", "null", "None", "NaN", "N/A", "na", " 5 ", "3k", "1" * 80),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("cell", [
+    *(5, 1.5, True, None, date(2024, 1, 1), "5", "-5", "+5", "(5)", "$5", "USD 5", "5%", "5 €", "1,000.50", "1e9"),
+    *("5 ms", "3.5GB", "7KiB", "2024-01-01", "2024/1", "1/2/2024", "10:00", "2024-01-01T10:00"),
+    *("true", "False", "YES", "no", "null", "None", "NaN", "N/A", "na", " 5 ", "3k", "1" * 80),
+])  # fmt: skip
 def test_cells_with_a_type(cell):
     """Numbers, amounts, durations, sizes, dates, times, truth values and words for missing have a type."""
     assert is_typed(cell)
@@ -33,26 +30,20 @@ def test_texts_that_are_no_names(text):
     assert not is_name(text)
 
 
-@pytest.mark.parametrize(
-    ("names", "is_one"),
-    [
-        (["a", "b"], True), (["", "b"], True), (["a", "2024"], True), (["a", "2024-Q1", "2024-01"], True),
-        (["a", "1/2/2024"], True), (["a"], False), (["", ""], False), (["a", "", "c"], False), (["a", ""], False),
-        (["2024", "2025"], False), (["2024", "b"], False), (["", "2024"], False), (["a", "5"], False), ([], False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("names", "is_one"), [
+    (["a", "b"], True), (["", "b"], True), (["a", "2024"], True), (["a", "2024-Q1", "2024-01"], True),
+    (["a", "1/2/2024"], True), (["a"], False), (["", ""], False), (["a", "", "c"], False), (["a", ""], False),
+    (["2024", "2025"], False), (["2024", "b"], False), (["", "2024"], False), (["a", "5"], False), ([], False),
+])  # fmt: skip
 def test_headers(names, is_one):
     """A header has two names or more, of which the first may be empty and further ones may be periods."""
     assert is_header(names) == is_one
 
 
-@pytest.mark.parametrize(
-    ("cells", "is_column"),
-    [
-        ([1] * 7 + ["x"] * 3, True), ([1] * 6 + ["x"] * 4, False), ([1, "", None, ""], True), (["", None], False),
-        ([], False), (["x", "y"], False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("cells", "is_column"), [
+    ([1] * 7 + ["x"] * 3, True), ([1] * 6 + ["x"] * 4, False), ([1, "", None, ""], True), (["", None], False),
+    ([], False), (["x", "y"], False),
+])  # fmt: skip
 def test_typed_columns(cells, is_column):
     """From seven cells of ten on a column has a type; empty cells do not count, and there has to be one that is not."""
     rows = [["word", cell] for cell in cells]

@@ -38,28 +38,22 @@ def test_a_broken_document_fails_as_json_does(place):
         assert read_large(text) == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("[1]", [1]), ("{}", {}), (" " * 63 + "[1]" + " " * 63, [1]), (" " * 64 + "[1]", None),
-        ("[1]" + " " * 64, None), ("[1}", None), ("[1", None), ("1", None), ('"a"', None), ("", None),
-        ("[1] and [2]", None), ("[" * 100_000 + "]" * 100_000, None), ("[" + "1," * 150_000 + "1]", [1] * 150_001),
-        ("[" + "1," * 150_000 + "1}]", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "value"), [
+    ("[1]", [1]), ("{}", {}), (" " * 63 + "[1]" + " " * 63, [1]), (" " * 64 + "[1]", None),
+    ("[1]" + " " * 64, None), ("[1}", None), ("[1", None), ("1", None), ('"a"', None), ("", None),
+    ("[1] and [2]", None), ("[" * 100_000 + "]" * 100_000, None), ("[" + "1," * 150_000 + "1]", [1] * 150_001),
+    ("[" + "1," * 150_000 + "1}]", None),
+])  # fmt: skip
 def test_whole_documents(text, value):
     """A text is a document where it begins and ends with a bracket, save up to 63 blanks, and all of it is JSON."""
     assert read_document(text) == value
 
 
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        ([{}, {}], True), ([[1], {}], True), ([{}], False), ([{}, 1], False), ([1, {}], False), ("ab", False),
-        ({"a": {"b": {"c": [{}, {}]}}}, True), ({"a": {"b": {"c": {"d": [{}, {}]}}}}, False),
-        ({"x": 1, "a": [[], []]}, True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "found"), [
+    ([{}, {}], True), ([[1], {}], True), ([{}], False), ([{}, 1], False), ([1, {}], False), ("ab", False),
+    ({"a": {"b": {"c": [{}, {}]}}}, True), ({"a": {"b": {"c": {"d": [{}, {}]}}}}, False),
+    ({"x": 1, "a": [[], []]}, True),
+])  # fmt: skip
 def test_what_holds_rows(value, found):
     """Two objects or lists are rows, at most three objects deep."""
     assert holds_rows(value) is found
@@ -98,18 +92,12 @@ def test_documents_between_words(before, document, after, is_found):
 LINE = '{"a": 1}'
 
 
-@pytest.mark.parametrize(
-    ("text", "rows", "start", "end"),
-    [
-        (f"{LINE}\n{LINE}", 2, 0, 17),
-        (f"{LINE}\n{LINE}\n", 2, 0, 17),
-        (f"  {LINE}  \n\n{LINE}\n", 2, 0, 22),
-        (f"said:\n{LINE}\n{LINE}\nthe end\n", 2, 6, 23),
-        ("a\n" * 5 + f"{LINE}\n{LINE}\n" + "b\n" * 5, 2, 10, 27),
-        (f"data: {LINE}\ndata:{LINE}\n\ndata: [DONE]\n", 2, 0, 28),
-        (f"event: x\nid: 3\n{LINE}\n: ping\n{LINE}\nretry: 5", 2, 15, 39),
-    ],
-)
+@pytest.mark.parametrize(("text", "rows", "start", "end"), [
+    (f"{LINE}\n{LINE}", 2, 0, 17), (f"{LINE}\n{LINE}\n", 2, 0, 17), (f"  {LINE}  \n\n{LINE}\n", 2, 0, 22),
+    (f"said:\n{LINE}\n{LINE}\nthe end\n", 2, 6, 23), ("a\n" * 5 + f"{LINE}\n{LINE}\n" + "b\n" * 5, 2, 10, 27),
+    (f"data: {LINE}\ndata:{LINE}\n\ndata: [DONE]\n", 2, 0, 28),
+    (f"event: x\nid: 3\n{LINE}\n: ping\n{LINE}\nretry: 5", 2, 15, 39),
+])  # fmt: skip
 def test_lines_of_objects(text, rows, start, end):
     """Lines of objects are found with up to five others before and after them, and with those of an event stream."""
     assert find_lines(text) == JsonPart(start, end, [{"a": 1}] * rows)

@@ -7,18 +7,15 @@ import pytest
 from adk_context_pack.tables.number_text import read_number
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "unit"),
-    [
-        ("12", 12, ""), ("1,250", 1250, ""), ("12,480.50", Decimal("12480.50"), ""), ("12,34,567", 1234567, ""),
-        ("1 250 000", 1250000, ""), ("1\u202f250", 1250, ""), ("1'250.5", Decimal("1250.5"), ""),
-        ("$1,250.00", Decimal(1250), "$"), ("US$5,000", 5000, "US$"), ("7 €", 7, "€"), ("EUR 7", 7, "EUR"),
-        ("7 EUR", 7, "EUR"), ("5 kr", 5, "kr"), ("12.5%", Decimal("12.5"), "%"), ("12 km", 12, "km"),
-        ("80 km/h", 80, "km/h"), ("(1,250)", -1250, ""), ("($5.00)", -5, "$"), ("-$5", -5, "$"), ("$-5", -5, "$"),
-        ("1,250-", -1250, ""), ("\u22125", -5, ""), ("+5", 5, ""), ("  25,649   ", 25649, ""),
-        (".5", Decimal("0.5"), ""), ("1.5e-3", Decimal("0.0015"), ""), ("9" * 300, int("9" * 300), ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "value", "unit"), [
+    ("12", 12, ""), ("1,250", 1250, ""), ("12,480.50", Decimal("12480.50"), ""), ("12,34,567", 1234567, ""),
+    ("1 250 000", 1250000, ""), ("1\u202f250", 1250, ""), ("1'250.5", Decimal("1250.5"), ""),
+    ("$1,250.00", Decimal(1250), "$"), ("US$5,000", 5000, "US$"), ("7 €", 7, "€"), ("EUR 7", 7, "EUR"),
+    ("7 EUR", 7, "EUR"), ("5 kr", 5, "kr"), ("12.5%", Decimal("12.5"), "%"), ("12 km", 12, "km"),
+    ("80 km/h", 80, "km/h"), ("(1,250)", -1250, ""), ("($5.00)", -5, "$"), ("-$5", -5, "$"), ("$-5", -5, "$"),
+    ("1,250-", -1250, ""), ("\u22125", -5, ""), ("+5", 5, ""), ("  25,649   ", 25649, ""),
+    (".5", Decimal("0.5"), ""), ("1.5e-3", Decimal("0.0015"), ""), ("9" * 300, int("9" * 300), ""),
+])  # fmt: skip
 def test_notations_with_a_point(text, value, unit):
     """Separators, signs, currencies, percent, brackets, units and blanks give the number and its unit."""
     written = read_number(text)
@@ -35,14 +32,11 @@ def test_notations_with_a_comma(text, value):
     assert read_number(text).value("point") is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "007", "+4917612345678", "192.168.1.1", "192.168.100.200", "1.2.3", "12am", "1st", "A4", "5/10", "12:30", "1-2",
-        "2024-01-01", "abc", "", "-", "$", "$5%", "1,2,3", "1,25,0", "(5", "5)", "--5", "0x10", "1e5000", "$ ", "1_000",
-        " " * 5000, "1 " * 2500, "Infinity", "nan", "12\n34",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "007", "+4917612345678", "192.168.1.1", "192.168.100.200", "1.2.3", "12am", "1st", "A4", "5/10", "12:30", "1-2",
+    "2024-01-01", "abc", "", "-", "$", "$5%", "1,2,3", "1,25,0", "(5", "5)", "--5", "0x10", "1e5000", "$ ", "1_000",
+    " " * 5000, "1 " * 2500, "Infinity", "nan", "12\n34",
+])  # fmt: skip
 def test_names_are_not_numbers(text):
     """Codes, versions, addresses, times, ranges and words are not read as numbers, and long ones cost no time."""
     assert read_number(text) is None
@@ -57,17 +51,14 @@ def test_what_could_be_either(text, point, comma):
     assert (read_number(text).value("point"), read_number(text).value("comma")) == (point, comma)
 
 
-@pytest.mark.parametrize(
-    ("text", "unit", "value"),
-    [
-        ("$1,000.00 USD", "USD", Decimal("1000.00")), ("$1,000.50 CAD", "CAD", Decimal("1000.50")),
-        ("US$12 USD", "USD", 12), ("C$12 CAD", "CAD", 12), ("A$7 AUD", "AUD", 7), ("R$7 BRL", "BRL", 7),
-        ("€5.25 EUR", "EUR", Decimal("5.25")), ("£5 GBP", "GBP", 5), ("¥900 JPY", "JPY", 900), ("¥900 CNY", "CNY", 900),
-        ("-$5 USD", "USD", -5), ("($5.00) USD", None, None), ("$5 EUR", None, None), ("€5 USD", None, None),
-        ("C$5 USD", None, None), ("US$5 CAD", None, None), ("£5 JPY", None, None), ("$5 km", None, None),
-        ("$5 %", None, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "unit", "value"), [
+    ("$1,000.00 USD", "USD", Decimal("1000.00")), ("$1,000.50 CAD", "CAD", Decimal("1000.50")),
+    ("US$12 USD", "USD", 12), ("C$12 CAD", "CAD", 12), ("A$7 AUD", "AUD", 7), ("R$7 BRL", "BRL", 7),
+    ("€5.25 EUR", "EUR", Decimal("5.25")), ("£5 GBP", "GBP", 5), ("¥900 JPY", "JPY", 900), ("¥900 CNY", "CNY", 900),
+    ("-$5 USD", "USD", -5), ("($5.00) USD", None, None), ("$5 EUR", None, None), ("€5 USD", None, None),
+    ("C$5 USD", None, None), ("US$5 CAD", None, None), ("£5 JPY", None, None), ("$5 km", None, None),
+    ("$5 %", None, None),
+])  # fmt: skip
 def test_sign_and_code(text, unit, value):
     """A sign in front and a code behind are read where they mean one currency, and never where they differ."""
     found = read_number(text)

@@ -12,17 +12,10 @@ from hypothesis import strategies as st
 from adk_context_pack.tables.numbers import exact_mean, exact_sum, number_of, plain
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("12", 12),
-        ("-9007199254740993", -(2**53) - 1),
-        ("+1", 1),
-        ("1.50", Decimal("1.50")),
-        (".5", Decimal("0.5")),
-        ("1e3", Decimal(1000)),
-    ],
-)
+@pytest.mark.parametrize(("text", "number"), [
+    ("12", 12), ("-9007199254740993", -(2**53) - 1), ("+1", 1), ("1.50", Decimal("1.50")), (".5", Decimal("0.5")),
+    ("1e3", Decimal(1000)),
+])  # fmt: skip
 def test_numbers_in_texts(text, number):
     """Plain notation is read exactly, digits as integers and the rest as decimals."""
     assert (number_of(text), type(number_of(text))) == (number, type(number))
@@ -54,14 +47,11 @@ def test_infinities():
     assert exact_mean(0, 0) is None
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        (2**70, 2**70), (Decimal("0.1"), 0.1), (Decimal("0.30000000000000000001"), "0.30000000000000000001"),
-        (Decimal(2**70), 2**70), (Decimal("1E+999999"), "1E+999999"), (Decimal("NaN"), None), (math.nan, None),
-        (math.inf, "inf"), ({1: {2}}, {"1": [2]}), (b"x", "b'x'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "written"), [
+    (2**70, 2**70), (Decimal("0.1"), 0.1), (Decimal("0.30000000000000000001"), "0.30000000000000000001"),
+    (Decimal(2**70), 2**70), (Decimal("1E+999999"), "1E+999999"), (Decimal("NaN"), None), (math.nan, None),
+    (math.inf, "inf"), ({1: {2}}, {"1": [2]}), (b"x", "b'x'"),
+])  # fmt: skip
 def test_plain_is_json(value, written):
     """A cell becomes JSON of the same value, and a text where JSON has no such number."""
     assert plain(value) == written

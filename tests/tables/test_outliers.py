@@ -93,18 +93,15 @@ def states(**counts):
     return [{"state": value} for value, count in counts.items() for _ in range(count)]
 
 
-@pytest.mark.parametrize(
-    ("rows", "rare", "rule"),
-    [
-        (states(done=39, failed=1), ["failed"], LONE_RULE), (states(done=10, failed=1), ["failed"], LONE_RULE),
-        (states(done=9, failed=1), [], None), (states(done=30, open=10, failed=1), ["failed"], LONE_RULE),
-        (states(done=30, open=9, failed=1), [], None), (states(done=30, lost=1, failed=1), [], None),
-        (states(failed=1), [], None), (states(**{f"s{n}": 12 for n in range(11)}, failed=1), ["failed"], LONE_RULE),
-        (states(**{f"s{n}": 12 for n in range(12)}, failed=1), [], None),
-        (states(done=198, lost=1, failed=1), ["lost", "failed"], RARE_RULE),
-        (states(done=398, lost=2), ["lost", "lost"], RARE_RULE), (states(done=399, lost=3), [], None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rows", "rare", "rule"), [
+    (states(done=39, failed=1), ["failed"], LONE_RULE), (states(done=10, failed=1), ["failed"], LONE_RULE),
+    (states(done=9, failed=1), [], None), (states(done=30, open=10, failed=1), ["failed"], LONE_RULE),
+    (states(done=30, open=9, failed=1), [], None), (states(done=30, lost=1, failed=1), [], None),
+    (states(failed=1), [], None), (states(**{f"s{n}": 12 for n in range(11)}, failed=1), ["failed"], LONE_RULE),
+    (states(**{f"s{n}": 12 for n in range(12)}, failed=1), [], None),
+    (states(done=198, lost=1, failed=1), ["lost", "failed"], RARE_RULE),
+    (states(done=398, lost=2), ["lost", "lost"], RARE_RULE), (states(done=399, lost=3), [], None),
+])  # fmt: skip
 def test_a_rare_value_stands_apart_by_the_rule_that_is_told(rows, rare, rule):
     """One row of its kind among many of few kinds is named with its rule. Small groups have none."""
     facts = table_facts(rows)

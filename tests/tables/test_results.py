@@ -16,28 +16,25 @@ def read(value):
     }
 
 
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        (ROWS, {"n": (2, False)}), ({"rows": ROWS}, {"n": (2, False)}),
-        ({"query_id": "q", "rows": ROWS}, {"q": (2, False)}), ({"q": {"rows": ROWS, "id": "other"}}, {"q": (2, False)}),
-        ({"q": json.dumps(ROWS), "r": "no rows"}, {"q": (2, False), "r": (None, False)}),
-        ([{"id": 1, "status": "ENABLED"}, {"id": 2, "status": "PAUSED"}], {"n": (2, False)}),
-        ([{"id": 1, "rows": ROWS}, {"id": 2, "error": "x"}], {"1": (2, False), "2": (None, True)}),
-        ([{"query_id": 1, "rows": ROWS}, {"query_id": 2, "error": "x"}], {"1": (2, False), "2": (None, True)}),
-        ([{"queryId": 1}, {"query_id": 2}], {"1": (None, False), "2": (None, False)}),
-        ([{"id": 1, "rows": ROWS}, {"id": 2}], {"n": (2, False)}),
-        ([{"id": 1, "rows": ROWS}, {"rows": ROWS}], {"n": (2, False)}), ([{"id": "", "rows": ROWS}], {"n": (2, False)}),
-        ([{"results": ROWS}, {"results": ROWS}], {"n": (4, False)}), ({"rowCount": "0"}, {"n": (0, False)}),
-        ({"rowCount": 1}, {"n": (None, False)}), ({"fieldMask": "a"}, {"n": (0, False)}),
-        ({"rows": None, "x": 1}, {"n": (0, False)}), ({"other": None, "x": 1}, {"n": (None, False)}),
-        ({"status": "FAILED"}, {"n": (None, True)}), ({"row_count": 0}, {"n": (0, False)}),
-        ({"status": "success", "row_count": 7}, {"n": (None, False)}),
-        ({"rows": ROWS, "warnings": ["slow"], "columns": [{"name": "a", "type": "INT"}]}, {"n": (2, False)}),
-        ({"result": "[]"}, {"n": (0, False)}), ("prose", {"n": (None, False)}), (None, {"n": (0, False)}),
-        ({}, {"n": (0, False)}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "found"), [
+    (ROWS, {"n": (2, False)}), ({"rows": ROWS}, {"n": (2, False)}),
+    ({"query_id": "q", "rows": ROWS}, {"q": (2, False)}), ({"q": {"rows": ROWS, "id": "other"}}, {"q": (2, False)}),
+    ({"q": json.dumps(ROWS), "r": "no rows"}, {"q": (2, False), "r": (None, False)}),
+    ([{"id": 1, "status": "ENABLED"}, {"id": 2, "status": "PAUSED"}], {"n": (2, False)}),
+    ([{"id": 1, "rows": ROWS}, {"id": 2, "error": "x"}], {"1": (2, False), "2": (None, True)}),
+    ([{"query_id": 1, "rows": ROWS}, {"query_id": 2, "error": "x"}], {"1": (2, False), "2": (None, True)}),
+    ([{"queryId": 1}, {"query_id": 2}], {"1": (None, False), "2": (None, False)}),
+    ([{"id": 1, "rows": ROWS}, {"id": 2}], {"n": (2, False)}),
+    ([{"id": 1, "rows": ROWS}, {"rows": ROWS}], {"n": (2, False)}), ([{"id": "", "rows": ROWS}], {"n": (2, False)}),
+    ([{"results": ROWS}, {"results": ROWS}], {"n": (4, False)}), ({"rowCount": "0"}, {"n": (0, False)}),
+    ({"rowCount": 1}, {"n": (None, False)}), ({"fieldMask": "a"}, {"n": (0, False)}),
+    ({"rows": None, "x": 1}, {"n": (0, False)}), ({"other": None, "x": 1}, {"n": (None, False)}),
+    ({"status": "FAILED"}, {"n": (None, True)}), ({"row_count": 0}, {"n": (0, False)}),
+    ({"status": "success", "row_count": 7}, {"n": (None, False)}),
+    ({"rows": ROWS, "warnings": ["slow"], "columns": [{"name": "a", "type": "INT"}]}, {"n": (2, False)}),
+    ({"result": "[]"}, {"n": (0, False)}), ("prose", {"n": (None, False)}), (None, {"n": (0, False)}),
+    ({}, {"n": (0, False)}),
+])  # fmt: skip
 def test_read(value, found):
     """Each form gives its ids, the number of rows, and whether the query failed."""
     assert read(value) == found

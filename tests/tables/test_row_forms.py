@@ -17,30 +17,24 @@ def field(name, kind="STRING", **more):
     return {"name": name, "type": kind, **more}
 
 
-@pytest.mark.parametrize(
-    ("value", "read"),
-    [
-        ("1.7E9", "2023-11-14T22:13:20+00:00"), ("1700000000.5", "2023-11-14T22:13:20.500000+00:00"),
-        ("1700000000500000", "2023-11-14T22:13:20.500000+00:00"), ("9999999999999", "9999999999999"),
-        ("10000000000000", "1970-04-26T17:46:40+00:00"), ("253402300799", "9999-12-31T23:59:59+00:00"),
-        ("-1", "1969-12-31T23:59:59+00:00"), ("soon", "soon"), ("1e99", "1e99"), ("NaN", "NaN"), (None, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "read"), [
+    ("1.7E9", "2023-11-14T22:13:20+00:00"), ("1700000000.5", "2023-11-14T22:13:20.500000+00:00"),
+    ("1700000000500000", "2023-11-14T22:13:20.500000+00:00"), ("9999999999999", "9999999999999"),
+    ("10000000000000", "1970-04-26T17:46:40+00:00"), ("253402300799", "9999-12-31T23:59:59+00:00"),
+    ("-1", "1969-12-31T23:59:59+00:00"), ("soon", "soon"), ("1e99", "1e99"), ("NaN", "NaN"), (None, None),
+])  # fmt: skip
 def test_moments_of_bigquery(value, read):
     """Seconds, and microseconds of more than 13 digits, become ISO moments. Any other text stays as it is."""
     rows, around = bigquery([field("at", "TIMESTAMP")], [value])
     assert read_rows(rows, around).rows[0] == {"at": read}
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "read"),
-    [
-        ("BOOLEAN", "true", True), ("BOOL", "false", False), ("BOOL", "yes", "yes"), ("STRING", "true", "true"),
-        ("INTEGER", "7", "7"), ("STRING", [{"v": "a"}, {"v": "b"}], ["a", "b"]),
-        ("TIMESTAMP", [{"v": "0"}], ["1970-01-01T00:00:00+00:00"]),
-        ("RECORD", {"f": [{"v": "x"}, {"v": "true"}]}, {"s": "x", "b": True}), ("RECORD", {"g": 1}, {"g": 1}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "value", "read"), [
+    ("BOOLEAN", "true", True), ("BOOL", "false", False), ("BOOL", "yes", "yes"), ("STRING", "true", "true"),
+    ("INTEGER", "7", "7"), ("STRING", [{"v": "a"}, {"v": "b"}], ["a", "b"]),
+    ("TIMESTAMP", [{"v": "0"}], ["1970-01-01T00:00:00+00:00"]),
+    ("RECORD", {"f": [{"v": "x"}, {"v": "true"}]}, {"s": "x", "b": True}), ("RECORD", {"g": 1}, {"g": 1}),
+])  # fmt: skip
 def test_cells_of_bigquery(kind, value, read):
     """Each type of cell is read as what it is, in lists and records as well."""
     inner = {"fields": [field("s"), field("b", "BOOL")]} if kind == "RECORD" else {}
@@ -92,18 +86,15 @@ def test_dynamo():
     assert read_rows([{}], {}) is None
 
 
-@pytest.mark.parametrize(
-    ("rows", "names"),
-    [
-        ([["name", "age"], ["ann", 3], ["bo", 4]], ["name", "age"]),
-        ([["name", "age"], ["ann", "3"], ["bo", "4"]], ["name", "age"]),
-        ([["name", "age"], ["ann", 3], ["bo"]], ["name", "age"]),
-        ([("name", "age"), ("ann", 3), ("bo", 4)], ["name", "age"]), ([["name", "age"], ["ann", 3]], None),
-        ([["name", "town"], ["ann", "Oslo"], ["bo", "Rome"]], None),
-        ([["name", "age"], ["ann", 3, 5], ["bo", 4]], None), ([["name", 1], ["ann", 3], ["bo", 4]], None),
-        ([["name", "age"], {"x": 3}, ["bo", 4]], None), ([[1, 2], [3, 4], [5, 6]], None), ([1, 2], None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rows", "names"), [
+    ([["name", "age"], ["ann", 3], ["bo", 4]], ["name", "age"]),
+    ([["name", "age"], ["ann", "3"], ["bo", "4"]], ["name", "age"]),
+    ([["name", "age"], ["ann", 3], ["bo"]], ["name", "age"]),
+    ([("name", "age"), ("ann", 3), ("bo", 4)], ["name", "age"]), ([["name", "age"], ["ann", 3]], None),
+    ([["name", "town"], ["ann", "Oslo"], ["bo", "Rome"]], None),
+    ([["name", "age"], ["ann", 3, 5], ["bo", 4]], None), ([["name", 1], ["ann", 3], ["bo", 4]], None),
+    ([["name", "age"], {"x": 3}, ["bo", 4]], None), ([[1, 2], [3, 4], [5, 6]], None), ([1, 2], None),
+])  # fmt: skip
 def test_lists_below_their_names(rows, names):
     """Three lists or more of which the first has the names of the columns are rows with names."""
     assert read_rows(rows, {}) == (RowForm(rows[1:], names, (rows[0],)) if names else None)

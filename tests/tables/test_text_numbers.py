@@ -28,18 +28,11 @@ def test_letters_that_may_be_units(cells, name, total, unit, left_out):
     assert (said["sum"], said["unit"], said.get("not_numbers", 0)) == (total, unit, left_out)
 
 
-@pytest.mark.parametrize(
-    ("cells", "total", "left_out", "unit"),
-    [
-        (["$5", "3 km", "4 km"], 7, 1, "km"),
-        (["$5", "$6", "3 km"], 11, 1, "$"),
-        (["$5", "6"], 11, 0, "$"),
-        (["5 km", "6", "7"], 13, 1, None),
-        (["5", "6 km", "7 km", "8 km"], 21, 1, "km"),
-        (["1,5", "2,25", "3.5"], 3.75, 1, None),
-        (["1,5", "2.25", "3.5"], 5.75, 1, None),
-    ],
-)
+@pytest.mark.parametrize(("cells", "total", "left_out", "unit"), [
+    (["$5", "3 km", "4 km"], 7, 1, "km"), (["$5", "$6", "3 km"], 11, 1, "$"), (["$5", "6"], 11, 0, "$"),
+    (["5 km", "6", "7"], 13, 1, None), (["5", "6 km", "7 km", "8 km"], 21, 1, "km"),
+    (["1,5", "2,25", "3.5"], 3.75, 1, None), (["1,5", "2.25", "3.5"], 5.75, 1, None),
+])  # fmt: skip
 def test_most_rows_decide(cells, total, left_out, unit):
     """Where units or decimal marks differ, those of most rows are read and the other cells are counted as left out."""
     said = facts(cells)
@@ -64,13 +57,10 @@ def test_what_could_be_read_in_another_way_has_a_note(cells, name, note):
     assert facts(cells, name).get("note") == note
 
 
-@pytest.mark.parametrize(
-    ("cells", "kind"),
-    [
-        (["007", "12"], "text"), (["0", "12"], "number"), (["0.5", "12"], "number"), (["05", "$3"], "text"),
-        (["(5)", "(6)"], "text"), (["(5)", "6"], "number"), (["1\n2", "3"], "text"), (["$1\n$2", "$3"], "text"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("cells", "kind"), [
+    (["007", "12"], "text"), (["0", "12"], "number"), (["0.5", "12"], "number"), (["05", "$3"], "text"),
+    (["(5)", "(6)"], "text"), (["(5)", "6"], "number"), (["1\n2", "3"], "text"), (["$1\n$2", "$3"], "text"),
+])  # fmt: skip
 def test_names_that_look_like_numbers(cells, kind):
     """Codes with leading zeros, brackets alone and texts of two lines are texts."""
     assert ("sum" in facts(cells)) is (kind == "number")

@@ -234,15 +234,14 @@ async def test_a_broken_store_is_named(store, rule):
         await check_store(store)
 
 
-def take(handle, path=""):
-    return call("take", value=f"{{{{result:{handle}{path}}}}}")
+async def taking(path=""):
+    step = lambda request: call("take", value=f"{{{{result:{handle_in(request)}{path}}}}}")  # noqa: E731
+    return await run_agent(agent_of(call("list_orders"), step, taker=Taker()), "Go.")
 
 
 async def test_the_law_notices_what_was_not_shown():
     """`check_references` fails for a session whose tool was given a result that no request shows."""
-    taker = Taker()
-    agent = agent_of(call("list_orders"), lambda request: take(handle_in(request), ".page"), taker=taker)
-    run = await run_agent(agent, "Go.")
+    run = await taking(".page")
     check_references(run.session.events, run.requests)
     with pytest.raises(AssertionError, match="which a was not shown"):
         check_references(run.session.events, run.requests[:1])
@@ -250,9 +249,7 @@ async def test_the_law_notices_what_was_not_shown():
 
 async def test_tools_that_resolve_nothing_do_not_count():
     """A tool that gets the reference as a text is left out by naming the others."""
-    taker = Taker()
-    agent = agent_of(call("list_orders"), lambda request: take(handle_in(request)), taker=taker)
-    run = await run_agent(agent, "Go.")
+    run = await taking()
     check_references(run.session.events, [], tools={"other"})
     with pytest.raises(AssertionError, match="take was given"):
         check_references(run.session.events, [], tools={"take"})

@@ -110,13 +110,10 @@ def made(text: str) -> types.Content:
     return types.Content(role="user", parts=[types.Part(text=text)])
 
 
-@pytest.mark.parametrize(
-    ("contents", "alone"),
-    [
-        ([], 0), (["call a", "result a"], 0), (["call a"], 1), (["result a"], 1), (["call a", "said", "result a"], 0),
-        (["call", "result"], 0), (["call", "said", "result"], 2), (["call", "call"], 2), (["call a", "result b"], 2),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("contents", "alone"), [
+    ([], 0), (["call a", "result a"], 0), (["call a"], 1), (["result a"], 1), (["call a", "said", "result a"], 0),
+    (["call", "result"], 0), (["call", "said", "result"], 2), (["call", "call"], 2), (["call a", "result b"], 2),
+])  # fmt: skip
 def test_what_is_alone_is_counted(contents, alone):
     """With ids the pair may stand apart; without, the result has to come right after its call."""
     assert len(list(unpaired(map(made, contents)))) == alone

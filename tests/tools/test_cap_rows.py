@@ -77,15 +77,12 @@ async def test_every_kind_of_tool_is_capped_and_its_rows_kept(kind):
     assert [value["rows"] for value in kept(run).values()] == [ROWS]
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        {"rows": ROWS[:10]}, ROWS[:10], {"error": "quota"},
-        {"status": "error", "error_message": "no such table", "rows": ROWS[:40]},
-        {"isError": True, "content": [{"type": "text", "text": "bad"}] * 20}, "text", "", 7, None, {}, [],
-        types.Part(text="a part"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("result", [
+    {"rows": ROWS[:10]}, ROWS[:10], {"error": "quota"},
+    {"status": "error", "error_message": "no such table", "rows": ROWS[:40]},
+    {"isError": True, "content": [{"type": "text", "text": "bad"}] * 20}, "text", "", 7, None, {}, [],
+    types.Part(text="a part"),
+])  # fmt: skip
 async def test_what_needs_no_capping_is_the_same_object(result):
     """Small results, errors and results that are no rows pass as they are, and nothing is kept."""
     context = FakeContext()

@@ -1,7 +1,5 @@
 """Mixed results under the default passes: what is not shown is named with its size and a handle that opens it."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -83,7 +81,6 @@ PAGE = (
 WIDE = [{f"gauge_{c}_{WORDS[c % 20]}": CHANCE.randint(1, 10**6) for c in range(80)} for _ in range(110)]
 BY_MONTH = {f"2025-{m:02}": {"calls": m * 7, "ships": m * 3, "note": words(25)} for m in range(1, 13)}
 CSV = "lot,tons,fee\n" + "".join(f"L{n},{n % 13},{n * 7 / 100:.2f}\n" for n in range(400))
-
 # Each with the rows of its tables that are not all shown, and the lengths of its texts that are not.
 MIXED = {
     "table beside terms": ({"id": "K-9", "lots": lots(70), "terms": prose(2300)}, [70], []),

@@ -1,7 +1,5 @@
 """Large results are reduced, stored and opened beside the event loop, which goes on with everybody else's work."""
 
-from __future__ import annotations
-
 import gc
 import re
 import time
@@ -35,7 +33,6 @@ from tests.support.scripted_model import ScriptedModel
 from tests.tools.test_query_rows import ask
 
 pytestmark = pytest.mark.slow
-
 ROWS = {"rows": [{"id": number, "name": f"row {number}", "v": number * 1.5} for number in range(60_000)]}
 TREE = {"plan": {f"k{number}": {"n": number, "deep": {"t": "lorem ipsum " * 5}} for number in range(50_000)}}
 LOG = "\n".join(f"2026-11-22 INFO line {number} of the log, all is well" for number in range(300_000))

@@ -231,14 +231,11 @@ LONG_LOG = "\n".join(
 )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        LONG_LOG, "lorem ipsum dolor sit amet " * 3000, json.dumps(NESTED), json.dumps([NESTED] * 3), "x" * 100_000,
-        "漢字かな交じり文" * 4000, "\U0001f600" * 20_000, "\n" * 50_000, "[" * 10_000 + "]" * 10_000,
-        '{"broken": ' * 5000, "\ud800\0\u2028" * 9000, "1234567890," * 9000,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    LONG_LOG, "lorem ipsum dolor sit amet " * 3000, json.dumps(NESTED), json.dumps([NESTED] * 3), "x" * 100_000,
+    "漢字かな交じり文" * 4000, "\U0001f600" * 20_000, "\n" * 50_000, "[" * 10_000 + "]" * 10_000,
+    '{"broken": ' * 5000, "\ud800\0\u2028" * 9000, "1234567890," * 9000,
+])  # fmt: skip
 def test_a_preview_keeps_its_budget(text):
     """Whatever the text, the preview has at most its tokens, and can be encoded."""
     preview = text_preview(text, max_tokens=400)

@@ -34,17 +34,11 @@ def declared_in(request):
     return declared
 
 
-@pytest.mark.parametrize(
-    ("state", "history", "expected"),
-    [
-        ((), False, ["fetch"]),
-        ((ROWS_KEY,), False, ["fetch", "read_back"]),
-        ((TEXT_KEY,), False, ["fetch", "read_back"]),
-        ((ROWS_KEY, TEXT_KEY), True, ["fetch", "read_back"]),
-        (("rows:other:0000000000a", "rows:fetch:no-handle", "else"), False, ["fetch"]),
-        ((), True, ["fetch", "read_back"]),
-    ],
-)
+@pytest.mark.parametrize(("state", "history", "expected"), [
+    ((), False, ["fetch"]), ((ROWS_KEY,), False, ["fetch", "read_back"]), ((TEXT_KEY,), False, ["fetch", "read_back"]),
+    ((ROWS_KEY, TEXT_KEY), True, ["fetch", "read_back"]),
+    (("rows:other:0000000000a", "rows:fetch:no-handle", "else"), False, ["fetch"]), ((), True, ["fetch", "read_back"]),
+])  # fmt: skip
 def test_an_agent_gets_what_its_own_results_need(state, history, expected):
     """By what the session keeps of its tools, and whether history leaves; declared and callable alike."""
     assert offered(state=state, history=history) == expected

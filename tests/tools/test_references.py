@@ -21,17 +21,13 @@ ROWS = [{"id": n, "tags": ["a", n]} for n in range(30)]
 MCP = {"content": [{"type": "text", "text": json.dumps({"items": ROWS})}], "isError": False}
 
 
-@pytest.mark.parametrize(
-    ("result", "steps", "value"),
-    [
-        (ROWS, (), ROWS), (ROWS, (2, Key("id")), 2), (ROWS, (Key("result"), 2, Key("id")), 2),
-        ({"a": {"1": "x"}, "b": [7]}, (Key("a"), Key("1")), "x"),
-        ({"a": {"b": [7]}}, (Key("a"), Key("b"), Key("0")), 7),
-        ({"rows": ROWS}, (Key("rows"), EACH, Key("tags"), -1), list(range(30))),
-        ({"text": json.dumps(ROWS)}, (Key("text"), 3, Key("id")), 3), (MCP, (Key("items"), 3, Key("id")), 3),
-        (MCP, (Key("content"), 0, Key("text"), Key("items"), 3, Key("id")), 3), ("{not json", (), "{not json"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("result", "steps", "value"), [
+    (ROWS, (), ROWS), (ROWS, (2, Key("id")), 2), (ROWS, (Key("result"), 2, Key("id")), 2),
+    ({"a": {"1": "x"}, "b": [7]}, (Key("a"), Key("1")), "x"), ({"a": {"b": [7]}}, (Key("a"), Key("b"), Key("0")), 7),
+    ({"rows": ROWS}, (Key("rows"), EACH, Key("tags"), -1), list(range(30))),
+    ({"text": json.dumps(ROWS)}, (Key("text"), 3, Key("id")), 3), (MCP, (Key("items"), 3, Key("id")), 3),
+    (MCP, (Key("content"), 0, Key("text"), Key("items"), 3, Key("id")), 3), ("{not json", (), "{not json"),
+])  # fmt: skip
 def test_the_value_is_found(result, steps, value):
     """Names, indexes, JSON within texts, MCP's envelope and the name of a bare list lead where they say."""
     assert OpenResult(result).value_at(steps) == value
@@ -67,14 +63,11 @@ def test_templates_that_cannot_work_are_refused(template):
     assert repr(template) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("template", "value"),
-    [
-        ("{id}", "app:settings"), ("{id}", "user:name"), ("{id}", "temp:x"), ("{id}", "rows:search:0123456789a"),
-        ("{id}", "stored_until:0123456789a"), ("ap{id}", "p:x"), ("r:{id}", "a\0b"), ("r:{id}", "\ud800"),
-        ("r:{id}", "a" * 5000),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("template", "value"), [
+    ("{id}", "app:settings"), ("{id}", "user:name"), ("{id}", "temp:x"), ("{id}", "rows:search:0123456789a"),
+    ("{id}", "stored_until:0123456789a"), ("ap{id}", "p:x"), ("r:{id}", "a\0b"), ("r:{id}", "\ud800"),
+    ("r:{id}", "a" * 5000),
+])  # fmt: skip
 def test_an_argument_cannot_choose_whose_state_is_written(template, value):
     """A model's argument reaches no scope that the template does not name, and makes no key that a database refuses."""
     assert filled(template, "search", {"id": value}) is None

@@ -49,14 +49,11 @@ def calls_of(run, name="take"):
     return [c for event in run.session.events for c in event.get_function_calls() if c.name == name]
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("", {"rows": ORDERS, "page": {"total": 50, "next": None}}), (".rows", ORDERS), (".rows[3].id", 3),
-        (".rows.3.price", 3 / 7), (".rows[-1].tags", ["a", None]), ('["page"].next', None),
-        (".rows[*].id", list(range(50))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("path", "value"), [
+    ("", {"rows": ORDERS, "page": {"total": 50, "next": None}}), (".rows", ORDERS), (".rows[3].id", 3),
+    (".rows.3.price", 3 / 7), (".rows[-1].tags", ["a", None]), ('["page"].next', None),
+    (".rows[*].id", list(range(50))),
+])  # fmt: skip
 async def test_a_reference_becomes_the_value_itself(path, value):
     """The tool gets list, dict, number or null as it was stored, and the event keeps what the model wrote."""
     taker = Taker()

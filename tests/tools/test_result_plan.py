@@ -1,7 +1,5 @@
 """One plan of a result: what the model sees of it, how exact that is, how much room it takes, and what is kept."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 

@@ -26,17 +26,14 @@ def request(*contents, instruction=None):
     return made
 
 
-@pytest.mark.parametrize(
-    ("contents", "shown"),
-    [
-        ([("user", "Go."), ("user", result(STUB))], True), ([("user", "typed " + H), ("user", result(STUB))], False),
-        ([("user", "typed " + H.upper()), ("user", result(STUB))], False),
-        ([("user", result(STUB)), ("user", "typed " + H)], True), ([("user", f"[other] said: {H}")], True),
-        ([("model", f"I guess {H}")], False), ([("model", f"I guess {H}"), ("user", result(STUB))], True),
-        ([("model", call("t", x=f"{{{{result:{H}}}}}")), ("user", result(STUB))], False),
-        ([("user", result({"submitted": H}))], False), ([("user", "Go.")], False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("contents", "shown"), [
+    ([("user", "Go."), ("user", result(STUB))], True), ([("user", "typed " + H), ("user", result(STUB))], False),
+    ([("user", "typed " + H.upper()), ("user", result(STUB))], False),
+    ([("user", result(STUB)), ("user", "typed " + H)], True), ([("user", f"[other] said: {H}")], True),
+    ([("model", f"I guess {H}")], False), ([("model", f"I guess {H}"), ("user", result(STUB))], True),
+    ([("model", call("t", x=f"{{{{result:{H}}}}}")), ("user", result(STUB))], False),
+    ([("user", result({"submitted": H}))], False), ([("user", "Go.")], False),
+])  # fmt: skip
 def test_the_first_place_decides(contents, shown):
     """Results and relayed texts show a handle, unless the user or a call of the model has it before them."""
     typed = {"typed " + H, "typed " + H.upper(), json_text({"submitted": H})}

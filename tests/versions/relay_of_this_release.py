@@ -15,7 +15,6 @@ from typing import Any
 
 warnings.simplefilter("ignore")
 logging.disable(logging.WARNING)
-
 from google.adk.agents import LlmAgent, SequentialAgent  # noqa: E402
 from google.adk.models.base_llm import BaseLlm  # noqa: E402
 from google.adk.models.llm_request import LlmRequest  # noqa: E402

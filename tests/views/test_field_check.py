@@ -36,19 +36,15 @@ def said(*values, select):
     return texts
 
 
-@pytest.mark.parametrize(
-    ("value", "select", "word"),
-    [
-        (ITEMS, ("id", "titel"), "field 'titel' (did you mean 'title'?)"),
-        ({"q1": ITEMS[0]}, ("id", "Statsu"), "field 'Statsu' (did you mean 'status'?)"),
-        (ITEMS, {"id": "id", "rows": "result.row_cuont"}, "field 'result.row_cuont'" + ROW_COUNT),
-        (ITEMS, {"statsu": {"ok": ("id",), None: ("id",)}}, "deciding field 'statsu' (did you mean 'status'?)"),
-        (ITEMS, {"zone": {"ok": ("id",)}}, "deciding field 'zone'"),
-        ([FAILED], {"status": {"failed": ("id", "qurey"), None: ("id",)}}, "field 'qurey' (did you mean 'query'?)"),
-        ([Query(), Query()], ("id", "nonsense"), "field 'nonsense'"),
-        ([Row()], ("id", "nonsense"), "field 'nonsense'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "select", "word"), [
+    (ITEMS, ("id", "titel"), "field 'titel' (did you mean 'title'?)"),
+    ({"q1": ITEMS[0]}, ("id", "Statsu"), "field 'Statsu' (did you mean 'status'?)"),
+    (ITEMS, {"id": "id", "rows": "result.row_cuont"}, "field 'result.row_cuont'" + ROW_COUNT),
+    (ITEMS, {"statsu": {"ok": ("id",), None: ("id",)}}, "deciding field 'statsu' (did you mean 'status'?)"),
+    (ITEMS, {"zone": {"ok": ("id",)}}, "deciding field 'zone'"),
+    ([FAILED], {"status": {"failed": ("id", "qurey"), None: ("id",)}}, "field 'qurey' (did you mean 'query'?)"),
+    ([Query(), Query()], ("id", "nonsense"), "field 'nonsense'"), ([Row()], ("id", "nonsense"), "field 'nonsense'"),
+])  # fmt: skip
 def test_a_misspelled_field_is_named_once(value, select, word):
     """The warning has the key, the field and the nearest field, however often the view is rendered."""
     assert said(value, value, select=select) == [f"CompactState of 'queries': no item has the {word}"]
@@ -59,17 +55,14 @@ def test_a_view_of_empty_items_is_a_mistake():
     assert len(said(ITEMS, select=("alpha", "omega"))) == 2
 
 
-@pytest.mark.parametrize(
-    ("value", "select"),
-    [
-        ([], ("id", "titel")), ({}, ("id", "titel")), (None, ("id", "titel")), ("plain text", ("id", "titel")),
-        (["a", "b"], ("id", "titel")), (ITEMS, ("id", "error_message")), (ITEMS, ("id", "title", "titel")),
-        (ITEMS, ("id", "result.note")), ([{"id": 1}], ("result.row_count", "result.rows")),
-        (ITEMS, {"status": {"failed": ("id", "qurey"), None: ("id",)}}),
-        ([{"id": 1, "title": "t"}], {"status": {"failed": ("id",), None: ("id",)}}), ([Open()], ("id", "nonsense")),
-        (ITEMS, lambda items: [item["id"] for item in items]), (ITEMS, {"n": lambda item: item["id"]}), (ITEMS, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "select"), [
+    ([], ("id", "titel")), ({}, ("id", "titel")), (None, ("id", "titel")), ("plain text", ("id", "titel")),
+    (["a", "b"], ("id", "titel")), (ITEMS, ("id", "error_message")), (ITEMS, ("id", "title", "titel")),
+    (ITEMS, ("id", "result.note")), ([{"id": 1}], ("result.row_count", "result.rows")),
+    (ITEMS, {"status": {"failed": ("id", "qurey"), None: ("id",)}}),
+    ([{"id": 1, "title": "t"}], {"status": {"failed": ("id",), None: ("id",)}}), ([Open()], ("id", "nonsense")),
+    (ITEMS, lambda items: [item["id"] for item in items]), (ITEMS, {"n": lambda item: item["id"]}), (ITEMS, None),
+])  # fmt: skip
 def test_a_field_that_may_still_come_is_not_named(value, select):
     """Empty values, fields that only some items get, and cases without items are no mistakes."""
     assert not said(value, value, select=select)
