@@ -147,7 +147,7 @@ async def test_cleared_results_can_be_found_again():
 
     agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[medium])
     run = await run_agent(agent, *"abcdef", plugins=[ContextPackPlugin(payloads=None)])
-    shown = [["read_back" in str(each.response) for each in results_in(request)] for request in run.requests]
+    shown = [["left_out" in each.response for each in results_in(request)] for request in run.requests]
     assert [any(each) for each in shown] == ["read_back" in request.tool_names for request in run.requests]
     assert not any(shown[0])
     assert shown[-1][:2] == [True, True]

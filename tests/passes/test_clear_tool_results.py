@@ -195,7 +195,7 @@ def leaves(events, *passes) -> bool:
 
 @pytest.mark.parametrize(("events", "passes", "expected"), [
     ([user_said("hello")], (CLEAR, FitTokenBudget(max_tokens=1000)), False), (long_turn(3), (CLEAR,), False),
-    (long_turn(9), (CLEAR,), False), (long_turn(24), (CLEAR,), True), (many_turns(1, size=2), (CLEAR,), False),
+    (long_turn(9), (CLEAR,), False), (long_turn(30), (CLEAR,), True), (many_turns(1, size=2), (CLEAR,), False),
     (many_turns(1), (CLEAR,), True), (many_turns(1), (ClearToolResults(keep_results=2),), False),
     (many_turns(1), (ClearToolResults(keep_results=0, exclude_tools=["fetch"]),), False),
     (many_turns(1), (StripForContext(),), False), (many_turns(3), (FitTokenBudget(max_tokens=3_000),), True),
