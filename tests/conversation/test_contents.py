@@ -138,7 +138,7 @@ def test_every_kind_of_part_tells_contents_apart() -> None:
 def test_a_body_that_is_no_dict_has_its_beginning():
     """Of a long text the note tells how it began."""
     text = "Oslo is the capital of Norway. " * 20
-    note = result_note(text, 1_000, opener="")
+    note = result_note(text, 1_000)
     assert is_note(note)
     assert note["began"] == text[:100]
 
