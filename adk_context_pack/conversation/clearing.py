@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import is_not, itemgetter
-from sys import maxsize
 from typing import Any, NamedTuple
 
 from google.genai import types
@@ -121,12 +120,6 @@ class ClearingEditor:
     def result(self, place: Place) -> types.FunctionResponse:
         """Returns the result at a place."""
         return part_at(self._contents, place).function_response or types.FunctionResponse()
-
-    def first_shortened(self, known: KnownContents, results: Sequence[Place]) -> int:
-        """Returns the number of the first content with a result that names what opens it, or a higher one for none."""
-        with known.growing("shortened results", list[int], items=results) as (found, new):
-            found += [each.content for each in new if not found and is_shortened(self.result(each).response)]
-        return found[0] if found else maxsize
 
     def gain(self, place: Place, size: int) -> int:
         """Returns the tokens that a note saves, or 0 if the result carries a signature or its note is not smaller."""

@@ -23,7 +23,7 @@ from adk_context_pack.passes.context_pass import ContextPass, own_passes
 _DECLARED = 140
 """About the tokens of the declaration of `read_back`."""
 _DECLARING = "read again where read_back is declared"
-_RISK = 0.13
+_RISK = 0.15
 """What the first batch may add to the cost of a session that ends with this very call, as a share of it."""
 
 
@@ -53,7 +53,7 @@ class ClearToolResults(ContextPass):
     Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
     as many further calls as there were would cost at least as much as to read what follows them once more. Where the
     plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix,
-    and adds at most 13 % to what the session has cost, since it may end with this call. Until the next batch each
+    and adds at most 15 % to what the session has cost, since it may end with this call. Until the next batch each
     request begins with the one before it. The history alone decides when, so that another process decides alike. With
     `keep_results=0` little follows the results of a finished turn, so they are cleared as soon as the next turn begins,
     at almost no cost.
@@ -137,8 +137,7 @@ class ClearToolResults(ContextPass):
         if not any(gains):
             return None
         first = call.memo.get(_DECLARING, 0)
-        declared = editor.first_shortened(known, results) if first else 0
-        sums = _Sums([0, *accumulate(gains)], [0, *accumulate(sizes)], results, first, declared)
+        sums = _Sums([0, *accumulate(gains)], [0, *accumulate(sizes)], results, first)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = ("batches", self, excluded, first) if gains is clearable else None
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
@@ -170,7 +169,7 @@ class ClearToolResults(ContextPass):
         At each call the results that may go are cleared if that pays, and if they have been sent so often that to
         wait for more of them costs no less.
         """
-        gains, contents, results, first_cut, declared = sums
+        gains, contents, results, first_cut = sums
         keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
         done, cleared, before, sent, held, spent = batches
         cached, dear = self.cached_price, 1 - self.cached_price
@@ -184,7 +183,7 @@ class ClearToolResults(ContextPass):
                     last = results[bisect_left(gains, gains[limit], cleared) - 1].content
                     read_again = contents[sent] - contents[first] - gain
                     saved, risked = cached * gain * calls, 0.0
-                    if first_cut and not cleared and now <= declared:
+                    if first_cut and not cleared:
                         read_again += contents[first] + first_cut
                         saved, risked = cached * (gain - _DECLARED) * calls, dear * read_again
                     held += cached * gain
@@ -218,14 +217,12 @@ class _Sums(NamedTuple):
         contents: those of the contents, before each content and of all.
         places: the places of all results.
         first_cut: what the first batch makes the provider read again before all contents.
-        declared: the number of the first content with a result that was shortened, which declared the tool already.
     """
 
     results: Sequence[int]
     contents: Sequence[int]
     places: Sequence[Place]
     first_cut: int
-    declared: int
 
 
 class _Batches(NamedTuple):

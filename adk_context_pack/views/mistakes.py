@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import did_you_mean, is_extended, misspelled, warn_once
-from adk_context_pack.views.select import Select, deciding_value, has_field, items_in, sources_of
+from adk_context_pack.views.select import Select, deciding_value, field_of, has_field, items_in, sources_of
 from adk_context_pack.views.template import PREFIX
 
 _ALL = object()
@@ -101,15 +101,9 @@ def _names(name: str, items: Iterable[Any]) -> set[str]:
     """Returns the names that items have in the place of `name`. The head of a path is kept where items have it."""
     head, dot, _ = name.rpartition(".")
     if dot and any(has_field(item, head) for item in items):
-        inner = [found for item in items for found in items_in([_at(item, head)], ())]
+        inner = items_in([field_of(item, head) for item in items], ())
         return {f"{head}.{found}" for item in inner for found in _own_names(item)}
     return {found for item in items for found in _own_names(item)}
-
-
-def _at(item: Any, path: str) -> Any:
-    for name in path.split("."):
-        item = item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
-    return item
 
 
 def _own_names(item: Any) -> Iterator[str]:
@@ -146,18 +140,18 @@ class KeyCheck:
         self._looks -= 1
         if self._key in call.state:
             self._looks = 0
-        elif call.state and self._is_mistake(call, instruction):
+            return
+        near = _scoped(self._key, call.state) or misspelled(self._key, call.state)
+        if call.state and self._is_mistake(near, call, instruction):
             self._looks = 0
-            hint = _scoped(self._key, call.state) or misspelled(self._key, call.state)
-            hint = f" (did you mean {hint!r}?)" if hint else did_you_mean(self._key, call.state)
+            hint = f" (did you mean {near!r}?)" if near else did_you_mean(self._key, call.state)
             slot = f"{{{PREFIX}{self._key}}}"
             warn_once(
                 f"{call.agent_name}: the state has no {self._key!r}{hint}, so {slot} is null. "
                 f"If the value may be missing, write {slot[:-1]}?}}"
             )
 
-    def _is_mistake(self, call: ModelCall, instruction: Any) -> bool:
-        near = _scoped(self._key, call.state) or misspelled(self._key, call.state)
+    def _is_mistake(self, near: str | None, call: ModelCall, instruction: Any) -> bool:
         if near is not None and (":" in near or not is_extended(self._key, near)):
             return True
         is_expected = isinstance(instruction, str) and f"{PREFIX}{self._key}}}" in instruction.replace(" ", "")

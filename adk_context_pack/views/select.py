@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from functools import reduce
 from typing import Any
 
 from pydantic import BaseModel
@@ -25,7 +26,6 @@ _EXPECTED = (
 )
 _MISSING = object()
 _Getter = Callable[[Any], Any]
-_Pick = Callable[[Any], Any]
 
 
 def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
@@ -51,7 +51,7 @@ def _by_value(owner: object, select: Mapping[str, Any]) -> Callable[[Any], Any]:
     ((field, cases), *others) = select.items()
     if others or not isinstance(field, str) or not isinstance(cases, Mapping):
         raise SettingError.of(owner, "select", select, _EXPECTED)
-    decide = _getter(owner, field)
+    _getter(owner, field)
     picks: dict[Any, dict[str, _Getter]] = {}
     for values, fields in cases.items():
         getters = _getters(owner, fields)
@@ -59,8 +59,7 @@ def _by_value(owner: object, select: Mapping[str, Any]) -> Callable[[Any], Any]:
     otherwise = picks.get(None)
 
     def pick(item: Any) -> Any:
-        decided = decide(item)
-        getters = picks.get(_plain(decided), otherwise)
+        getters = picks.get(deciding_value(item, field), otherwise)
         return _MISSING if getters is None else _pick(item, getters)
 
     return lambda value: _each(value, pick, frozenset({field.partition(".")[0]}))
@@ -91,29 +90,19 @@ def _getter(owner: object, source: Any) -> _Getter:
         return source  # type: ignore[no-any-return]
     if not isinstance(source, str) or not source:
         raise SettingError.of(owner, "select", source, _EXPECTED)
-    head, dot, rest = source.partition(".")
-    if not dot:
-        return lambda item: _field(item, source)
-
-    def get(item: Any) -> Any:
-        found = _field(item, source)
-        return _path(item, source.split(".")) if found is _MISSING else found
-
-    return get if head and rest else (lambda item: _field(item, source))
+    return lambda item: field_of(item, source)
 
 
-def _path(item: Any, names: list[str]) -> Any:
-    for name in names:
-        item = _field(item, name)
-    return item
+def field_of(item: Any, source: str) -> Any:
+    """Returns a field of an item, or what a path of fields with dots leads to, or `_MISSING`."""
+    found = _field(item, source)
+    return reduce(_field, source.split("."), item) if found is _MISSING and "." in source else found
 
 
 def _field(item: Any, name: str) -> Any:
     if isinstance(item, Mapping):
         return item.get(name, _MISSING)
-    if isinstance(item, BaseModel) or dataclasses.is_dataclass(item):
-        return getattr(item, name, _MISSING)
-    return _MISSING
+    return getattr(item, name, _MISSING) if _is_item(item) else _MISSING
 
 
 def _is_item(value: Any) -> bool:
@@ -125,7 +114,7 @@ def _pick(item: Any, getters: Mapping[str, _Getter]) -> Any:
     return {name: value for name, value in found if value is not _MISSING}
 
 
-def _each(value: Any, pick: _Pick, roots: frozenset[str]) -> Any:
+def _each(value: Any, pick: _Getter, roots: frozenset[str]) -> Any:
     value = opened(value)
     if isinstance(value, list | tuple):
         return [found for found in (pick(item) if _is_item(item) else item for item in value) if found is not _MISSING]
@@ -149,23 +138,19 @@ def items_in(value: Any, roots: Collection[str]) -> list[Any]:
         value: the state value.
         roots: the first segments of the requested fields. A dict with none of them may hold items by id.
     """
-    value = opened(value)
-    if isinstance(value, list | tuple):
-        return [item for item in value if _is_item(item)]
-    if _is_by_id(value, frozenset(roots)):
-        return [item for item in value.values() if _is_item(item)]
-    return [value] if _is_item(value) else []
+    found: list[Any] = []
+    _each(value, found.append, frozenset(roots))
+    return found
 
 
 def has_field(item: Any, source: str) -> bool:
     """Tells whether an item has a field, or a path of fields with dots."""
-    return _field(item, source) is not _MISSING or _path(item, source.split(".")) is not _MISSING
+    return field_of(item, source) is not _MISSING
 
 
 def deciding_value(item: Any, source: str) -> Any:
     """Returns the value of an item's deciding field as a `select` lists it, or None."""
-    found = _field(item, source)
-    return _plain(_path(item, source.split(".")) if found is _MISSING else found)
+    return _plain(field_of(item, source))
 
 
 def _is_by_id(value: Any, roots: frozenset[str]) -> bool:
