@@ -99,17 +99,26 @@ class ClearingEditor:
         known: the contents.
         meter: counts the tokens.
         max_ledger_tokens: the most tokens for the identifiers in one note.
+        whole: the contents with their results as tools returned them, which notes tell of. By default the same ones.
 
     Attributes:
         count: how many results it cleared.
         saved: the tokens that it saved.
     """
 
-    def __init__(self, known: KnownContents, meter: TokenMeter, *, max_ledger_tokens: int = 0) -> None:
+    def __init__(
+        self,
+        known: KnownContents,
+        meter: TokenMeter,
+        *,
+        max_ledger_tokens: int = 0,
+        whole: Sequence[types.Content] | None = None,
+    ) -> None:
         self.count = self.saved = 0
         self.meter = meter
         self.max_ledger_tokens = max_ledger_tokens
         self._contents = known.contents
+        self._whole = known.contents if whole is None else whole
         # Each call clears the same old results again, and writing their notes would take most of the time.
         self._notes: dict[Place, _Note] = known.texts(("notes", meter.name, max_ledger_tokens))
         name = "written notes", meter.name, max_ledger_tokens
@@ -178,9 +187,9 @@ class ClearingEditor:
             # Overlapping runs of a session have notes of their own, and may share what is remembered of them.
             self._written.setdefault(place, _Written(note.words.get(NAMED, ""), note.tokens))
             return note
-        result = self.result(place)
-        response = result.response
-        words = result_note(response, size)
+        result = part_at(self._whole, place).function_response
+        response = result and result.response
+        words = result_note(response, self.meter.payload(response))
         if (written := self._written.get(place)) is None:
             # Never so many names that the result would have to stay because of them.
             room, tokens = min(self.max_ledger_tokens, size // 3), None

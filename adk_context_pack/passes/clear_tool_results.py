@@ -18,6 +18,7 @@ from adk_context_pack.conversation.outline import Outline, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.errors import SettingError, at_least, names, positive
+from adk_context_pack.passes.compact_results import whole_of
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
 _DECLARED = 140
@@ -117,10 +118,11 @@ class ClearToolResults(ContextPass):
             return None
         if offered and not openers_in(request).history:
             # In steps, so that an instruction of changing length moves no cut.
-            whole = meter.fixed(request) + _DECLARED
-            call.memo[_DECLARING] = whole | (1 << max(whole.bit_length() - 4, 0)) - 1
+            fixed = meter.fixed(request) + _DECLARED
+            call.memo[_DECLARING] = fixed | (1 << max(fixed.bit_length() - 4, 0)) - 1
         known = known_contents(call, contents)
-        editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens)
+        whole = whole_of(call, contents)
+        editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens, whole=whole)
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
         excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
         sizes = meter.sizes(contents)
@@ -137,7 +139,8 @@ class ClearToolResults(ContextPass):
         if not any(gains):
             return None
         first = call.memo.get(_DECLARING, 0)
-        sums = _Sums([0, *accumulate(gains)], [0, *accumulate(sizes)], results, first)
+        allowed = [_RISK * size + (all_of_it - size) for size, all_of_it in zip(sizes, meter.sizes(whole), strict=True)]
+        sums = _Sums(*([0, *accumulate(each)] for each in (gains, sizes, allowed)), results, first)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = ("batches", self, excluded, first) if gains is clearable else None
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
@@ -169,9 +172,9 @@ class ClearToolResults(ContextPass):
         At each call the results that may go are cleared if that pays, and if they have been sent so often that to
         wait for more of them costs no less.
         """
-        gains, contents, results, first_cut = sums
+        gains, contents, allowed, results, first_cut = sums
         keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
-        done, cleared, before, sent, held, spent = batches
+        done, cleared, before, sent, held, margin = batches
         cached, dear = self.cached_price, 1 - self.cached_price
         for calls, (now, there, before_turn) in enumerate(islice(steps, done, None), done + 1):
             limit = min(there - keep, before)
@@ -190,11 +193,11 @@ class ClearToolResults(ContextPass):
                     waited = held >= dear * (contents[sent] - contents[last + 1])
                     crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
                     # The session may end with this call.
-                    if crowded or (waited and saved >= dear * read_again and risked <= _RISK * spent):
+                    if crowded or (waited and saved >= dear * read_again and risked <= margin):
                         cleared, held = limit, 0.0
-            spent += dear * (contents[now] - contents[sent]) + cached * contents[now]
+            margin += dear * (allowed[now] - allowed[sent]) + cached * allowed[now]
             sent, before = now, there
-        return _Batches(len(steps), cleared, before, sent, held, spent)
+        return _Batches(len(steps), cleared, before, sent, held, margin)
 
     @property
     def _asked(self) -> str:
@@ -215,12 +218,14 @@ class _Sums(NamedTuple):
     Attributes:
         results: what notes would save of the results that may be cleared, before each result and of all.
         contents: those of the contents, before each content and of all.
+        allowed: what the first batch may add to the cost of the session, for each content that was sent.
         places: the places of all results.
         first_cut: what the first batch makes the provider read again before all contents.
     """
 
     results: Sequence[int]
     contents: Sequence[int]
+    allowed: Sequence[float]
     places: Sequence[Place]
     first_cut: int
 
@@ -234,7 +239,7 @@ class _Batches(NamedTuple):
         results: how many results there were at the last of them.
         sent: the number of contents that it sent.
         held: what it has cost since the last batch to send results that could have been cleared.
-        spent: what it has cost to send the contents of all these calls.
+        margin: what the first batch may add to what all these calls have cost.
     """
 
     calls: int = 0
@@ -242,4 +247,4 @@ class _Batches(NamedTuple):
     results: int = 0
     sent: int = 0
     held: float = 0
-    spent: float = 0
+    margin: float = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_not
 from typing import Any
@@ -19,6 +19,7 @@ from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import at_least, names
 from adk_context_pack.passes.context_pass import ContextPass
 
+_MADE_OF = "compacted"
 _BYTES_A_TOKEN = 16
 """About the memory of a value that has so many tokens as JSON."""
 
@@ -43,7 +44,7 @@ class CompactResults(ContextPass):
     Cost to the prompt cache: none. What a result becomes depends on the result alone.
     """
 
-    needs_results = True
+    needs_results = keeps_all = True
     min_tokens: int = 100
     exclude_tools: Collection[str] = field(default=())
 
@@ -56,6 +57,10 @@ class CompactResults(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with shorter results, or the same object if there are none."""
         contents = request.contents or []
+        # The plugin asks other passes what they make of the same contents before any pass runs.
+        for shown, whole in call.memo.get(_MADE_OF, ()):
+            if whole is contents:
+                return request.model_copy(update={"contents": shown})
         sizes = meter_of(call).sizes(contents)
         if max(sizes, default=0) < self.min_tokens or takes_references(call.context):
             return request
@@ -67,6 +72,7 @@ class CompactResults(ContextPass):
             return request
         call.note(f"wrote the results of {sum(map(bool, made))} contents as columns and rows")
         shown = [short or content for short, content in zip(made, contents, strict=True)]
+        call.memo.setdefault(_MADE_OF, []).append((shown, contents))
         return request.model_copy(update={"contents": shown})
 
     def _made(self, content: types.Content, tools: Mapping[str, Any]) -> types.Content | None:
@@ -82,6 +88,11 @@ class CompactResults(ContextPass):
             return part
         short = compacted(response)
         return part if short is response else changed(part, "function_response", changed(result, "response", short))
+
+
+def whole_of(call: ModelCall, contents: Sequence[types.Content]) -> Sequence[types.Content]:
+    """Returns the contents of which the pass made `contents` at this call, or `contents` if it did not."""
+    return next((whole for shown, whole in call.memo.get(_MADE_OF, ()) if shown is contents), contents)
 
 
 class _Made(list[types.Content | None]):

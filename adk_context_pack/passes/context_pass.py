@@ -101,6 +101,9 @@ class ContextPass(Callback, ABC):
     needs_results: ClassVar[bool] = False
     """Whether it changes nothing in a request without tool results, so that the first one is not given to it."""
 
+    keeps_all: ClassVar[bool] = False
+    """Whether it leaves nothing out, so that later passes decide on what it returns whether they do."""
+
     on_error: Literal["skip", "raise"] = "skip"
 
     def __post_init__(self) -> None:

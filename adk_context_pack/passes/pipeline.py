@@ -60,6 +60,7 @@ def default_passes(
     # The passes load with the first request. An app with passes of its own never needs them.
     from adk_context_pack.passes.cast_narrative import CastNarrative  # noqa: PLC0415
     from adk_context_pack.passes.clear_tool_results import ClearToolResults  # noqa: PLC0415
+    from adk_context_pack.passes.compact_results import CompactResults  # noqa: PLC0415
     from adk_context_pack.passes.fit_token_budget import FitTokenBudget  # noqa: PLC0415
     from adk_context_pack.passes.strip_for_context import StripForContext  # noqa: PLC0415
 
@@ -67,7 +68,9 @@ def default_passes(
     return (
         # First, since it needs ADK's blocks as they came to tie them to the session's events.
         CastNarrative() if relays == "cast" else StripForContext(),
-        # Second, since a cleared result need not be dropped. Results of finished turns are cleared while little follows
+        # Second, since what follows counts what is really sent.
+        CompactResults(exclude_tools=keep_tools),
+        # Third, since a cleared result need not be dropped. Results of finished turns are cleared while little follows
         # them, once that costs less than to send them again. The running turn keeps what its answer needs.
         ClearToolResults(
             keep_results=0,
@@ -273,9 +276,12 @@ def leave_history(passes: Sequence[ContextPass], request: LlmRequest, call: Mode
         return (chain := call.memo[CHAIN]) is not None and chain.has_left
     for entry in passes:
         try:
-            idle = entry.needs_results and len(request.contents or ()) < _WITH_RESULT
-            if not idle and entry.leaves_history(request, call):
+            if entry.needs_results and len(request.contents or ()) < _WITH_RESULT:
+                continue
+            if entry.leaves_history(request, call):
                 return True
+            if entry.keeps_all:
+                request = entry.apply(request, call)
         except Exception:
             # A pass or a token counter of the app's own.
             logger.exception("pass %s could not say whether it leaves history out", entry.name)
