@@ -209,7 +209,7 @@ class ContextPipeline(Callback):
         if getattr(request, "previous_interaction_id", None):
             request = on_chain(request, call, passes)
         reporter = CallReporter(request, call, meter_of(call, self._counter))
-        for entry in passes:
+        for entry in awake(passes, request):
             request = reporter.ran(entry.name, *attempt(entry, request, call))
         report = reporter.report(request, self._memory, keep_requests=self._keep_requests)
         report.shadow = call.is_shadow
@@ -269,15 +269,20 @@ _WITH_RESULT = 2
 """The fewest contents of a request with a call and its result."""
 
 
+def awake(passes: Sequence[ContextPass], request: LlmRequest) -> Sequence[ContextPass]:
+    """Returns the passes that may change the request."""
+    if len(request.contents or ()) >= _WITH_RESULT:
+        return passes
+    return [entry for entry in passes if not entry.needs_results]
+
+
 def leave_history(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> bool:
     """Returns whether a pass says that it leaves history out. One that fails to say so is logged, and counts as no."""
     if getattr(request, "previous_interaction_id", None):
         on_chain(request, call, passes)
         return (chain := call.memo[CHAIN]) is not None and chain.has_left
-    for entry in passes:
+    for entry in awake(passes, request):
         try:
-            if entry.needs_results and len(request.contents or ()) < _WITH_RESULT:
-                continue
             if entry.leaves_history(request, call):
                 return True
             if entry.keeps_all:
@@ -297,8 +302,6 @@ def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[L
     if entry.cuts_history and getattr(request, "previous_interaction_id", None):
         chain = call.memo.get(CHAIN)
         call.note(f"stood aside: the provider keeps the history, {chain.kept if chain else 0:,} tokens")
-        return request, 0.0, None
-    if entry.needs_results and len(request.contents or ()) < _WITH_RESULT:
         return request, 0.0, None
     error = None
     result = request

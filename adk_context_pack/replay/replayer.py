@@ -21,7 +21,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, meter_of
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
-from adk_context_pack.passes.pipeline import attempt, leave_history
+from adk_context_pack.passes.pipeline import attempt, awake, leave_history
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
@@ -475,7 +475,7 @@ class _SessionReplay:
             budget = settings.budget_for(*model_names(call.context, request.model))
             passes = settings.passes_within(budget, self._replayer.counter, self._replayer.cached_share)
             request = self._with_tools(reporter, settings, passes, request, call)
-            for entry in (*leading_passes(call.context), *passes):
+            for entry in awake((*leading_passes(call.context), *passes), request):
                 request = reporter.ran(entry.name, *attempt(entry, request, call))
             leading = [entry for entry in leading if not isinstance(entry, LeadingPass)]
         if leading:

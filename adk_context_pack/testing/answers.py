@@ -18,7 +18,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.pipeline import attempt
+from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.laws import characters
 from adk_context_pack.testing.read_backs import leaves, read_backs, request_text
@@ -197,8 +197,7 @@ def _reduced(strategy: Strategy, request: LlmRequest, call: ModelCall) -> LlmReq
         return strategy(request, call)
     passes = strategy.passes if isinstance(strategy, Packed) else strategy
     # As the plugin does it: the tool is there before the passes run.
-    history = any(entry.leaves_history(request, call) for entry in passes)
-    offer_read_back(request, call.state, history=history)
+    offer_read_back(request, call.state, history=leave_history(passes, request, call))
     for entry in passes:
         request, *_ = attempt(entry, request, call)
     return request
