@@ -42,6 +42,7 @@ async def test_by_default_relays_are_cast_tables_capped_and_the_rest_is_a_click_
     assert "There are 1000 sales, the 700th of 703." in text_of(run.requests_of("writer")[0])
     assert [each.name for each in plugin.reports[-1].passes] == [
         "cast_narrative",
+        "compact_results",
         "clear_tool_results",
         "fit_token_budget",
     ]
@@ -361,5 +362,6 @@ async def test_a_failure_while_results_are_made_smaller_leaves_them_whole(monkey
     for name in ("reduce", "reduce_event"):
         monkeypatch.setattr(ResultReducer, name, broken)
     run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin()])
-    assert results_in(run.requests[-1])[0].response == {"rows": ROWS}
+    shown = results_in(run.requests[-1])[0].response["rows"]
+    assert [dict(zip(shown["columns"], row, strict=True)) for row in shown["rows"]] == ROWS
     assert "broken reducer" in caplog.text

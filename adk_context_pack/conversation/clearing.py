@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from operator import is_not, itemgetter
+from operator import is_not
 from typing import Any, NamedTuple
 
 from google.genai import types
@@ -224,6 +224,7 @@ def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
 
 
 _MIN_ROWS = 2
+_PLAIN = (str, int, bool, type(None))
 _WORTH = 0.95
 """The share of its characters that a shorter form may have at most."""
 
@@ -259,10 +260,9 @@ def _compacted(value: Any) -> Any:
 def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | None:
     is_deep = not keys and any(type(item) is list for item in items)
     rows = list(_rows(items)) if is_deep else items
-    kinds = Counter(tuple(sorted(row, key=str)) for row in rows if type(row) is dict)
-    names, count = max(kinds.items(), key=itemgetter(1), default=((), 0))
-    alike = [row for row in rows if type(row) is dict and len(row) == len(names) and all(name in row for name in names)]
-    if not names or count < max(_MIN_ROWS, len(rows) / 2) or (columns := _columns(alike)) is None:
+    alike = _alike([row for row in rows if type(row) is dict], enough := max(_MIN_ROWS, len(rows) / 2))
+    count = len(alike)
+    if count < enough or not alike[0] or (columns := _columns(alike)) is None:
         return None
     # What holds a list is then no row, and what holds none is one.
     if is_deep and (
@@ -281,6 +281,15 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
     shown = dict(zip(keys, placed, strict=True)) if keys else placed
     table |= {"columns": list(columns), "groups" if is_deep else "rows": shown}
     return table | ({"every_row": every} if every else {})
+
+
+def _alike(rows: Sequence[Any], enough: float) -> Sequence[Any]:
+    """Returns the rows with the names that most of them have."""
+    found = [row for row in rows if row.keys() == rows[0].keys()]
+    if len(found) >= enough or len(rows) < enough:
+        return found
+    names = Counter(map(frozenset, rows)).most_common(1)[0][0]
+    return [row for row in rows if row.keys() == names]
 
 
 def _rows(items: Sequence[Any]) -> Iterator[Any]:
@@ -320,6 +329,9 @@ def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
 
 
 def _are_same(cells: Sequence[Any]) -> bool:
-    # By what is written: True and 1.0 equal 1.
-    first, *others = map(json_text, cells)
-    return all(text == first for text in others)
+    first, kind = cells[0], type(cells[0])
+    if kind in _PLAIN:
+        return all(type(cell) is kind and cell == first for cell in cells)
+    # By what is written: -0.0 equals 0.0.
+    text = json_text(first)
+    return all(json_text(cell) == text for cell in cells)

@@ -20,7 +20,7 @@ from adk_context_pack.errors import at_least, names
 from adk_context_pack.passes.context_pass import ContextPass
 
 _MADE_OF = "compacted"
-_BYTES_A_TOKEN = 16
+_BYTES_A_TOKEN = 8
 """About the memory of a value that has so many tokens as JSON."""
 
 
@@ -45,7 +45,7 @@ class CompactResults(ContextPass):
     """
 
     needs_results = keeps_all = True
-    min_tokens: int = 100
+    min_tokens: int = 200
     exclude_tools: Collection[str] = field(default=())
 
     def __post_init__(self) -> None:

@@ -31,7 +31,9 @@ def answer(request: LlmRequest) -> str | types.Part:
         if "found" in result:
             code = re.search(r"ZX-\d+", str(result["found"]))
             return f"It was {code[0]}." if code else "I do not know."
-        return f"Product {result['product']} costs {result['offers'][0]['cents']} cents."
+        # The plugin shows tables with their columns first.
+        cents = re.search(r"shop 0\D+(\d+)", str(result["offers"]))
+        return f"Product {result['product']} costs {cents[1] if cents else 'unknown'} cents."
     if "code" in newest.text:
         return call("read_back", search="code of product 3 tool:look_up")
     return call("look_up", product=int(newest.text.split()[3]))

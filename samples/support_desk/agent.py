@@ -28,10 +28,12 @@ QUESTIONS = [
 ]
 
 
+STOPS = ("Linz", "Wels", "Graz", "Wien", "Steyr")
+
+
 def track_order(order: int) -> dict[str, Any]:
     """Lists where a parcel was."""
-    stops = ("Linz", "Wels", "Graz", "Wien", "Steyr")
-    scans = [{"hour": hour, "depot": stops[(order + hour) % 5], "belt": hour * order % 31} for hour in range(60)]
+    scans = [{"hour": hour, "depot": STOPS[(order + hour) % 5], "belt": hour * order % 31} for hour in range(60)]
     return {"order": order, "scans": scans}
 
 
@@ -77,7 +79,9 @@ def orders(request: LlmRequest) -> str | types.Part:
     number = int(asked.split()[-1][:-1])
     if not found or found.get("order") != number:
         return call("track_order", order=number)
-    return f"Order {number} was last seen in {found['scans'][0]['depot']}."
+    # The plugin shows tables with their columns first.
+    seen = re.search("|".join(STOPS), str(found["scans"]))
+    return f"Order {number} was last seen in {seen[0] if seen else 'no depot'}."
 
 
 def expert(request: LlmRequest) -> str | types.Part:

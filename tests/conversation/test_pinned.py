@@ -75,7 +75,7 @@ def test_tools_can_be_pinned_by_name():
     events = [user_said("Plan."), *loading("get_plan", plan), agent_said("a", "Planned."), *many_turns(4)]
     assert plan not in left(FitTokenBudget(max_tokens=3000), events, {})
     assert plan in left(FitTokenBudget(max_tokens=3000, keep_tools=["get_plan"]), events, {})
-    _, clear, fit = default_passes(max_tokens=3000, keep_tools=["get_plan"])
+    *_, clear, fit = default_passes(max_tokens=3000, keep_tools=["get_plan"])
     assert plan in left(clear, events, {})
     assert plan in left(fit, events, {})
     with pytest.raises(SettingError, match="keep_tools must be"):
