@@ -127,7 +127,7 @@ def main() -> None:
     peers = parser.parse_args().peers
     work = workload()
     print("Seeded workload: 37 model calls")
-    table([*scores(work), *(peer_scores(peers, work) if peers else []), *together(work)], print)
+    table([*scores(work), *(one for one, _ in (peer_scores(peers, work) if peers else ())), *together(work)], print)
     if available():
         print("\ntau-bench: all conversations together")
         table(tau_scores(STRATEGIES, replay), print)

@@ -1,12 +1,13 @@
 """What the limits on tool results cost and show, on one session of 37 model calls run live.
 
-    python -m tests.benchmarks.bench_tool_limits [--sizes] [--baseline none]
+    python -m tests.benchmarks.bench_tool_limits [--sizes [--peers FOLDER]] [--baseline none]
 
 The first table is that of the default plugin. In the second one each line is one setting of `ContextPackPlugin`. The
 cost is a share of that of the app without the pack, by o200k, with instruction and declarations, where a cached token
 costs as much as another or a tenth of it. A bust is a request that does not begin with the one before. Totals and facts
 are those that the model reads where they are returned, and the last cost is that of looking up the others once.
-`--sizes` prints the plugin's cost for results of other sizes, sessions of other lengths and other prices instead.
+`--sizes` prints the plugin's cost for results of other sizes, sessions of other lengths and other prices instead, and
+beside it that of the libraries whose environments `python -m tests.benchmarks.peers FOLDER` built.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import asyncio
 import logging
 import warnings
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload
 from tests.benchmarks.baseline import Row, parser_of, print_rows
 from tests.benchmarks.limits_workload import Found, by_default, run, share
+from tests.benchmarks.peers import peer_scores
 from tests.benchmarks.replay import Score, score
+from tests.benchmarks.workload import Workload
 
 GOALS = {
     "% of the cost without the pack": 6.5,
@@ -91,18 +95,31 @@ async def live(name: str, *, read_backs: bool = False) -> Found:
     return await run([] if settings is None else [ContextPackPlugin(**settings)], read_backs=read_backs)
 
 
+async def peer_shares(folder: Path, tokens: int) -> dict[str, float]:
+    """What 37 calls cost with each of the field's libraries, as a percentage of sending all in its own form."""
+    events = (await run([], tokens=tokens)).events
+    answers = [n for n, event in enumerate(events) if event.author != "user" and not event.get_function_responses()]
+    scores = peer_scores(folder, Workload([*events], answers, []))
+    return {one.name: 100 * one.cost(0.1) / whole.cost(0.1) for one, whole in scores}
+
+
 async def main() -> None:
     """Prints the tables."""
     logging.disable(logging.ERROR)
     warnings.simplefilter("ignore")
     parser = parser_of(__doc__)
     parser.add_argument("--sizes", action="store_true", help="other sizes, lengths and prices")
+    parser.add_argument("--peers", type=Path, help="the folder of the peers' environments")
     wanted = parser.parse_args()
     if wanted.sizes:
         print(f"{'% of the cost without the pack':32}" + "".join(f"{size:>8,}" for size in SIZES))
         for price, turns in product((0.1, 0.25, 1.0), (3, 12, 20)):
             shares = [await share(size, turns, price) for size in SIZES]
             print(f"{f'{3 * turns + 1} calls, cached at {price}':32}" + "".join(f"{each:8.1f}" for each in shares))
+        if wanted.peers:
+            found = [await peer_shares(wanted.peers, size) for size in SIZES]
+            for name in found[0]:
+                print(f"{name:48}" + "".join(f"{each[name]:8.1f}" for each in found))
         return
     print_rows([Row("37 calls by default", by_default, goals=GOALS)], wanted.baseline)
     print()

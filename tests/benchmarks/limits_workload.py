@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.adk.agents import LlmAgent
+from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 
@@ -38,11 +39,13 @@ class Found:
         requests: each request as texts: instruction and declarations first, then one for each content.
         visible: the kinds of the results whose fact the model read where it was returned.
         answered: how many facts the answers of the session state.
+        events: the session.
     """
 
     requests: list[Sequence[str]]
     visible: list[str]
     answered: int
+    events: Sequence[Event]
 
 
 def planted(seed: int = 7, tokens: int = 5_300, turns: int = TURNS) -> list[tuple[dict[str, Any], str]]:
@@ -126,6 +129,7 @@ async def run(
         requests=[_texts(request) for request in done.requests],
         visible=[KINDS[number % 4] for number in sorted(model.seen)],
         answered=sum(fact in done.answer for _, fact in results),
+        events=done.session.events,
     )
 
 

@@ -15,12 +15,15 @@ import sys
 import time
 from copy import deepcopy
 
+WHOLE = "everything"
+
 
 def main(library):
     session = json.load(sys.stdin)
     found = {}
-    for name, make in LIBRARIES[library]().items():
-        build, run = make
+    strategies = LIBRARIES[library]()
+    strategies[WHOLE] = next(iter(strategies.values()))[0], lambda stored: (stored, stored)
+    for name, (build, run) in strategies.items():
         stored, requests, times, done = [], [], [], 0
         for count in session["calls"]:
             stored += [build(message) for message in session["messages"][done:count]]

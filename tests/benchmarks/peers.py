@@ -51,15 +51,14 @@ def make(folder: Path) -> None:
         subprocess.run(install, check=True)  # noqa: S603 - our own arguments
 
 
-def peer_scores(folder: Path, work: Workload) -> list[Score]:
-    """The scores of every library whose environment is in `folder`."""
+def peer_scores(folder: Path, work: Workload) -> Iterator[tuple[Score, Score]]:
+    """The scores of every library whose environment is in `folder`, each beside that of sending all in its form."""
     session = json.dumps({"messages": [*map(_message, work.events)], "calls": work.calls})
-    return [
-        score(strategy, run["requests"], work.facts, run["milliseconds"])
-        for name in PACKAGES
-        if _python(folder / name).exists()
-        for strategy, run in _run(folder / name, name, session)
-    ]
+    for name in PACKAGES:
+        if _python(folder / name).exists():
+            runs = dict(_run(folder / name, name, session))
+            *scores, whole = (score(each, run["requests"], work.facts, run["milliseconds"]) for each, run in runs.items())
+            yield from ((one, whole) for one in scores)
 
 
 def _run(home: Path, name: str, session: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -80,7 +79,7 @@ def _message(event: Event) -> dict[str, Any]:
     """An event in a form that no library has: role, text, calls, and for results id and name."""
     part = event.content.parts[0]
     if (result := part.function_response) is not None:
-        text = result.response["body"]
+        text = result.response["body"] if "body" in result.response else json_text(result.response)
         return {"role": "tool", "text": text, "id": result.id, "name": result.name, "calls": []}
     if (call := part.function_call) is not None:
         calls = [{"id": call.id, "name": call.name, "args": call.args}]
