@@ -209,7 +209,8 @@ def _foreign_texts(call: ModelCall) -> Iterator[str]:
     yield from (part.text or "" for part in (call.user_content.parts if call.user_content else None) or ())
     # Writing a value out takes a fraction of walking it, and most values hold no placeholder.
     written = (json_text(value) for value in call.state.values())
-    yield from (str(leaf) for text in written if PREFIX in text for leaf in scalars(json.loads(text)))
+    leaves = (str(leaf) for text in written if PREFIX in text for leaf in scalars(json.loads(text)))
+    yield from (leaf for leaf in leaves if PREFIX in leaf)
 
 
 def _filled(text: str, spans: Iterable[Span], view: View) -> str:

@@ -11,13 +11,15 @@ import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeGuard
 
 from adk_context_pack._adk.instruction import BRACES
 from adk_context_pack._json import is_number
 
 PREFIX = "compact:"
-_read_json = json.JSONDecoder().raw_decode
+# Unlike `raw_decode`, it does not count the lines before what is no JSON.
+_read_json = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 class Slot(NamedTuple):
@@ -38,6 +40,7 @@ Pieces = tuple[str | Slot, ...]
 """A template: plain text, a slot, plain text, and so on. It begins and ends with plain text, which may be empty."""
 
 
+@lru_cache(maxsize=256)
 def parse(template: str, output_key: str | None = None) -> Pieces:
     """Cuts a template at the slots of all passes and at `{output_key}`. ADK's other variables are plain text."""
     pieces: list[str | Slot] = []
@@ -97,7 +100,7 @@ class View:
         for held in (self.unfilled(slot), self.text if self.owns(slot) else ""):
             if held and text.startswith(held, at):
                 yield at + len(held)
-        with contextlib.suppress(ValueError, RecursionError):
+        with contextlib.suppress(StopIteration, ValueError, RecursionError):
             value, end = _read_json(text, at)
             # Nothing says where a number ends if digits follow it.
             yield from range(end, at, -1) if is_number(value) else (end,)
@@ -150,7 +153,8 @@ def occurrences(text: str, part: str, start: int = 0) -> Iterator[int]:
 def slots_in(text: str, name: str) -> Iterator[tuple[int, int, Slot]]:
     """Finds the slots of a name in a text that has no template. Yields where each begins and ends, and the slot."""
     at = 0
-    for piece in parse(text) if name in text else ():
+    # Such a text differs from call to call, and may hold state.
+    for piece in parse.__wrapped__(text) if name in text else ():
         start, at = at, at + len(piece if isinstance(piece, str) else piece.text)
         if isinstance(piece, Slot) and piece.name == name:
             yield start, at, piece
