@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -232,7 +231,7 @@ def with_dynamic(
     if entry is None or not entry.may_have(view):
         return request.contents
     # State must not be able to close ADK's markers.
-    view = replace(view, text=elide(view.text), stale=elide(view.stale))
+    view = view._replace(text=elide(view.text), stale=elide(view.stale))
     begin, end = labels()
     whole = (begin, *(piece if isinstance(piece, Slot) else elide(piece) for piece in entry.sent), end)
     texts = list(map(_lone_text, request.contents))

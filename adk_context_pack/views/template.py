@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeGuard
 
@@ -65,8 +64,7 @@ def slot_keys(template: str) -> set[str]:
     return {piece.name.removeprefix(PREFIX) for piece in parse(template) if isinstance(piece, Slot)}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class View:
+class View(NamedTuple):
     """The text for the slots of one key.
 
     Attributes:
