@@ -186,7 +186,7 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
     what = "passes" if issubclass(kind, Callback) else "entries"
     if isinstance(value, kind | type) or not isinstance(value, Iterable):
         raise SettingError.of(owner, name, value, f"a sequence of {what} such as [{example}]")
-    found = tuple(value)
+    found = (value,) if isinstance(value, str) else tuple(value)
     for entry in found:
         if isinstance(entry, type) and issubclass(entry, kind):
             raise SettingError.of(owner, name, entry, f"made of instances such as {entry.__name__}(…)")
