@@ -84,16 +84,15 @@ class Declared(NamedTuple):
 
 
 class Region(NamedTuple):
-    """The part of a text that must hold an instruction, and the blocks in it that are known, by their instruction."""
+    """The beginning of a text that must hold an instruction, and the known blocks in it, by their instruction."""
 
     text: str
-    start: int
     end: int
     blocks: Mapping[int, list[int]]
 
     def places(self, part: str) -> list[int]:
         """Finds `part` within the region."""
-        return [at for at in occurrences(self.text, part, self.start) if self.is_open(at, at + len(part))]
+        return [at for at in occurrences(self.text, part) if self.is_open(at, at + len(part))]
 
     def is_open(self, start: int, end: int) -> bool:
         """Tells whether the region has no known block between `start` and `end`."""
@@ -149,7 +148,7 @@ def _region(text: str, entries: Sequence[Declared], view: View, identity: str) -
             cursor = min(block[-1] + 2, len(text))
     # Tools and planners add their own texts after the line that ADK puts after the last instruction.
     end = text.find(identity, max((block[-1] for block in blocks.values()), default=0))
-    return Region(text, 0, len(text) if end < 0 else end, blocks)
+    return Region(text, len(text) if end < 0 else end, blocks)
 
 
 def _spans(pieces: Pieces, block: Sequence[int], view: View) -> list[Span]:
@@ -183,9 +182,8 @@ def loose_spans(region: Region, pieces: Pieces | None, view: View, call: ModelCa
 
 def _in_function_text(region: Region, view: View, call: ModelCall) -> list[Span]:
     mark = PREFIX + view.key
-    whole = region.text[region.start : region.end]
-    spans = [(region.start + start, region.start + end, slot) for start, end, slot in slots_in(whole, mark)]
-    spans = [span for span in spans if region.is_open(*span[:2])]
+    whole = region.text[: region.end]
+    spans = [span for span in slots_in(whole, mark) if region.is_open(*span[:2])]
     if not spans:
         return []
     # A text that is the whole instruction is one, wherever it is kept and whoever has typed it as well.
@@ -233,28 +231,35 @@ def with_dynamic(
     # State must not be able to close ADK's markers.
     view = view._replace(text=elide(view.text), stale=elide(view.stale))
     begin, end = labels()
-    whole = (begin, *(piece if isinstance(piece, Slot) else elide(piece) for piece in entry.sent), end)
+    sent = tuple(piece if isinstance(piece, Slot) else elide(piece) for piece in entry.sent)
     texts = list(map(_lone_text, request.contents))
     likely = _likely_places(request)
     moved = (index for index in reversed(range(len(texts))) if index not in likely)
-    for index in chain(likely, moved) if entry.sent else ():
-        text = texts[index]
-        block = match_at(text, 0, whole, view, end=len(text)) if text else []
-        # Where another callback has moved it to, a user may have typed the same.
-        if block and (index in likely or not _is_typed(text, call)):
-            return _replaced(request.contents, index, _filled(text, _spans(whole, block, view), view))
-    for index in likely:
-        text = texts[index]
-        # If the user wrote the same text, the first copy is still ADK's. A single copy may be the user's.
-        if (
-            text
-            and text.startswith(begin)
-            and text.endswith(end)
-            and (texts.count(text) > 1 or not _is_typed(text, call))
-        ):
-            region = Region(text, len(begin), len(text) - len(end), {})
-            spans = loose_spans(region, entry.pieces, view, call)
-            return _replaced(request.contents, index, _filled(text, spans, view))
+    labelled = (
+        index for index in chain(likely, moved) if texts[index].startswith(begin) and texts[index].endswith(end)
+    )
+    inner = {index: texts[index].removeprefix(begin).removesuffix(end) for index in labelled if texts[index]}
+    # Where another callback has moved it to, a user may have typed the same.
+    exact = (
+        (index, _spans(sent, block, view))
+        for index, text in inner.items()
+        if (block := match_at(text, 0, sent, view, end=len(text)))
+        and (index in likely or not _is_typed(texts[index], call))
+    )
+    # If the user wrote the same text, the first copy is still ADK's. A single copy may be the user's.
+    loose = (
+        (index, loose_spans(Region(text, len(text), {}), entry.pieces, view, call))
+        for index, text in inner.items()
+        if index in likely and (texts.count(texts[index]) > 1 or not _is_typed(texts[index], call))
+    )
+    for index, spans in chain(exact, loose):
+        text = begin + _filled(inner[index], spans, view) + end
+        if text == texts[index]:
+            break
+        content = request.contents[index]
+        parts = [part.model_copy(update={"text": text}) for part in content.parts or ()]
+        filled = content.model_copy(update={"parts": parts})
+        return [*request.contents[:index], filled, *request.contents[index + 1 :]]
     return request.contents
 
 
@@ -276,11 +281,3 @@ def _lone_text(content: types.Content) -> str:
     """Returns the text of a content that is one text and not a model's, or else nothing."""
     parts = content.parts or []
     return (parts[0].text or "") if len(parts) == 1 and content.role != "model" else ""
-
-
-def _replaced(contents: list[types.Content], index: int, text: str) -> list[types.Content]:
-    content = contents[index]
-    if text == _lone_text(content):
-        return contents
-    part = (content.parts or [types.Part()])[0].model_copy(update={"text": text})
-    return [*contents[:index], content.model_copy(update={"parts": [part]}), *contents[index + 1 :]]
