@@ -50,9 +50,6 @@ from adk_context_pack.views.template import (
 Span = tuple[int, int, Slot]
 """Where a slot of the view begins and ends in a text."""
 
-_BETWEEN = "\n\n\0\n\n"
-"""Stands between the texts of a system instruction that a callback has split into parts. No view has such a text."""
-
 
 class Declared(NamedTuple):
     """One instruction as the app declared it.
@@ -112,7 +109,9 @@ def with_system(
         return request.config
     texts: list[str] = []
     _mapped(request.config.system_instruction, texts.append)
-    text = _BETWEEN.join(texts)
+    # A callback may have split it into parts. No part has as many of these in a row, and a view has none.
+    between = "\n\n" + "\0" * (1 + max((text.count("\0") for text in texts), default=0)) + "\n\n"
+    text = between.join(texts)
     region = _region(text, entries, view, identity_of(agent))
     spans: list[Span] = []
     for index, entry in enumerate(entries):
@@ -121,10 +120,10 @@ def with_system(
         else:
             spans += loose_spans(region, entry.pieces, view, call)
     filled = _filled(text, spans, view)
-    rest = filled.split(_BETWEEN)
-    if filled == text or len(rest) != len(texts):
+    if filled == text:
         return request.config
-    instruction = _mapped(request.config.system_instruction, lambda _: rest.pop(0))
+    rest = iter(filled.split(between))
+    instruction = _mapped(request.config.system_instruction, lambda _: next(rest))
     return request.config.model_copy(update={"system_instruction": instruction})
 
 
