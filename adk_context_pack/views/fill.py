@@ -14,6 +14,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -51,29 +53,37 @@ Span = tuple[int, int, Slot]
 """Where a slot of the view begins and ends in a text."""
 
 
-class Declared(NamedTuple):
+@dataclass(frozen=True)
+class Declared:
     """One instruction as the app declared it.
 
     Attributes:
         pieces: the template cut at its slots, or None for a function, whose text is known only from the request.
-        sent: the pieces with the state that ADK filled in, or nothing if that is not known.
+        context: the context that ADK fills it in with, or None if ADK leaves it as it is.
         follower: the text that ADK writes after it, if that is known.
     """
 
     pieces: Pieces | None
-    sent: Pieces
-    follower: str
+    context: CallbackContext | None = None
+    follower: str = ""
 
     @classmethod
     def of(cls, source: Any, view: View, context: CallbackContext, follower: str = "") -> Iterator[Declared]:
         """Yields an instruction, if there is one."""
         if source and isinstance(source, str):
-            pieces = parse(source, view.output_key)
-            filled = (piece if isinstance(piece, Slot) else inject(piece, context) for piece in pieces)
-            sent = tuple(piece for piece in filled if piece is not None)
-            yield cls(pieces, sent if len(sent) == len(pieces) else (), follower)
+            yield cls(parse(source, view.output_key), context, follower)
         elif callable(source):
-            yield cls(None, (), follower)
+            yield cls(None)
+
+    @cached_property
+    def sent(self) -> Pieces:
+        """The pieces with the state that ADK filled in, or nothing if that is not known."""
+        pieces, context = self.pieces or (), self.context
+        if context is None:
+            return pieces
+        # Only on demand, since ADK may load artifacts.
+        filled = [piece if isinstance(piece, Slot) else inject(piece, context) for piece in pieces]
+        return () if None in filled else tuple(piece for piece in filled if piece is not None)
 
     def may_have(self, view: View) -> bool:
         """True unless the template is known to have no slot of the view."""
@@ -102,7 +112,7 @@ def with_system(
     """Fills the view into the system instruction. Returns the same config if nothing changes."""
     entries = [entry for source in global_instructions(context, agent) for entry in Declared.of(source, view, context)]
     if getattr(agent, "static_instruction", None):
-        entries += [Declared((text,), (text,), "") for text in static_texts(agent)]
+        entries += [Declared((text,)) for text in static_texts(agent)]
     else:
         entries += Declared.of(getattr(agent, "instruction", None), view, context, identity_of(agent))
     if not any(entry.may_have(view) for entry in entries):
