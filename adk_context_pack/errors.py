@@ -183,14 +183,15 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
         kind: the class of the entries.
         example: an entry as code.
     """
+    what = "passes" if issubclass(kind, Callback) else "entries"
     if isinstance(value, kind | type) or not isinstance(value, Iterable):
-        raise SettingError.of(owner, name, value, f"a sequence of passes such as [{example}]")
-    found = tuple(value)
+        raise SettingError.of(owner, name, value, f"a sequence of {what} such as [{example}]")
+    found = (value,) if isinstance(value, str) else tuple(value)
     for entry in found:
         if isinstance(entry, type) and issubclass(entry, kind):
             raise SettingError.of(owner, name, entry, f"made of instances such as {entry.__name__}(…)")
         if not isinstance(entry, kind):
-            raise SettingError.of(owner, name, entry, f"made of passes such as {example}")
+            raise SettingError.of(owner, name, entry, f"made of {what} such as {example}")
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
@@ -13,7 +13,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_context import ToolContext
 from pydantic import PrivateAttr
 
-from adk_context_pack.errors import SettingError, at_least, did_you_mean, logger, misspelled, warn_once
+from adk_context_pack.errors import SettingError, at_least, did_you_mean, instances, logger, misspelled, warn_once
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve
@@ -89,7 +89,7 @@ class DataSummarizer(BaseAgent):
         owner = type(self).__name__
         own: dict[str, Any] = {
             "source": _text(owner, "source", source),
-            "kpis": tuple(_kpis(owner, kpis)),
+            "kpis": instances(owner, "kpis", kpis, Kpi, "Kpi(…)"),
             "output_key": _text(owner, "output_key", output_key),
             "rank_by": None if rank_by is None else _text(owner, "rank_by", rank_by),
             "max_ranked": at_least(owner, "max_ranked", max_ranked, 0),
@@ -102,26 +102,19 @@ class DataSummarizer(BaseAgent):
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         summary = await self._summary(ctx)
-        fields: dict[str, Any] = {}
+        said: dict[str, Any] = {}
         if ctx.session.state.get(self.output_key) != summary:
             # Written into `ctx.session.state` it would be lost after the turn; only an event's delta is stored.
-            fields["actions"] = EventActions(state_delta={self.output_key: summary})
+            said["actions"] = EventActions(state_delta={self.output_key: summary})
         # A node of a graph has no parent; under one, an output would be stored for nobody.
         if "output" in Event.model_fields and self.parent_agent is None:
-            fields["output"] = {id_: without_rows(entry) for id_, entry in summary.items()}
-        if fields:
-            yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, **fields)
+            said["output"] = {id_: without_rows(entry) for id_, entry in summary.items()}
+        if said:
+            yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, **said)
 
     @property
     def _plan(self) -> SummaryPlan:
-        return SummaryPlan(
-            kpis=self.kpis,
-            rank_by=self.rank_by,
-            max_ranked=self.max_ranked,
-            group_by=self.group_by,
-            max_groups=self.max_groups,
-            max_rows=self.max_rows,
-        )
+        return SummaryPlan(**{each.name: getattr(self, each.name) for each in fields(SummaryPlan)})
 
     async def _summary(self, ctx: InvocationContext) -> dict[str, Any]:
         plan, results = self._plan, await self._results(ctx)
@@ -184,15 +177,6 @@ def _text(owner: object, name: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise SettingError.of(owner, name, value, "a non-empty text")
     return value
-
-
-def _kpis(owner: object, kpis: object) -> Iterator[Kpi]:
-    if isinstance(kpis, str) or not isinstance(kpis, Iterable):
-        raise SettingError.of(owner, "kpis", kpis, "a collection of Kpi(...)")
-    for kpi in kpis:
-        if not isinstance(kpi, Kpi):
-            raise SettingError.of(owner, "kpis", kpi, "made of Kpi(...)")
-        yield kpi
 
 
 def _dimensions(owner: object, group_by: object) -> Iterator[tuple[str, ...]]:
@@ -286,8 +270,7 @@ def summarized_results_tool(*, output_key: str) -> Callable[[ToolContext], dict[
     Raises:
         SettingError: `output_key` is not a text, or is empty.
     """
-    if not isinstance(output_key, str) or not output_key:
-        raise SettingError.of("summarized_results_tool", "output_key", output_key, "a non-empty text")
+    _text("summarized_results_tool", "output_key", output_key)
 
     def read(tool_context: ToolContext) -> dict[str, Any]:
         return _compact(tool_context, output_key)

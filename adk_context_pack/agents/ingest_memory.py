@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -138,7 +139,12 @@ class IngestMemory(BasePlugin):
         session = waiting.session
         if not (new := self._unsent(key, session.events)):
             return
-        if not await _added(waiting.service, session, new):
+        is_added = False
+        if add := getattr(waiting.service, "add_events_to_memory", None):
+            with suppress(NotImplementedError):
+                await add(app_name=session.app_name, user_id=session.user_id, session_id=session.id, events=new)
+                is_added = True
+        if not is_added:
             await waiting.service.add_session_to_memory(session)
         self._sent[key] = new[-1]
         self._sent.move_to_end(key)
@@ -154,15 +160,3 @@ class IngestMemory(BasePlugin):
                 return events[number + 1 :]
         # ADK may load no more than the newest events of a session.
         return [event for event in events if event.timestamp > last.timestamp]
-
-
-async def _added(service: Any, session: Session, events: Sequence[Event]) -> bool:
-    """Returns whether the service takes single events, and has taken these."""
-    add = getattr(service, "add_events_to_memory", None)
-    if add is None:
-        return False
-    try:
-        await add(app_name=session.app_name, user_id=session.user_id, session_id=session.id, events=events)
-    except NotImplementedError:
-        return False
-    return True

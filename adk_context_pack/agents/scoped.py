@@ -141,18 +141,15 @@ class ScopeHandoff(LeadingPass):
         """Returns the contents that are put before the agent's own: of its caller, and state."""
         slot = f"handed {id(self)}"
         if slot not in call.memo:
-            caller = _caller(call)
-            brief = [] if caller is None else self._kept_brief(caller, call)
-            call.memo[slot] = [*brief, *self._state_content(call.state if caller is None else caller.state)]
+            brief, state = [], call.state
+            if caller := _caller(call):
+                # The caller waits for this agent, so that what it saw stays the same through all calls of the run.
+                saw = "brief", self, len(caller.events)
+                if saw not in call.run_memo:
+                    call.run_memo[saw] = self._brief(caller, call)
+                brief, state = call.run_memo[saw], caller.state
+            call.memo[slot] = [*brief, *self._state_content(state)]
         found: list[types.Content] = call.memo[slot]
-        return found
-
-    def _kept_brief(self, caller: Caller, call: ModelCall) -> list[types.Content]:
-        # The caller waits for this agent, so that what it saw stays the same through all calls of the run.
-        slot = "brief", self, len(caller.events)
-        if slot not in call.run_memo:
-            call.run_memo[slot] = self._brief(caller, call)
-        found: list[types.Content] = call.run_memo[slot]
         return found
 
     def _brief(self, caller: Caller, call: ModelCall) -> list[types.Content]:

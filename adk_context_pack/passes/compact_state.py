@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 
-from adk_context_pack._adk.instruction import agent_of, identity_of, static_texts
+from adk_context_pack._adk.instruction import agent_of, static_texts
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import warn_once
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.stores.append_guard import Addition, guard
-from adk_context_pack.views.fill import Declared, declare_system, fill_system, with_dynamic
+from adk_context_pack.views.fill import with_dynamic, with_system
 from adk_context_pack.views.mistakes import KeyCheck
 from adk_context_pack.views.select import Select
-from adk_context_pack.views.state_view import StateView, View
-from adk_context_pack.views.template import PREFIX, placeholders
+from adk_context_pack.views.state_view import StateView
+from adk_context_pack.views.template import PREFIX, View, slot_keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,14 +99,14 @@ class CompactState(ContextPass):
         )
         if not call.is_shadow:
             self._store(context, view.text)
-        if any(next(placeholders(text, view.key, 0, len(text)), None) for text in static_texts(agent)):
+        if any(self.key in slot_keys(text) for text in static_texts(agent)):
             warn_once(
                 f"{agent.name}: {{{PREFIX}{view.key}}} is in static_instruction, which must stay the same in every "
                 "request; it is left as it is. Put it into instruction"
             )
         self._key_check.look(call, getattr(agent, "instruction", None))
-        config = _with_system(request, declare_system(context, agent, view), view, call)
-        contents = with_dynamic(request, agent, view, call)
+        config = with_system(request, agent, view, call, context)
+        contents = with_dynamic(request, agent, view, call, context)
         if config is request.config and contents is request.contents:
             return request
         call.note(f"view of {self.key}: {len(view.text)} characters")
@@ -120,40 +117,3 @@ class CompactState(ContextPass):
         if self.output_key is not None and context.session.state.get(self.output_key) != text:
             context.state[self.output_key] = text
             guard(context, Addition(key=self.output_key))
-
-
-def _with_system(
-    request: LlmRequest, entries: list[Declared], view: View, call: ModelCall
-) -> types.GenerateContentConfig:
-    before = request.config.system_instruction
-    texts = list(_texts(before))
-    if not texts or not any(entry.may_have_slots for entry in entries):
-        return request.config
-    filled = fill_system(texts, entries, view, call, identity_of(agent_of(call.context)))
-    if filled == texts:
-        return request.config
-    return request.config.model_copy(update={"system_instruction": _rebuilt(before, iter(filled))})
-
-
-def _texts(instruction: Any) -> Iterator[str]:
-    """Returns the texts of a system instruction of any form, in order."""
-    if isinstance(instruction, str):
-        yield instruction
-    elif isinstance(instruction, types.Part):
-        yield from _texts(instruction.text)
-    elif isinstance(instruction, types.Content):
-        yield from _texts(instruction.parts)
-    elif isinstance(instruction, list):
-        for item in instruction:
-            yield from _texts(item)
-
-
-def _rebuilt(instruction: Any, texts: Iterator[str]) -> Any:
-    """Returns the instruction in the same form with other texts."""
-    if isinstance(instruction, str):
-        return next(texts)
-    if isinstance(instruction, types.Part):
-        return instruction.model_copy(update={"text": _rebuilt(instruction.text, texts)})
-    if isinstance(instruction, types.Content):
-        return instruction.model_copy(update={"parts": _rebuilt(instruction.parts, texts)})
-    return [_rebuilt(item, texts) for item in instruction] if isinstance(instruction, list) else instruction

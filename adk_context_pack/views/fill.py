@@ -12,10 +12,10 @@ nothing else cannot be told apart from one.)
 from __future__ import annotations
 
 import json
-import marshal
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.instruction import (
+    BRACES,
     elide,
     global_instructions,
     identity_of,
@@ -32,57 +33,156 @@ from adk_context_pack._adk.instruction import (
     static_prefix_end,
     static_texts,
 )
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import warn_once
-from adk_context_pack.views.state_view import View
 from adk_context_pack.views.template import (
     PREFIX,
-    Block,
-    Filling,
-    Piece,
+    Pieces,
     Slot,
-    Span,
+    View,
     find_block,
     match_at,
-    my_slots,
     occurrences,
     parse,
-    placeholders,
+    slots_in,
 )
+
+Span = tuple[int, int, Slot]
+"""Where a slot of the view begins and ends in a text."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One instruction as the app declared it.
+
+    Attributes:
+        pieces: the template cut at its slots, or None for a function, whose text is known only from the request.
+        context: the context that ADK fills it in with, or None if ADK leaves it as it is.
+        follower: the text that ADK writes after it, if that is known.
+    """
+
+    pieces: Pieces | None
+    context: CallbackContext | None = None
+    follower: str = ""
+
+    @classmethod
+    def of(cls, source: Any, view: View, context: CallbackContext, follower: str = "") -> Iterator[Declared]:
+        """Yields an instruction, if there is one."""
+        if source and isinstance(source, str):
+            yield cls(parse(source, view.output_key), context, follower)
+        elif callable(source):
+            yield cls(None)
+
+    @cached_property
+    def sent(self) -> Pieces:
+        """The pieces with the state that ADK filled in, or nothing if that is not known."""
+        pieces, context = self.pieces or (), self.context
+        if context is None:
+            return pieces
+        # Only on demand, since ADK may load artifacts.
+        filled = [piece if isinstance(piece, Slot) else inject(piece, context) for piece in pieces]
+        return () if None in filled else tuple(piece for piece in filled if piece is not None)
+
+    def may_have(self, view: View) -> bool:
+        """True unless the template is known to have no slot of the view."""
+        return self.pieces is None or any(map(view.owns, self.pieces))
 
 
 class Region(NamedTuple):
-    """The part of a text that must hold an instruction, and the blocks in it that are known to be something else."""
+    """The beginning of a text that must hold an instruction, and the known blocks in it, by their instruction."""
 
     text: str
-    start: int
     end: int
-    known: tuple[Block, ...]
+    blocks: Mapping[int, list[int]]
 
     def places(self, part: str) -> list[int]:
         """Finds `part` within the region."""
-        found = occurrences(self.text, part, self.start)
-        return [at for at in found if at + len(part) <= self.end and self.is_open(at, at + len(part))]
+        return [at for at in occurrences(self.text, part) if self.is_open(at, at + len(part))]
 
     def is_open(self, start: int, end: int) -> bool:
-        """Tells whether no known block lies between `start` and `end`."""
-        return all(end <= block.start or start >= block.end for block in self.known)
+        """Tells whether the region has no known block between `start` and `end`."""
+        return end <= self.end and all(end <= block[0] or start >= block[-1] for block in self.blocks.values())
 
 
-def loose_spans(
-    regions: Sequence[Region], pieces: tuple[Piece, ...] | None, view: View, call: ModelCall
-) -> list[list[Span]]:
-    """For each region the slots to fill in, of a template's pieces or, for None, of a function's text."""
+def with_system(
+    request: LlmRequest, agent: Any, view: View, call: ModelCall, context: CallbackContext
+) -> types.GenerateContentConfig:
+    """Fills the view into the system instruction. Returns the same config if nothing changes."""
+    entries = [entry for source in global_instructions(context, agent) for entry in Declared.of(source, view, context)]
+    if getattr(agent, "static_instruction", None):
+        entries += [Declared((text,)) for text in static_texts(agent)]
+    else:
+        entries += Declared.of(getattr(agent, "instruction", None), view, context, identity_of(agent))
+    if not any(entry.may_have(view) for entry in entries):
+        return request.config
+    texts: list[str] = []
+    _mapped(request.config.system_instruction, texts.append)
+    # A callback may have split it into parts. No part has as many of these in a row, and a view has none.
+    between = "\n\n" + "\0" * (1 + max((text.count("\0") for text in texts), default=0)) + "\n\n"
+    text = between.join(texts)
+    region = _region(text, entries, view, identity_of(agent))
+    spans: list[Span] = []
+    for index, entry in enumerate(entries):
+        if block := region.blocks.get(index):
+            spans += _spans(entry.sent, block, view)
+        else:
+            spans += loose_spans(region, entry.pieces, view, call)
+    filled = _filled(text, spans, view)
+    if filled == text:
+        return request.config
+    rest = iter(filled.split(between))
+    instruction = _mapped(request.config.system_instruction, lambda _: next(rest))
+    return request.config.model_copy(update={"system_instruction": instruction})
+
+
+def _mapped(instruction: Any, change: Callable[[str], Any]) -> Any:
+    """Returns a system instruction of any form in the same form, with what `change` returns for each text."""
+    if isinstance(instruction, str):
+        return change(instruction)
+    if isinstance(instruction, types.Part):
+        return instruction.model_copy(update={"text": _mapped(instruction.text, change)})
+    if isinstance(instruction, types.Content):
+        return instruction.model_copy(update={"parts": _mapped(instruction.parts, change)})
+    return [_mapped(item, change) for item in instruction] if isinstance(instruction, list) else instruction
+
+
+def _region(text: str, entries: Sequence[Declared], view: View, identity: str) -> Region:
+    blocks: dict[int, list[int]] = {}
+    cursor = 0
+    for index, entry in enumerate(entries):
+        if any(entry.sent) and (block := find_block(text, entry.sent, view, cursor, entry.follower)):
+            blocks[index] = block
+            cursor = min(block[-1] + 2, len(text))
+    # Tools and planners add their own texts after the line that ADK puts after the last instruction.
+    end = text.find(identity, max((block[-1] for block in blocks.values()), default=0))
+    return Region(text, len(text) if end < 0 else end, blocks)
+
+
+def _spans(pieces: Pieces, block: Sequence[int], view: View) -> list[Span]:
+    places = zip(pieces, block, block[1:], strict=False)
+    return [(start, end, piece) for piece, start, end in places if view.owns(piece)]
+
+
+def loose_spans(region: Region, pieces: Pieces | None, view: View, call: ModelCall) -> list[Span]:
+    """Returns the slots in a region to fill in, of a template's pieces or, for None, of a function's text."""
     if pieces is None:
-        return [_in_function_text(region, view, call) for region in regions]
-    spans: list[list[Span]] = [[] for _ in regions]
-    for slot, expected in Counter(my_slots(pieces)).items():
-        filled = view.stale if slot.stored else slot.text
-        places = [region.places(slot.before + filled + slot.after) if filled else [] for region in regions]
-        if sum(map(len, places)) == expected:
-            for found, starts in zip(spans, places, strict=True):
-                found.extend(Span(at, at + len(filled), slot) for at in (start + len(slot.before) for start in starts))
-        elif sum(len(region.places(slot.before + view.of(slot) + slot.after)) for region in regions) < expected:
+        return _in_function_text(region, view, call)
+    spans: list[Span] = []
+    # The plain text around a slot goes up to the nearest brace expression.
+    around = zip(pieces, pieces[1:], pieces[2:], strict=False)
+    found = (
+        (BRACES.split(str(led))[-1], slot, BRACES.split(str(after))[0])
+        for led, slot, after in around
+        if view.owns(slot)
+    )
+    for (led, slot, after), expected in Counter(found).items():
+        held = view.unfilled(slot)
+        places = region.places(led + held + after) if held else []
+        if len(places) == expected:
+            spans += ((at + len(led), at + len(led) + len(held), slot) for at in places)
+        elif len(region.places(led + view.of(slot) + after)) < expected:
             warn_once(
                 f"{call.agent_name}: {slot.text} cannot be told from other text of the request, so it is left as it is"
             )
@@ -90,16 +190,15 @@ def loose_spans(
 
 
 def _in_function_text(region: Region, view: View, call: ModelCall) -> list[Span]:
-    found = placeholders(region.text, view.key, region.start, region.end)
-    spans = [span for span in found if region.is_open(span.start, span.end)]
+    mark = PREFIX + view.key
+    whole = region.text[: region.end]
+    spans = [span for span in slots_in(whole, mark) if region.is_open(*span[:2])]
     if not spans:
         return []
     # A text that is the whole instruction is one, wherever it is kept and whoever has typed it as well.
-    whole = region.text[region.start : region.end].strip()
-    foreign = {part for text in _foreign_texts(call, PREFIX + view.key) for part in _forms(text)} - {whole}
-    foreign.add(view.text)
-    hidden = [(at, at + len(part)) for part in foreign if PREFIX + view.key in part for at in region.places(part)]
-    return [span for span in spans if not any(start <= span.start < end for start, end in hidden)]
+    foreign = {part for text in _foreign_texts(call) for part in _forms(text)} - {whole.strip()} | {view.text}
+    hidden = [(at, at + len(part)) for part in foreign if mark in part for at in region.places(part)]
+    return [span for span in spans if not any(start <= span[0] < end for start, end in hidden)]
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -111,226 +210,83 @@ def _forms(text: str) -> Iterator[str]:
     yield repr(text)
 
 
-def _foreign_texts(call: ModelCall, needle: str) -> Iterator[str]:
-    for part in (call.user_content.parts if call.user_content else None) or ():
-        if part.text and needle in part.text:
-            yield part.text
-    stack: list[tuple[Any, int]] = [(value, 0) for value in call.state.values() if _may_hold(value, needle)]
-    while stack:
-        value, depth = stack.pop()
-        if isinstance(value, str):
-            if needle in value:
-                yield value
-        elif depth < _MAX_DEPTH:
-            members = value.values() if isinstance(value, Mapping) else value
-            if isinstance(value, Mapping | list | tuple):
-                stack += ((member, depth + 1) for member in members)
-
-
-def _may_hold(value: Any, needle: str) -> bool:
-    # Writing a value out in C and searching the bytes takes a tenth of walking it, and most values hold no placeholder.
-    try:
-        return needle.encode("utf-8", "surrogatepass") in marshal.dumps(value, 2)
-    except ValueError:
-        return True
-
-
-_MAX_DEPTH = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """One instruction as the app declared it.
-
-    Attributes:
-        pieces: the template cut at its slots, or None for a function, whose text is known only from the request.
-        follower: the text that ADK writes after it, if that is known.
-        literal: whether ADK leaves it as it is.
-    """
-
-    pieces: tuple[Piece, ...] | None
-    follower: str = ""
-    literal: bool = False
-
-    @property
-    def may_have_slots(self) -> bool:
-        """True unless the template is known to have no slot."""
-        return self.pieces is None or bool(my_slots(self.pieces))
-
-
-def declare(source: Any, view: View, follower: str = "") -> Declared | None:
-    """Returns one instruction as the app declared it, or None if there is none."""
-    if isinstance(source, str):
-        return Declared(parse(source, view.key, view.output_key), follower) if source else None
-    return Declared(None, follower) if callable(source) else None
-
-
-def declare_system(context: CallbackContext, agent: Any, view: View) -> list[Declared]:
-    """Returns the instructions that ADK puts into the system instruction, in order."""
-    found = [declare(source, view) for source in global_instructions(context, agent)]
-    if getattr(agent, "static_instruction", None):
-        found += [Declared((text,), literal=True) for text in static_texts(agent)]
-    else:
-        found.append(declare(getattr(agent, "instruction", None), view, identity_of(agent)))
-    return [entry for entry in found if entry is not None]
-
-
-def fill_system(
-    texts: Sequence[str], entries: Sequence[Declared], view: View, call: ModelCall, identity: str
-) -> list[str]:
-    """Returns the texts of a system instruction with the view in their slots.
-
-    Args:
-        texts: the system instruction. It is one text, unless a callback has split it into parts.
-        entries: the instructions that the app declared, in order. Tools and planners add their own texts after them.
-        view: the view to fill in.
-        call: the model call.
-        identity: the line that ADK puts after the last instruction.
-    """
-    sent = [_as_sent(entry, call) for entry in entries]
-    known = [_known_blocks(text, entries, sent, view) for text in texts]
-    regions = [_region(text, blocks, identity) for text, blocks in zip(texts, known, strict=True)]
-    spans = [[span for block in blocks.values() for span in block.spans if span.slot.mine] for blocks in known]
-    for index, entry in enumerate(entries):
-        if not any(index in blocks for blocks in known):
-            loose = loose_spans(regions, entry.pieces, view, call)
-            spans = [[*found, *more] for found, more in zip(spans, loose, strict=True)]
-    return [_filled(text, found, view) for text, found in zip(texts, spans, strict=True)]
-
-
-def _known_blocks(
-    text: str, entries: Sequence[Declared], sent: Sequence[tuple[Piece, ...] | None], view: View
-) -> dict[int, Block]:
-    blocks: dict[int, Block] = {}
-    filling = Filling(view.stale, view.text, view.missing)
-    cursor = 0
-    for index, pieces in enumerate(sent):
-        follower = entries[index].follower
-        block = find_block(text, pieces, filling, cursor=cursor, follower=follower) if pieces else None
-        if block:
-            blocks[index] = block
-            cursor = min(block.end + 2, len(text))
-    return blocks
-
-
-def _region(text: str, blocks: Mapping[int, Block], identity: str) -> Region:
-    end = text.find(identity, max((block.end for block in blocks.values()), default=0))
-    return Region(text, 0, len(text) if end < 0 else end, tuple(blocks.values()))
-
-
-def fill_dynamic(text: str, entry: Declared, view: View, call: ModelCall, *, any_view: bool) -> str | None:
-    """Fills the view into the instruction that ADK put among the contents. Returns None if `text` is not it."""
-    pieces = _as_sent(entry, call)
-    if pieces is None or not is_labelled(text):
-        return None
-    begin, end = labels()
-    whole = (begin, *(elide(piece) if isinstance(piece, str) else piece for piece in pieces), end)
-    filling = Filling(elide(view.stale), elide(view.text), view.missing, any_view)
-    found = match_at(text, 0, whole, filling, end=len(text))
-    return found and _filled(text, [span for span in found.spans if span.slot.mine], view.elided())
-
-
-def is_labelled(text: str) -> bool:
-    """Tells whether a text has ADK's markers of a dynamic instruction. Releases without markers match any text."""
-    begin, end = labels()
-    return text.startswith(begin) and text.endswith(end)
-
-
-def _as_sent(entry: Declared, call: ModelCall) -> tuple[Piece, ...] | None:
-    if entry.pieces is None or entry.literal or call.context is None:
-        return entry.pieces
-    filled: list[Piece] = []
-    for piece in entry.pieces:
-        sent = piece if isinstance(piece, Slot) else inject(piece, call.context)
-        if sent is None:
-            return None
-        filled.append(sent)
-    return tuple(piece for piece in filled if piece != "")
+def _foreign_texts(call: ModelCall) -> Iterator[str]:
+    """Yields the texts of the user's message and of the state that may hold a placeholder."""
+    yield from (part.text or "" for part in (call.user_content.parts if call.user_content else None) or ())
+    # Writing a value out takes a fraction of walking it, and most values hold no placeholder.
+    written = (json_text(value) for value in call.state.values())
+    leaves = (str(leaf) for text in written if PREFIX in text for leaf in scalars(json.loads(text)))
+    yield from (leaf for leaf in leaves if PREFIX in leaf)
 
 
 def _filled(text: str, spans: Iterable[Span], view: View) -> str:
     pieces: list[str] = []
     done = 0
-    for span in sorted(set(spans), key=lambda span: span.start):
-        if span.start >= done:
-            pieces += (text[done : span.start], view.of(span.slot))
-            done = span.end
+    for start, end, slot in sorted(set(spans)):
+        if start >= done:
+            pieces += (text[done:start], view.of(slot))
+            done = end
     return "".join((*pieces, text[done:]))
 
 
-def with_dynamic(request: LlmRequest, agent: Any, view: View, call: ModelCall) -> list[types.Content]:
+def with_dynamic(
+    request: LlmRequest, agent: Any, view: View, call: ModelCall, context: CallbackContext
+) -> list[types.Content]:
     """Fills the view into the agent's dynamic instruction. Returns the same list if nothing changes."""
-    entry = declare(agent.instruction, view) if getattr(agent, "static_instruction", None) else None
-    if entry is None or not entry.may_have_slots:
+    found = Declared.of(agent.instruction, view, context) if getattr(agent, "static_instruction", None) else iter(())
+    entry = next(found, None)
+    if entry is None or not entry.may_have(view):
         return request.contents
-    found = _exact(request, entry, view, call) or _loose(request, entry, view, call)
-    if found is None or found[1] == _lone_text(request.contents[found[0]]):
-        return request.contents
-    return _replaced(request.contents, *found)
+    # State must not be able to close ADK's markers.
+    view = view._replace(text=elide(view.text), stale=elide(view.stale))
+    begin, end = labels()
+    sent = tuple(piece if isinstance(piece, Slot) else elide(piece) for piece in entry.sent)
+    texts = list(map(_lone_text, request.contents))
+    likely = _likely_places(request)
+    moved = (index for index in reversed(range(len(texts))) if index not in likely)
+    labelled = (
+        index for index in chain(likely, moved) if texts[index].startswith(begin) and texts[index].endswith(end)
+    )
+    inner = {index: texts[index].removeprefix(begin).removesuffix(end) for index in labelled if texts[index]}
+    # Where another callback has moved it to, a user may have typed the same.
+    exact = (
+        (index, _spans(sent, block, view))
+        for index, text in inner.items()
+        if (block := match_at(text, 0, sent, view, end=len(text)))
+        and (index in likely or not _is_typed(texts[index], call))
+    )
+    # If the user wrote the same text, the first copy is still ADK's. A single copy may be the user's.
+    loose = (
+        (index, loose_spans(Region(text, len(text), {}), entry.pieces, view, call))
+        for index, text in inner.items()
+        if index in likely and (texts.count(texts[index]) > 1 or not _is_typed(texts[index], call))
+    )
+    for index, spans in chain(exact, loose):
+        text = begin + _filled(inner[index], spans, view) + end
+        if text == texts[index]:
+            break
+        content = request.contents[index]
+        parts = [part.model_copy(update={"text": text}) for part in content.parts or ()]
+        filled = content.model_copy(update={"parts": parts})
+        return [*request.contents[:index], filled, *request.contents[index + 1 :]]
+    return request.contents
 
 
-def _exact(request: LlmRequest, entry: Declared, view: View, call: ModelCall) -> tuple[int, str] | None:
-    if entry.pieces is None:
-        return None
-    for any_view in (False, True):
-        for index in chain(_standing(request), _elsewhere(request, call)):
-            filled = fill_dynamic(_lone_text(request.contents[index]), entry, view, call, any_view=any_view)
-            if filled is not None:
-                return index, filled
-    return None
-
-
-def _loose(request: LlmRequest, entry: Declared, view: View, call: ModelCall) -> tuple[int, str] | None:
-    for index in _standing(request):
-        text = _lone_text(request.contents[index])
-        # If the user wrote the same text, the first copy is still ADK's. A single copy may be the user's.
-        if (
-            text
-            and is_labelled(text)
-            and (not _is_users(text, call) or sum(text == _lone_text(each) for each in request.contents) > 1)
-        ):
-            begin, end = labels()
-            region = Region(text, len(begin), len(text) - len(end), ())
-            (spans,) = loose_spans([region], entry.pieces, view, call)
-            return index, _filled(text, spans, view.elided())
-    return None
-
-
-def _standing(request: LlmRequest) -> Iterator[int]:
-    """Yields the places where ADK can have put the instruction, the likeliest first."""
+def _likely_places(request: LlmRequest) -> list[int]:
+    """Returns the places where ADK can have put the instruction, the likeliest first."""
     contents = request.contents
     front = min(static_prefix_end(request), len(contents))
-    start = len(contents)
-    while start > front and _is_plain_user(contents[start - 1]):
-        start -= 1
-    yield from range(front)
-    yield from range(start, len(contents))
+    results = (each.role != "user" or any(part.function_response for part in each.parts or ()) for each in contents)
+    start = max((index + 1 for index, is_result in enumerate(results) if is_result), default=0)
+    return [*range(front), *range(max(start, front), len(contents))]
 
 
-def _elsewhere(request: LlmRequest, call: ModelCall) -> Iterator[int]:
-    """Yields all other places, newest first, since a callback may have moved contents. Skips what a user wrote."""
-    for index in range(len(request.contents) - 1, -1, -1):
-        content = request.contents[index]
-        if _is_plain_user(content) and not _is_users(_lone_text(content), call):
-            yield index
-
-
-def _is_plain_user(content: types.Content) -> bool:
-    return content.role == "user" and not any(part.function_response for part in content.parts or ())
+def _is_typed(text: str, call: ModelCall) -> bool:
+    said = [event.content for event in call.events if event.author == "user"]
+    return any(content and text == _lone_text(content) for content in (call.user_content, *said))
 
 
 def _lone_text(content: types.Content) -> str:
+    """Returns the text of a content that is one text and not a model's, or else nothing."""
     parts = content.parts or []
-    return (parts[0].text or "") if len(parts) == 1 else ""
-
-
-def _is_users(text: str, call: ModelCall) -> bool:
-    if call.user_content and text == _lone_text(call.user_content):
-        return True
-    return any(event.author == "user" and event.content and text == _lone_text(event.content) for event in call.events)
-
-
-def _replaced(contents: list[types.Content], index: int, text: str) -> list[types.Content]:
-    content = contents[index]
-    part = (content.parts or [types.Part()])[0].model_copy(update={"text": text})
-    return [*contents[:index], content.model_copy(update={"parts": [part]}), *contents[index + 1 :]]
+    return (parts[0].text or "") if len(parts) == 1 and content.role != "model" else ""

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import did_you_mean, is_extended, misspelled, warn_once
-from adk_context_pack.views.select import Select, deciding_value, field_of, has_field, items_in, sources_of
+from adk_context_pack.views.select import Select, by_case, deciding_value, field_of, has_field, items_in, sources_of
 from adk_context_pack.views.template import PREFIX
 
 _ALL = object()
@@ -38,7 +38,10 @@ class FieldCheck:
 
     def __init__(self, owner: str, select: Select | None) -> None:
         self._owner = owner
-        self._field, self._cases = _cases(select)
+        is_data = select is not None and not callable(select)
+        self._field, cases = by_case(owner, select) if is_data else (None, {})
+        named: dict[Any, list[str]] = {value: sources_of(fields) for value, fields in cases.items()}
+        self._cases = {_ALL: named.get(None, [])} if self._field is None else {_ALL: [self._field], **named}
         self._open = {(case, name) for case, names in self._cases.items() for name in names}
         self._looks = 20
 
@@ -70,19 +73,6 @@ class FieldCheck:
     def _case_of(self, item: Any) -> Any:
         decided = deciding_value(item, self._field) if self._field else None
         return decided if decided in self._cases else None
-
-
-def _cases(select: Any) -> tuple[str | None, dict[Any, list[str]]]:
-    """Returns the deciding field, and the fields of all items and of those with each of its values."""
-    if select is None or callable(select):
-        return None, {_ALL: []}
-    if not isinstance(select, Mapping) or not any(isinstance(fields, Mapping) for fields in select.values()):
-        return None, {_ALL: sources_of(select)}
-    ((field, cases),) = select.items()
-    found: dict[Any, list[str]] = {_ALL: [field]}
-    for values, fields in cases.items():
-        found |= dict.fromkeys(values if isinstance(values, tuple) else (values,), sources_of(fields))
-    return field, found
 
 
 def _is_mistake(name: str, items: Sequence[Any], requested: Iterable[str]) -> bool:
@@ -141,7 +131,8 @@ class KeyCheck:
         if self._key in call.state:
             self._looks = 0
             return
-        near = _scoped(self._key, call.state) or misspelled(self._key, call.state)
+        scoped = (f"{scope}:{self._key}" for scope in ("user", "app", "temp"))
+        near = next((name for name in scoped if name in call.state), None) or misspelled(self._key, call.state)
         if call.state and self._is_mistake(near, call, instruction):
             self._looks = 0
             hint = f" (did you mean {near!r}?)" if near else did_you_mean(self._key, call.state)
@@ -157,7 +148,3 @@ class KeyCheck:
         is_expected = isinstance(instruction, str) and f"{PREFIX}{self._key}}}" in instruction.replace(" ", "")
         earlier = (each for each in call.events if each.invocation_id != call.invocation_id)
         return is_expected and any(each.author == call.agent_name for each in earlier)
-
-
-def _scoped(key: str, state: Mapping[str, Any]) -> str | None:
-    return next((name for scope in ("user", "app", "temp") if (name := f"{scope}:{key}") in state), None)

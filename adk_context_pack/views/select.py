@@ -25,7 +25,6 @@ _EXPECTED = (
     'or fields for each value of a deciding field such as {"status": {"failed": ("id", "query"), None: ("id",)}}'
 )
 _MISSING = object()
-_Getter = Callable[[Any], Any]
 
 
 def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
@@ -40,57 +39,58 @@ def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
         raise SettingError.of(owner, "select", select, "a function that is not async")
     if callable(select):
         return select
-    if isinstance(select, Mapping) and any(isinstance(fields, Mapping) for fields in select.values()):
-        return _by_value(owner, select)
-    getters = _getters(owner, select)
-    roots = frozenset(source.partition(".")[0] for source in sources_of(select))
-    return lambda value: _each(value, lambda item: _pick(item, getters), roots)
-
-
-def _by_value(owner: object, select: Mapping[str, Any]) -> Callable[[Any], Any]:
-    ((field, cases), *others) = select.items()
-    if others or not isinstance(field, str) or not isinstance(cases, Mapping):
-        raise SettingError.of(owner, "select", select, _EXPECTED)
-    _getter(owner, field)
-    picks: dict[Any, dict[str, _Getter]] = {}
-    for values, fields in cases.items():
-        getters = _getters(owner, fields)
-        picks.update((value, getters) for value in (values if isinstance(values, tuple) else (values,)))
-    otherwise = picks.get(None)
+    field, cases = by_case(owner, select)
+    roots = frozenset(source.partition(".")[0] for source in (sources_of(cases[None]) if field is None else (field,)))
 
     def pick(item: Any) -> Any:
-        getters = picks.get(deciding_value(item, field), otherwise)
-        return _MISSING if getters is None else _pick(item, getters)
+        fields = cases.get(None if field is None else deciding_value(item, field), cases.get(None))
+        if fields is None:
+            return _MISSING
+        found = ((name, get(item) if callable(get) else field_of(item, get)) for name, get in fields.items())
+        return {name: value for name, value in found if value is not _MISSING}
 
-    return lambda value: _each(value, pick, frozenset({field.partition(".")[0]}))
-
-
-def _plain(value: Any) -> Any:
-    """Returns a deciding value as it can be looked up: an enum by its value, and None for anything unhashable."""
-    if isinstance(value, enum.Enum):
-        value = value.value
-    return value if value is not _MISSING and isinstance(value, str | int | float | bool) else None
+    return lambda value: _each(value, pick, roots)
 
 
-def _getters(owner: object, fields: Any) -> dict[str, _Getter]:
-    if isinstance(fields, Mapping):
-        pairs = tuple(fields.items())
-    elif isinstance(fields, str) or not isinstance(fields, Collection):
+def by_case(owner: object, select: Any) -> tuple[str | None, dict[Any, dict[str, Any]]]:
+    """Checks a `select` that is data, and returns its deciding field and the sources of new names by its values.
+
+    Without a deciding field, all sources are under None.
+
+    Raises:
+        SettingError: `select` is none of the forms.
+    """
+    field, cases = None, {None: select}
+    if isinstance(select, Mapping) and any(isinstance(fields, Mapping) for fields in select.values()):
+        ((field, cases), *others) = select.items()
+        if others or not isinstance(field, str) or not field or not isinstance(cases, Mapping):
+            raise SettingError.of(owner, "select", select, _EXPECTED)
+    found: dict[Any, dict[str, Any]] = {}
+    for values, fields in cases.items():
+        found.update(dict.fromkeys(values if isinstance(values, tuple) else (values,), _sources(owner, fields)))
+    return field, found
+
+
+def _sources(owner: object, fields: Any) -> dict[str, Any]:
+    if isinstance(fields, str) or not isinstance(fields, Collection):
         raise SettingError.of(owner, "select", fields, _EXPECTED)
-    else:
-        # A set has no order of its own that lasts from one process to the next, and a prompt must not move.
-        pairs = tuple((name, name) for name in (sorted(fields) if isinstance(fields, set | frozenset) else fields))
-    if not all(isinstance(name, str) and name for name, _ in pairs):
-        raise SettingError.of(owner, "select", fields, _EXPECTED)
-    return {name: _getter(owner, source) for name, source in pairs}
+    # A set has no order of its own that lasts from one process to the next, and a prompt must not move.
+    names = sorted(fields) if isinstance(fields, set | frozenset) else fields
+    pairs = fields.items() if isinstance(fields, Mapping) else [(name, name) for name in names]
+    for name, source in pairs:
+        if not all(isinstance(text, str) and text for text in (name, name if callable(source) else source)):
+            raise SettingError.of(owner, "select", fields, _EXPECTED)
+    return dict(pairs)
 
 
-def _getter(owner: object, source: Any) -> _Getter:
-    if callable(source):
-        return source  # type: ignore[no-any-return]
-    if not isinstance(source, str) or not source:
-        raise SettingError.of(owner, "select", source, _EXPECTED)
-    return lambda item: field_of(item, source)
+def deciding_value(item: Any, source: str) -> Any:
+    """Returns the value of an item's deciding field as a `select` lists it: an enum by its value.
+
+    It is None for a field that is missing, and for a value that cannot be looked up.
+    """
+    value = field_of(item, source)
+    value = value.value if isinstance(value, enum.Enum) else value
+    return value if isinstance(value, str | int | float | bool) else None
 
 
 def field_of(item: Any, source: str) -> Any:
@@ -109,12 +109,7 @@ def _is_item(value: Any) -> bool:
     return isinstance(value, Mapping | BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
 
 
-def _pick(item: Any, getters: Mapping[str, _Getter]) -> Any:
-    found = ((name, get(item)) for name, get in getters.items())
-    return {name: value for name, value in found if value is not _MISSING}
-
-
-def _each(value: Any, pick: _Getter, roots: frozenset[str]) -> Any:
+def _each(value: Any, pick: Callable[[Any], Any], roots: frozenset[str]) -> Any:
     value = opened(value)
     if isinstance(value, list | tuple):
         return [found for found in (pick(item) if _is_item(item) else item for item in value) if found is not _MISSING]
@@ -125,10 +120,9 @@ def _each(value: Any, pick: _Getter, roots: frozenset[str]) -> Any:
     return None if found is _MISSING else found
 
 
-def sources_of(fields: Any) -> list[str]:
+def sources_of(fields: Mapping[str, Any]) -> list[str]:
     """Returns the names of the fields that a view is made of, without functions."""
-    sources = fields.values() if isinstance(fields, Mapping) else fields
-    return [source for source in sources if isinstance(source, str)]
+    return [source for source in fields.values() if isinstance(source, str)]
 
 
 def items_in(value: Any, roots: Collection[str]) -> list[Any]:
@@ -146,11 +140,6 @@ def items_in(value: Any, roots: Collection[str]) -> list[Any]:
 def has_field(item: Any, source: str) -> bool:
     """Tells whether an item has a field, or a path of fields with dots."""
     return field_of(item, source) is not _MISSING
-
-
-def deciding_value(item: Any, source: str) -> Any:
-    """Returns the value of an item's deciding field as a `select` lists it, or None."""
-    return _plain(field_of(item, source))
 
 
 def _is_by_id(value: Any, roots: frozenset[str]) -> bool:

@@ -26,15 +26,12 @@ A field that no item has is warned of where `FieldCheck` can tell that it is a m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
-from adk_context_pack._adk.instruction import elide
 from adk_context_pack._json import view_json
 from adk_context_pack.errors import SettingError, logger
 from adk_context_pack.views.mistakes import FieldCheck
 from adk_context_pack.views.select import Select, view_of
-from adk_context_pack.views.template import Slot
 
 
 def render_view(value: Any, select: Select | None = None) -> str:
@@ -99,30 +96,3 @@ def _checked_key(owner: str, name: str, key: object) -> str:
     if not isinstance(key, str) or not key or key != key.strip() or key.endswith("?") or set(key) & {"{", "}"}:
         raise SettingError.of(owner, name, key, 'a state key such as "gaql_queries"')
     return key
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class View:
-    """The text for the slots of one key.
-
-    Attributes:
-        key: the state key.
-        text: the view as JSON.
-        missing: whether the state has no such value.
-        output_key: the state key under which the view is stored, or None.
-        stale: the text that ADK filled in for `{output_key}` at this call.
-    """
-
-    key: str
-    text: str
-    missing: bool
-    output_key: str | None
-    stale: str
-
-    def of(self, slot: Slot) -> str:
-        """Returns the text of one slot. As with ADK's `{name?}`, an optional slot without a value is empty."""
-        return "" if self.missing and slot.optional else self.text
-
-    def elided(self) -> View:
-        """Returns the view for an instruction between ADK's markers, which state must not be able to close."""
-        return replace(self, text=elide(self.text))

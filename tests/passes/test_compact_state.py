@@ -263,7 +263,7 @@ async def test_other_forms_of_the_system_instruction(form):
         forms = {
             "content": types.Content(parts=[types.Part(text="first"), part]),
             "part": part,
-            "list": ["first", part],
+            "list": ["first\n\n\0\n\nsecond", part],
         }
         llm_request.config.system_instruction = forms[form]
 
