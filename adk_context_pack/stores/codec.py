@@ -13,7 +13,7 @@ from contextvars import copy_context
 from functools import lru_cache
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import from_json, to_json
 
 from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.errors import StoreError
@@ -21,6 +21,7 @@ from adk_context_pack.stores.json_parts import loads, parts
 
 _ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
 _BYTES_A_MEMBER = 64
+_DEPTH_ABOVE = 8
 
 
 class Encoded(NamedTuple):
@@ -121,8 +122,9 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     if not encoded.plain or b"\\u0000" in data or _has_odd_numbers(data):
         return False
     try:
-        to_json(value)
-    except PydanticSerializationError:
+        # Redis and MongoDB read events back by pydantic, to a depth of 200 in all.
+        from_json(b"[" * _DEPTH_ABOVE + to_json(value) + b"]" * _DEPTH_ABOVE)
+    except ValueError:
         return False
     return True
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from google.adk.sessions.in_memory_session_service import InMemorySessionService
-
-from adk_context_pack._adk.releases import outermost_invocation
+from adk_context_pack._adk.releases import session_service_kinds
 from adk_context_pack.errors import SettingError, StoreError, at_least, logger, positive
 from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, rough_size, survives_as_state
 from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
@@ -45,6 +44,8 @@ _MIN_COMPRESSED: Final = 256
 # Quotes, colon, comma and two spaces.
 _KEY_MARKS = 6
 _LIMIT_BYTES = 16
+# What one document holds, less room for what an event and a session have beside: https://firebase.google.com/docs/firestore/quotas
+_DOCUMENTS = {"FirestoreSessionService": 1_000_000, "MongoDbSessionService": 16_000_000}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +68,8 @@ class PayloadStore:
         max_session_bytes: what all results together may take in a session's state, in bytes as stored, with their
             keys and the marks of expired ones. The oldest expire first. A result that is larger by itself is not kept.
             None sets no limit. Values under state keys of the user's own (`state_key=`) are the
-            user's, and are not counted. Where one document holds all of a state (Firestore: 1 MiB), set it to that
-            size less what the app itself keeps there.
+            user's, and are not counted. Where one document holds all of a state (Firestore: 1 MiB, MongoDB: 16 MiB),
+            results have what the app leaves there, if that is less.
         max_results: how many results a session keeps. The oldest expire first. None keeps all.
         max_age_s: seconds after which a result expires, as seen when the next one is stored or this one is opened.
         timeout_s: seconds that a store has for keeping a result, and again for removing those that expire with it.
@@ -122,7 +123,8 @@ class PayloadStore:
                 the key expires.
             delta: the state delta to write to, where `context` has no state of its own to write to (an
                 `InvocationContext` in a plugin's `on_event_callback`: the event's own `actions.state_delta`).
-            note: called with one short sentence for the report, where older results expire.
+            note: called with one short sentence for the report, where older results expire, and at a session's first
+                result where the session service holds less than `max_session_bytes`.
 
         Raises:
             StoreError: it is not kept. The text says why, in words that a model can be shown.
@@ -140,12 +142,16 @@ class PayloadStore:
                 entries = await self._under_key(context, name, value, key=key, own_key=own_key)
             if self.max_age_s is not None:
                 entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
-            self._check_size(state, entries, own_key)
+            most, said = self._room(context, {**state, **entries})
+            if said and not taken and not is_entry(entries[own_key], "store"):
+                logger.warning("%s", said)
+                (note or str)(said)
+            _check_size(state, entries, own_key, most)
             gone = _expired_entries(
                 {**state, **entries},
                 newest=own_key,
                 replaced_key=key,
-                max_bytes=self.max_session_bytes,
+                max_bytes=most,
                 max_results=self.max_results,
             )
             former = [state.get(key), *map(state.get, gone)]
@@ -158,8 +164,7 @@ class PayloadStore:
             if gone:
                 said = f"older results of the session that expired: {len(gone)}"
                 logger.info("%s", said)
-                if note is not None:
-                    note(said)
+                (note or str)(said)
             await self._forget(context, former)
             return handle
         except StoreError:
@@ -167,12 +172,18 @@ class PayloadStore:
         except Exception as error:
             raise StoreError.of("trouble", type(error).__name__) from error
 
-    def _check_size(self, state: Mapping[str, Any], entries: Mapping[str, Any], key: str) -> None:
+    def _room(self, context: Any, state: Mapping[str, Any]) -> tuple[int | None, str]:
+        """Returns how many bytes of state results may take, and a sentence on the service where it holds no more."""
         most = self.max_session_bytes
-        if most is not None and _bytes_under(entries, key) + (marks := _bytes_of_marks(state)) > most:
-            limit = f"{most:,} bytes" if most % 2**20 else f"{most // 2**20} MiB"
-            beside = f", of which marks of expired results take {marks:,} bytes" if marks else ""
-            raise StoreError.of("size", limit + beside)
+        service = next((name for name in session_service_kinds(context) if name in _DOCUMENTS), "")
+        if not service:
+            return most, ""
+        app = {key: value for key, value in state.items() if not is_result_key(key) and not is_scoped(key)}
+        left = max(0, _DOCUMENTS[service] - len(json.dumps(app, default=str)))
+        if most is not None and most <= left:
+            return most, ""
+        held = f"{service} holds about {_DOCUMENTS[service]:,} bytes of a session's state, beyond which results expire"
+        return left, f"{held}. An artifact service keeps more, and so does a store of your own (PayloadStore(place=…))."
 
     async def _entry(self, context: Any, name: str, encoded: Encoded) -> dict[str, Any]:
         data = encoded.data
@@ -199,15 +210,17 @@ class PayloadStore:
     async def _under_key(self, context: Any, name: str, value: Any, *, key: str, own_key: str) -> dict[str, Any]:
         """Returns the entries for a result under a state key of the caller's own."""
         # ADK's service in memory serialises nothing, so that a value needs no check there. A subclass may do anything.
-        kind = type(getattr(outermost_invocation(context), "session_service", None))
-        encoded = None if kind is InMemorySessionService and not is_entry(value) else await _encoded(value)
+        kinds = session_service_kinds(context)
+        is_unchecked = kinds[0] == "InMemorySessionService" and not is_entry(value)
+        encoded = None if is_unchecked else await _encoded(value)
         size = rough_size(value) if encoded is None else len(encoded.data)
         is_plain = encoded is None or (not is_entry(value) and survives_as_state(value, encoded))
         is_shown = is_plain and self._store_for(context, size) is None
         shown = value if is_shown else await self._entry(context, name, encoded or await _encoded(value))
-        if not is_scoped(key):
+        if not is_scoped(key) and "VertexAiSessionService" not in kinds:
             return {key: shown, own_key: key_entry(key, shown)}
-        # A handle opens nothing that other sessions can write to, so that the session has a copy of its own.
+        # A handle opens nothing that other sessions can write to, and Vertex keeps every number as a double, so that the
+        # session has a copy of its own.
         return {key: shown, own_key: await self._entry(context, name, encoded or await _encoded(value))}
 
     async def _forget(self, context: Any, entries: list[Any]) -> None:
@@ -224,6 +237,13 @@ class PayloadStore:
 
 async def _encoded(value: Any) -> Encoded:
     return await off_loop(rough_size(value), encode, value)
+
+
+def _check_size(state: Mapping[str, Any], entries: Mapping[str, Any], key: str, most: int | None) -> None:
+    if most is not None and _bytes_under(entries, key) + (marks := _bytes_of_marks(state)) > most:
+        limit = f"{most // 2**20} MiB" if most and not most % 2**20 else f"{most:,} bytes"
+        beside = f", of which marks of expired results take {marks:,} bytes" if marks else ""
+        raise StoreError.of("size", limit + beside)
 
 
 def _expired_entries(
