@@ -21,7 +21,6 @@ from adk_context_pack.stores.json_parts import loads, parts
 
 _ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
 _BYTES_A_MEMBER = 64
-_DEPTH_ABOVE = 8
 
 
 class Encoded(NamedTuple):
@@ -122,8 +121,8 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     if not encoded.plain or b"\\u0000" in data or _has_odd_numbers(data):
         return False
     try:
-        # Redis and MongoDB read events back by pydantic, to a depth of 200 in all.
-        from_json(b"[" * _DEPTH_ABOVE + to_json(value) + b"]" * _DEPTH_ABOVE)
+        # Redis and MongoDB read events by pydantic, to a depth of 200, some of which are the event's own.
+        from_json(b"[" * 8 + to_json(value) + b"]" * 8)
     except ValueError:
         return False
     return True

@@ -43,8 +43,7 @@ _PLACES = ("auto", "state", "artifacts")
 _MIN_COMPRESSED: Final = 256
 # Quotes, colon, comma and two spaces.
 _KEY_MARKS = 6
-_LIMIT_BYTES = 16
-# What one document holds, less room for what an event and a session have beside: https://firebase.google.com/docs/firestore/quotas
+# What one document holds, 1 MiB and 16 MiB, less room for what an event or a session has beside.
 _DOCUMENTS = {"FirestoreSessionService": 1_000_000, "MongoDbSessionService": 16_000_000}
 
 
@@ -136,24 +135,12 @@ class PayloadStore:
                 pass
             own_key = state_key(kind, tool_name, handle)
             name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:40]}-{handle}.json"
-            if key is None:
-                entries: dict[str, Any] = {own_key: await self._entry(context, name, await _encoded(value))}
-            else:
-                entries = await self._under_key(context, name, value, key=key, own_key=own_key)
+            entries = await self._entries(context, name, value, key=key, own_key=own_key)
             if self.max_age_s is not None:
                 entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
-            most, said = self._room(context, {**state, **entries})
-            if said and not taken and not is_entry(entries[own_key], "store"):
-                logger.warning("%s", said)
-                (note or str)(said)
-            _check_size(state, entries, own_key, most)
-            gone = _expired_entries(
-                {**state, **entries},
-                newest=own_key,
-                replaced_key=key,
-                max_bytes=most,
-                max_results=self.max_results,
-            )
+            with_it = {**state, **entries}
+            limits = {"max_bytes": self._room(context, with_it, own_key, note), "max_results": self.max_results}
+            gone = _expired_entries(with_it, newest=own_key, replaced_key=key, **limits)
             former = [state.get(key), *map(state.get, gone)]
             written = {**gone, **entries}
             if delta is None:
@@ -162,9 +149,7 @@ class PayloadStore:
                 delta.update(written)
                 context.session.state.update(written)
             if gone:
-                said = f"older results of the session that expired: {len(gone)}"
-                logger.info("%s", said)
-                (note or str)(said)
+                _say(f"older results of the session that expired: {len(gone)}", note, logger.info)
             await self._forget(context, former)
             return handle
         except StoreError:
@@ -172,18 +157,26 @@ class PayloadStore:
         except Exception as error:
             raise StoreError.of("trouble", type(error).__name__) from error
 
-    def _room(self, context: Any, state: Mapping[str, Any]) -> tuple[int | None, str]:
-        """Returns how many bytes of state results may take, and a sentence on the service where it holds no more."""
+    def _room(self, context: Any, state: Mapping[str, Any], newest: str, note: Any) -> int | None:
+        """Returns how many bytes of state results may take, None for any number, if the newest fits."""
         most = self.max_session_bytes
-        service = next((name for name in session_service_kinds(context) if name in _DOCUMENTS), "")
-        if not service:
-            return most, ""
-        app = {key: value for key, value in state.items() if not is_result_key(key) and not is_scoped(key)}
-        left = max(0, _DOCUMENTS[service] - len(json.dumps(app, default=str)))
-        if most is not None and most <= left:
-            return most, ""
-        held = f"{service} holds about {_DOCUMENTS[service]:,} bytes of a session's state, beyond which results expire"
-        return left, f"{held}. An artifact service keeps more, and so does a store of your own (PayloadStore(place=…))."
+        for service in _DOCUMENTS.keys() & session_service_kinds(context):
+            app = {key: value for key, value in state.items() if not is_result_key(key) and not is_scoped(key)}
+            left = max(0, _DOCUMENTS[service] - len(json.dumps(app, skipkeys=True, default=str)))
+            if most is not None and most <= left:
+                break
+            most = left
+            if len(stored_results(state)) == 1 and not is_entry(state[newest], "store"):
+                held = f"{service} holds about {_DOCUMENTS[service]:,} bytes of state, beyond which results expire"
+                _say(f"{held}. An artifact service keeps more, and so does PayloadStore(place=…)", note, logger.warning)
+        marks = [key for key in state if is_result_key(key) and is_entry(state[key], "expired")]
+        taken = sum(_bytes_under(state, key) for key in marks)
+        if most is not None and _bytes_under(state, newest) + taken > most:
+            limit = f"{most // 2**20} MiB" if most and not most % 2**20 else f"{most:,} bytes"
+            raise StoreError.of(
+                "size", limit + f", of which marks of expired results take {taken:,} bytes" * bool(marks)
+            )
+        return most
 
     async def _entry(self, context: Any, name: str, encoded: Encoded) -> dict[str, Any]:
         data = encoded.data
@@ -207,8 +200,10 @@ class PayloadStore:
         is_for_state = self.place == "state" or size <= self.max_state_bytes or artifact_service(context) is None
         return None if self.place != "artifacts" and is_for_state else ArtifactStore()
 
-    async def _under_key(self, context: Any, name: str, value: Any, *, key: str, own_key: str) -> dict[str, Any]:
-        """Returns the entries for a result under a state key of the caller's own."""
+    async def _entries(self, context: Any, name: str, value: Any, *, key: str | None, own_key: str) -> dict[str, Any]:
+        """Returns the entries for a result, under its own state key and that of the caller's own, if there is one."""
+        if key is None:
+            return {own_key: await self._entry(context, name, await _encoded(value))}
         # ADK's service in memory serialises nothing, so that a value needs no check there. A subclass may do anything.
         kinds = session_service_kinds(context)
         is_unchecked = kinds[0] == "InMemorySessionService" and not is_entry(value)
@@ -219,7 +214,7 @@ class PayloadStore:
         shown = value if is_shown else await self._entry(context, name, encoded or await _encoded(value))
         if not is_scoped(key) and "VertexAiSessionService" not in kinds:
             return {key: shown, own_key: key_entry(key, shown)}
-        # A handle opens nothing that other sessions can write to, and Vertex keeps every number as a double, so that the
+        # A handle opens nothing that other sessions can write to, and Vertex makes every number a double, so that the
         # session has a copy of its own.
         return {key: shown, own_key: await self._entry(context, name, encoded or await _encoded(value))}
 
@@ -239,11 +234,10 @@ async def _encoded(value: Any) -> Encoded:
     return await off_loop(rough_size(value), encode, value)
 
 
-def _check_size(state: Mapping[str, Any], entries: Mapping[str, Any], key: str, most: int | None) -> None:
-    if most is not None and _bytes_under(entries, key) + (marks := _bytes_of_marks(state)) > most:
-        limit = f"{most // 2**20} MiB" if most and not most % 2**20 else f"{most:,} bytes"
-        beside = f", of which marks of expired results take {marks:,} bytes" if marks else ""
-        raise StoreError.of("size", limit + beside)
+def _say(said: str, note: Callable[[str], None] | None, log: Callable[..., None]) -> None:
+    log("%s", said)
+    if note is not None:
+        note(said)
 
 
 def _expired_entries(
@@ -257,7 +251,7 @@ def _expired_entries(
         replaced_key: the state key of the caller's own that the newest result has taken over.
         max_bytes: what all results together may take in state, the marks of expired ones included, since ADK removes
             no state key. None sets no limit.
-        max_results: how many results there may be. None sets no limit.
+        max_results: how many results there may be, or None.
     """
     keys = [result.key for result in stored_results(state) if result.key != newest]
     own = [key for key in state if is_result_key(key) and not is_entry(state[key], "expired")]
@@ -269,26 +263,17 @@ def _expired_entries(
         surplus = max(0, len(left) + 1 - max_results)
         gone, left = gone + left[:surplus], left[surplus:]
     if max_bytes is not None:
-        sizes = [_bytes_under(state, key) for key in left]
-        marks = _bytes_of_marks(state) + sum(_bytes_of_mark(state, key) for key in gone)
-        total = sum(sizes) + _bytes_under(state, newest) + marks
+        after = {**state, **{key: expired_entry(state[key]) for key in gone}}
+        total = sum(_bytes_under(after, key) for key in after if is_result_key(key))
         while total > max_bytes and left:
-            gone.append(left.pop(0))
-            total += _bytes_of_mark(state, gone[-1]) - sizes.pop(0)
+            gone.append(key := left.pop(0))
+            total += state_bytes(expired_entry(state[key])) - state_bytes(state[key])
     return {key: expired_entry(state[key]) for key in gone}
 
 
-def _bytes_under(state: Mapping[str, Any], key: str, mark: Mapping[str, Any] | None = None) -> int:
+def _bytes_under(state: Mapping[str, Any], key: str) -> int:
     """Returns about how many bytes of JSON a stored result, or its mark, takes in state, with its key and its limit."""
     limit = expiry_key(key[-HANDLE_LENGTH:])
-    expiry = len(limit) + _LIMIT_BYTES if limit in state else 0
-    return len(key) + _KEY_MARKS + state_bytes(mark or state[key]) + expiry
-
-
-def _bytes_of_marks(state: Mapping[str, Any]) -> int:
-    """Returns about how many bytes of JSON the marks of all expired results take in state."""
-    return sum(_bytes_under(state, key) for key in state if is_result_key(key) and is_entry(state[key], "expired"))
-
-
-def _bytes_of_mark(state: Mapping[str, Any], key: str) -> int:
-    return _bytes_under(state, key, expired_entry(state[key]))
+    # A limit is a number of ten digits.
+    expiry = len(limit) + _KEY_MARKS + 10 if limit in state else 0
+    return len(key) + _KEY_MARKS + state_bytes(state[key]) + expiry
