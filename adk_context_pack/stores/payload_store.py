@@ -15,7 +15,6 @@ from adk_context_pack.errors import SettingError, StoreError, at_least, logger, 
 from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, rough_size, survives_as_state
 from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
 from adk_context_pack.stores.handles import (
-    HANDLE_LENGTH,
     Kind,
     expiry_key,
     is_expired,
@@ -169,12 +168,11 @@ class PayloadStore:
             if len(stored_results(state)) == 1 and not is_entry(state[newest], "store"):
                 held = f"{service} holds about {_DOCUMENTS[service]:,} bytes of state, beyond which results expire"
                 _say(f"{held}. An artifact service keeps more, and so does PayloadStore(place=…)", note, logger.warning)
-        marks = [key for key in state if is_result_key(key) and is_entry(state[key], "expired")]
-        taken = sum(_bytes_under(state, key) for key in marks)
-        if most is not None and _bytes_under(state, newest) + taken > most:
+        marks = sum(_bytes_under(state, key) for key in state if is_result_key(key) and is_entry(state[key], "expired"))
+        if most is not None and _bytes_under(state, newest) + marks > most:
             limit = f"{most // 2**20} MiB" if most and not most % 2**20 else f"{most:,} bytes"
             raise StoreError.of(
-                "size", limit + f", of which marks of expired results take {taken:,} bytes" * bool(marks)
+                "size", limit + f", of which marks of expired results take {marks:,} bytes" * bool(marks)
             )
         return most
 
@@ -206,8 +204,7 @@ class PayloadStore:
             return {own_key: await self._entry(context, name, await _encoded(value))}
         # ADK's service in memory serialises nothing, so that a value needs no check there. A subclass may do anything.
         kinds = session_service_kinds(context)
-        is_unchecked = kinds[0] == "InMemorySessionService" and not is_entry(value)
-        encoded = None if is_unchecked else await _encoded(value)
+        encoded = None if kinds[0] == "InMemorySessionService" and not is_entry(value) else await _encoded(value)
         size = rough_size(value) if encoded is None else len(encoded.data)
         is_plain = encoded is None or (not is_entry(value) and survives_as_state(value, encoded))
         is_shown = is_plain and self._store_for(context, size) is None
@@ -256,8 +253,7 @@ def _expired_entries(
     keys = [result.key for result in stored_results(state) if result.key != newest]
     own = [key for key in state if is_result_key(key) and not is_entry(state[key], "expired")]
     gone = [key for key in own if is_expired(state, key)]
-    if replaced_key is not None:
-        gone += [key for key in keys if is_entry(state[key], "key") and state[key]["key"] == replaced_key]
+    gone += [key for key in keys if is_entry(state[key], "key") and state[key]["key"] == replaced_key]
     left = [key for key in keys if key not in gone]
     if max_results is not None:
         surplus = max(0, len(left) + 1 - max_results)
@@ -273,7 +269,7 @@ def _expired_entries(
 
 def _bytes_under(state: Mapping[str, Any], key: str) -> int:
     """Returns about how many bytes of JSON a stored result, or its mark, takes in state, with its key and its limit."""
-    limit = expiry_key(key[-HANDLE_LENGTH:])
+    limit = expiry_key(key)
     # A limit is a number of ten digits.
     expiry = len(limit) + _KEY_MARKS + 10 if limit in state else 0
     return len(key) + _KEY_MARKS + state_bytes(state[key]) + expiry
