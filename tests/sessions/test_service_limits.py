@@ -41,15 +41,12 @@ class FirestoreSessionService(Emulated):
 
     def check(self, value, depth, *, is_item=False):
         assert depth < 20
+        assert not (is_item and isinstance(value, list))
+        assert not isinstance(value, int) or -(2**63) <= value < 2**63
         if isinstance(value, dict):
             assert all(re.fullmatch(r"(?!__.*__$).{1,1500}", name, re.DOTALL) for name in value)
-        elif isinstance(value, int):
-            assert -(2**63) <= value < 2**63
-        elif isinstance(value, list):
-            assert not is_item, "a list in a list"
-        if isinstance(value, dict | list):
-            for item in value.values() if isinstance(value, dict) else value:
-                self.check(item, depth + 1, is_item=isinstance(value, list))
+        for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            self.check(item, depth + 1, is_item=isinstance(value, list))
 
 
 class MongoDbSessionService(Emulated):
@@ -64,35 +61,29 @@ class VertexAiSessionService(Emulated):
     """Takes strict JSON, and keeps each number as a double (google.protobuf.Struct)."""
 
     def stored(self, state, event):
-        def as_double(text):
-            return int(number) if (number := float(text)).is_integer() else number
+        return json.loads(json.dumps(event, allow_nan=False), parse_int=self.number, parse_float=self.number)
 
-        return json.loads(json.dumps(event, allow_nan=False), parse_int=as_double, parse_float=as_double)
+    def number(self, text):
+        return int(number) if (number := float(text)).is_integer() else number
 
 
-@pytest.fixture(scope="module")
-def redis_socket(tmp_path_factory):
-    """The socket of a real Redis server, which ends when the pipe from the tests closes."""
+@pytest.fixture(params=["Redis", "Firestore", "MongoDb", "VertexAi"])
+def service(request, tmp_path):
+    """A function that makes a new service over the same data. Redis is a server that ends when its pipe closes."""
+    if request.param != "Redis":
+        yield partial(copy.copy, globals()[f"{request.param}SessionService"]())
+        return
+    redis = pytest.importorskip("google.adk.integrations.redis", reason="this ADK has no Redis service")
     pytest.importorskip("redis", reason="RedisSessionService needs redis, which is not installed")
     if (server := shutil.which("redis-server")) is None:
         pytest.skip("Redis is not installed (Debian: apt-get install redis-server)")
-    path = tmp_path_factory.mktemp("redis") / "socket"
+    path = tmp_path / "socket"
     command = f"{server} --port 0 --save '' --unixsocket {path} >{path}.log & read -r _; kill $!"
     with subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE):  # noqa: S603 - commands of our own
         limit = time.monotonic() + 30
         while not path.exists() and time.monotonic() < limit:
             time.sleep(0.05)
-        yield path
-
-
-@pytest.fixture(params=["Redis", "Firestore", "MongoDb", "VertexAi"])
-def service(request):
-    """A function that makes a new service over the same data."""
-    if request.param != "Redis":
-        return partial(copy.copy, globals()[f"{request.param}SessionService"]())
-    redis = pytest.importorskip("google.adk.integrations.redis", reason="this ADK has no Redis service")
-    uri = f"unix://{request.getfixturevalue('redis_socket')}"
-    return lambda: redis.RedisSessionService(redis.RedisSessionServiceConfig(uri=uri))
+        yield lambda: redis.RedisSessionService(redis.RedisSessionServiceConfig(uri=f"unix://{path}"))
 
 
 def fetch(size: int) -> dict:
@@ -109,7 +100,7 @@ async def taken(service, *calls, **settings):
     agent, plugin = LlmAgent(name="a", model=model_that_calls(*calls), tools=[fetch]), ContextPackPlugin()
     run = await run_agent(agent, "go", plugins=[plugin], session_service=service(), **settings)
     answers = [part.function_response for event in run.events for part in event.content.parts if part.function_response]
-    session = await service().get_session(app_name="app", user_id="user", session_id=run.session.id)
+    session = await service().get_session(app_name="app", user_id="user", session_id="session")
     return [each.response for each in answers], plugin, session
 
 
@@ -123,8 +114,8 @@ async def test_results_are_read_back_and_forgotten(service, has_artifacts):
     artifacts, back = InMemoryArtifactService() if has_artifacts else None, ("read_back", {"handle": newest})
     asked = ("read_back", {"handle": newest, "sql": "SELECT large FROM rows LIMIT 2"})
     fetched = [("fetch", {"size": size}) for size in (0, 150_000, 150)]
-    calls, settings = [fetched[0], asked, fetched[1], back, fetched[2], back], {"session_id": f"s-{has_artifacts}"}
-    answers, plugin, session = await taken(service, *calls, artifact_service=artifacts, **settings)
+    calls = [fetched[0], asked, fetched[1], back, fetched[2], back]
+    answers, plugin, session = await taken(service, *calls, artifact_service=artifacts)
     context = SimpleNamespace(session=session, artifact_service=artifacts)
     opened = [json.dumps(await load_payload(context, result.handle)) for result in stored_results(session.state)]
     assert [kept in json.dumps(fetch(**args)) for kept, (_, args) in zip(opened, fetched, strict=True)] == [True] * 3
@@ -132,8 +123,8 @@ async def test_results_are_read_back_and_forgotten(service, has_artifacts):
     assert str(2**62) in str(answers[1])
     assert json.loads(opened[1]).startswith(answers[3]["text"][:900])
     assert opened[2][:9] in answers[5]["text"].replace(":", ": ")
-    await plugin.forget(app_name="app", user_id="user", **settings)
-    session = await service().get_session(app_name="app", user_id="user", **settings)
+    await plugin.forget(app_name="app", user_id="user")
+    _, _, session = await taken(service, artifact_service=artifacts)
     assert not stored_results(session.state)
     assert not (has_artifacts and artifacts.artifacts)
 
@@ -145,9 +136,8 @@ VALUES = {"halves": [n / 2 for n in range(9)], "large": [2**60 + 1], "deep": fet
 async def test_values_under_a_key_of_the_users(service, name):
     """A handle opens exactly what was kept, whatever the service makes of the value under the user's own key."""
     keep = partial(PayloadStore(place="state").put, value=VALUES[name], tool_name="t", key="mine")
-    handle = await in_tool(keep, session_service=service(), session_id=name)
-    opened = await in_tool(partial(load_payload, handle=handle), session_service=service(), session_id=name)
-    assert opened == VALUES[name]
+    handle = await in_tool(keep, session_service=service())
+    assert await in_tool(partial(load_payload, handle=handle), session_service=service()) == VALUES[name]
 
 
 @pytest.mark.parametrize(("service", "app"), [("Firestore", 650_000), ("MongoDb", 15_650_000)], indirect=["service"])
