@@ -109,12 +109,7 @@ def test_a_flipped_letter_never_raises_anything_else(place, letter):
 
 
 @pytest.mark.slow
-@given(
-    st.recursive(
-        st.none() | st.integers() | st.floats() | st.text(st.characters()),
-        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
-    )
-)
+@given(NESTED)
 def test_json_values_come_back_exactly(value):
     """NaN, infinities, big integers and lone surrogates included."""
     encoded = encode(value)
