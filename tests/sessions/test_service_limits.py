@@ -119,9 +119,7 @@ async def test_results_are_read_back_and_forgotten(service, has_artifacts):
     answers, plugin, session = await taken(service, *calls, artifact_service=artifacts)
     context = SimpleNamespace(session=session, artifact_service=artifacts)
     opened = [json.dumps(await load_payload(context, result.handle)) for result in stored_results(session.state)]
-    assert [
-        kept in json.dumps(fetch(**args)) and len(kept) > 9_000 for kept, (_, args) in zip(opened, fetched, strict=True)
-    ] == [True] * 3
+    assert all(kept in json.dumps(fetch(**args)) for kept, (_, args) in zip(opened, fetched, strict=True))
     assert [str(2**62) in str(answers[1]), opened[2][:9] in answers[5]["text"].replace(":", ": ")] == [True, True]
     assert json.loads(opened[1]).startswith(answers[3]["text"][:900])
     await plugin.forget(**KEY)
@@ -141,12 +139,12 @@ async def test_values_under_a_key_of_the_users(service, name):
 
 
 @pytest.mark.parametrize(("service", "app"), [("Firestore", 650_000), ("MongoDb", 15_650_000)], indirect=["service"])
-async def test_what_a_document_cannot_hold_is_said_at_once(service, app, caplog):
+async def test_what_a_document_cannot_hold_is_said_at_once(service, app):
     """The first result says what holds more, the oldest expire where the app leaves no room, and the run goes on."""
     calls = [("fetch", {"size": size}) for size in (150_000, 160_000, 170_000, 5_000_000, 180_000)]
     answers, plugin, session = await taken(service, *calls, state={"app": "x" * app}, artifact_service=None)
     said = ["An artifact service keeps more" in str(report.notes) for report in plugin.result_reports]
     assert said == [True, False, False, False, False]
+    assert "older results of the session that expired: 1" in plugin.result_reports[-1].notes
     assert "was not kept (larger than what the session may hold" in str(answers[3])
-    assert "refused" not in caplog.text
     assert len(stored_results(session.state)) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import os
@@ -24,35 +23,25 @@ from adk_context_pack.stores import handles, payload_store
 from adk_context_pack.stores.handles import find_result, is_handle, made_at, new_handle, state_key, stored_results
 from adk_context_pack.stores.opening import resolve
 from tests.support.in_tool import in_tool
-from tests.support.kept import kept_artifacts
+from tests.support.kept import Shelf, kept_artifacts
 from tests.support.run import APP, SERVICES, SESSION, USER, run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
 ROWS = [{"id": i, "name": f"row {i}"} for i in range(50)]
 PLACES = ("auto", "state", "artifacts")
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
 
 
-async def put_and_load(context, value, **settings):
-    handle = await PayloadStore(**settings).put(context, value, tool_name="t")
-    return handle, await load_payload(context, handle)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-@given(value=JSON)
-def test_what_is_kept_comes_back(place, value):
-    """Any JSON value comes back as it was from every place, lookalikes of pointers among it."""
+async def test_what_is_kept_comes_back(place):
+    """JSON values come back as they were from every place, lookalikes of pointers among them."""
 
     async def act(context):
-        for kept in (value, {"stored": "expired"}, {"stored": "text", "text": "1"}, {"stored": "key", "key": "x"}):
-            assert (await put_and_load(context, kept, place=place))[1] == kept
+        lookalikes = {"stored": "expired"}, {"stored": "text", "text": "1"}, {"stored": "key", "key": "x"}
+        for kept in (None, "", [], {"": [1.5, {"é": [True]}]}, *lookalikes):
+            handle = await PayloadStore(place=place).put(context, kept, tool_name="t")
+            assert await load_payload(context, handle) == kept
 
-    asyncio.run(in_tool(act))
+    await in_tool(act)
 
 
 @pytest.mark.slow
@@ -106,9 +95,9 @@ async def test_a_key_of_ones_own_holds_the_newest_result(place):
     assert artifacts == (2 if place == "artifacts" else 0)
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", [*PLACES, Shelf()])
 async def test_the_oldest_expire_and_say_so(place, monkeypatch):
-    """Above max_results the oldest goes, with its artifact; its handle says that it has expired, and others work."""
+    """Above max_results the oldest goes, with its artifact or object; its handle says that it has expired."""
     now = [1_800_000_000]
     monkeypatch.setattr(payload_store.time, "time", lambda: now[0])
 
@@ -121,11 +110,12 @@ async def test_the_oldest_expire_and_say_so(place, monkeypatch):
             with pytest.raises(HandleError, match="has expired"):
                 await load_payload(context, handle)
         assert [result.handle for result in stored_results(context.session.state)] == found[2:]
-        return [await load_payload(context, handle) for handle in found[2:]], len(await kept_artifacts(context))
+        kept = [*await kept_artifacts(context), *getattr(place, "kept", ())]
+        return [await load_payload(context, handle) for handle in found[2:]], len(kept)
 
-    loaded, artifacts = await in_tool(act)
+    loaded, kept = await in_tool(act)
     assert loaded == [[2], [3], [4]]
-    assert artifacts == (3 if place == "artifacts" else 0)
+    assert kept == (0 if place in ("auto", "state") else 3)
 
 
 async def test_old_results_expire_without_another_one(monkeypatch):
@@ -146,26 +136,6 @@ async def test_old_results_expire_without_another_one(monkeypatch):
         return await load_payload(context, ageless)
 
     assert await in_tool(act) == [2]
-
-
-@pytest.mark.parametrize("how", ["object", "loop", "deep", "digits"])
-async def test_what_cannot_be_encoded_is_one_error(how, tmp_path):
-    """An object, a circle, 10,000 levels, an endless integer: StoreError before anything is written."""
-    deep: list = []
-    for _ in range(10_000):
-        deep = [deep]
-    loop: list = []
-    loop.append(loop)
-    value = {"object": object(), "loop": loop, "deep": deep, "digits": 10**5000}[how]
-
-    async def act(context):
-        for place in ("state", "artifacts"):
-            with pytest.raises(StoreError, match="no JSON form"):
-                await PayloadStore(place=place).put(context, value, tool_name="t")
-        return stored_results(context.session.state)
-
-    async with session_service("sqlite", tmp_path) as sessions:
-        assert await in_tool(act, session_service=sessions) == []
 
 
 @pytest.mark.parametrize(("name", "value"), [
@@ -268,33 +238,12 @@ async def test_where_marks_fill_a_session_nothing_more_is_kept():
     assert 800 < await in_tool(act) < 1_000
 
 
-async def test_the_report_says_what_expired():
-    """The report of the result that pushed older ones out of the session says how many."""
-
-    def list_rows(number: int) -> dict:
-        """Lists rows."""
-        return {"rows": [{"text": noise(200)} for _ in range(40)], "number": number}
-
-    def answer(request):
-        found = len(results_in(request))
-        return call("list_rows", number=found) if found < 4 else "done"
-
-    reports: list = []
-    store = PayloadStore(place="state", max_session_bytes=22_000)
-    tool = cap_rows(list_rows, max_rows=5, store=store, on_report=reports.append)
-    await run_agent(LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[tool]), "go")
-    assert [report.notes for report in reports][:2] == [(), ()]
-    assert reports[-1].notes == ("older results of the session that expired: 1",)
-
-
 @pytest.mark.parametrize("service", ["sqlite", "database"])
 async def test_an_expired_result_stays_expired_after_a_restart(service, tmp_path):
     """A service that merges the mark of an expired result into its entry does not make it a result again."""
 
     async def keep(context):
-        number = len(found)
-        store = PayloadStore(place="state", max_results=1)
-        found.append(await store.put(context, [number] * 500, tool_name="t"))
+        found.append(await store.put(context, [len(found)] * 500, tool_name="t"))
 
     async def look(context):
         assert await load_payload(context, found[-1]) == [1] * 500
@@ -302,7 +251,7 @@ async def test_an_expired_result_stays_expired_after_a_restart(service, tmp_path
             await load_payload(context, found[0])
         return [result.handle for result in stored_results(context.session.state)]
 
-    found: list[str] = []
+    found, store = [], PayloadStore(place="state", max_results=1)
     for action in (keep, keep, look):
         async with session_service(service, tmp_path) as sessions:
             last = await in_tool(action, session_service=sessions)

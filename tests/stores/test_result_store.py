@@ -160,18 +160,6 @@ async def test_an_object_that_was_exchanged_is_not_given_out():
     await in_tool(act)
 
 
-async def test_what_expires_is_deleted():
-    """The objects of expired results go, so that a bucket does not grow for ever."""
-    bucket = Bucket()
-
-    async def act(context):
-        store = PayloadStore(place=bucket, max_results=2)
-        return [await store.put(context, [number], tool_name="t") for number in range(5)]
-
-    handles = await in_tool(act)
-    assert sorted(path[-16:-5] for path in bucket.objects) == sorted(handles[-2:])
-
-
 np = pytest.importorskip("numpy")
 
 
