@@ -70,12 +70,8 @@ def boss(child, kind):
     return LlmAgent(name="boss", model=ScriptedModel(answer=answer), tools=[AgentTool(child)])
 
 
-PLACES = {
-    "state": lambda: "state",
-    "artifacts": lambda: "artifacts",
-    "auto": lambda: "auto",
-    "own": lambda: PayloadStore(place=Shelf()),
-}
+PLACES = {place: lambda place=place: place for place in ("state", "artifacts", "auto")}
+PLACES["own"] = lambda: PayloadStore(place=Shelf())
 KINDS = {"rows": (list_sales, "703"), "payload": (read_log, "4711")}
 
 

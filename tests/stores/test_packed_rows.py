@@ -129,16 +129,20 @@ def test_what_services_would_change_or_refuse_is_known(value, survives):
     assert survives_as_state(value, encode(value)) is survives
 
 
-LOOP: list = []
-LOOP.append(LOOP)
-DEEP = reduce(lambda inner, _: [inner], range(10_000))
-
-
 @pytest.mark.parametrize(
-    "value", [object(), lambda: 1, {"a": iter([1])}, [10**5000], {1: 2, "1": 3, (1,): 4}, {object(): 1}, LOOP, DEEP]
+    "value",
+    [
+        object(),
+        lambda: 1,
+        {"a": iter([1])},
+        [10**5000],
+        {1: 2, "1": 3, (1,): 4},
+        {object(): 1},
+        reduce(lambda x, _: [x], range(10_000)),
+    ],
 )
 def test_what_cannot_be_encoded_is_one_error(value):
-    """An object, a function, an endless integer, an odd key, a circle, 10,000 levels: StoreError without payload."""
+    """An object, a function, an endless integer, an odd key, 10,000 levels: StoreError without payload."""
     with pytest.raises(StoreError, match="no JSON form"):
         encode(value)
 
