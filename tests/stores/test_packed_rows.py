@@ -28,6 +28,7 @@ from tests.support.kept import kept_in_state
 ROWS = [{"campaign": f"Ä {n}", "clicks": n * 7919 % 1009, "cost": n / 7, "on": None} for n in range(200)]
 CELLS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
 NAMES = st.sampled_from(["a", "b", "", "é", "\ud800", "order"])
+DEEP = reduce(lambda inner, _: [inner], range(10_000))
 NESTED = st.recursive(CELLS, lambda inner: st.lists(inner, max_size=9) | st.dictionaries(NAMES, inner, max_size=4))
 
 
@@ -130,16 +131,7 @@ def test_what_services_would_change_or_refuse_is_known(value, survives):
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        object(),
-        lambda: 1,
-        {"a": iter([1])},
-        [10**5000],
-        {1: 2, "1": 3, (1,): 4},
-        {object(): 1},
-        reduce(lambda x, _: [x], range(10_000)),
-    ],
+    "value", [object(), lambda: 1, {"a": iter([1])}, [10**5000], {1: 2, "1": 3, (1,): 4}, {object(): 1}, DEEP]
 )
 def test_what_cannot_be_encoded_is_one_error(value):
     """An object, a function, an endless integer, an odd key, 10,000 levels: StoreError without payload."""
