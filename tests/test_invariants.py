@@ -39,7 +39,7 @@ from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.worker import Jobs
 from adk_context_pack.stores.entries import expired_entry, fingerprint
 from adk_context_pack.stores.handles import expiry_key, new_handle, state_key
-from adk_context_pack.stores.payload_store import _bytes_of_marks, _bytes_under, _expired_entries
+from adk_context_pack.stores.payload_store import _bytes_under, _expired_entries
 from adk_context_pack.tables.columns import iter_columns
 from tests.support.adk_contents import request_of
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
@@ -251,7 +251,7 @@ def test_what_is_left_fits_with_its_marks(max_bytes, surplus):
 
     def taken(count):
         after = state | {key: gone[key] for key in keys[:count]}
-        return _bytes_of_marks(after) + sum(_bytes_under(after, key) for key in [*keys[count:], newest])
+        return sum(_bytes_under(after, key) for key in after if key.startswith("rows:"))
 
     assert taken(len(gone)) <= max_bytes or len(gone) == len(keys)
     assert len(gone) == surplus or taken(len(gone) - 1) > max_bytes

@@ -86,6 +86,11 @@ def outermost_invocation(context: Any) -> Any:
     return invocation
 
 
+def session_service_kinds(context: Any) -> list[str]:
+    """Returns the names of the session service's class and its bases, since some need packages that may be missing."""
+    return [kind.__name__ for kind in type(getattr(outermost_invocation(context), "session_service", None)).__mro__]
+
+
 _NAME = "_present_other_agent_message"
 
 

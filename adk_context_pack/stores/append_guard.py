@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,13 +107,17 @@ class AppendGuard:
         key = _key_of(session, addition.key)
         waiting = self._waiting
         # A cancelled run never stores its event. Its session object ends with it.
-        waiting[key] = addition, weakref.ref(session, lambda ref: _forget(waiting, key, ref))
+        waiting[key] = (
+            addition,
+            weakref.ref(session, lambda ref: waiting.pop(key) if key in waiting and waiting[key][1] is ref else None),
+        )
 
     async def append_event(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the service's own `append_event` with its arguments, and returns its answer."""
         if not self._waiting:
             return await self._append(*args, **kwargs)
-        session, event = _arguments(*args, **kwargs)
+        named = dict(zip(("session", "event"), args, strict=False)) | kwargs
+        session, event = named["session"], named["event"]
         # The dict itself, since a service may put another one in its place.
         delta = event.actions.state_delta
         taken = () if event.partial else [self._waiting.pop(_key_of(session, key), None) for key in delta]
@@ -168,29 +172,16 @@ class AppendGuard:
         except Exception as error:
             logger.warning("it is unknown whether an event was stored (%s)", type(error).__name__)
             return True
-        return found is None or any(_is_same(stored, event) for stored in found.events[-_NEWEST:])
+        # Some services give events ids of their own.
+        calls = [response.id for response in event.get_function_responses()] or [event.id]
+        events = [] if found is None else found.events[-_NEWEST:]
+        same = [calls == [response.id for response in one.get_function_responses()] for one in events]
+        return found is None or any(same) or event.id in [one.id for one in events]
 
 
 def _key_of(session: Any, key: str) -> _Key:
     # Two users may have sessions of one id.
     return getattr(session, "app_name", ""), getattr(session, "user_id", ""), session.id, key
-
-
-def _forget(waiting: MutableMapping[_Key, Any], key: _Key, ref: weakref.ref[Any]) -> None:
-    if key in waiting and waiting[key][1] is ref:
-        del waiting[key]
-
-
-def _arguments(session: Any, event: Event, *_: Any, **__: Any) -> tuple[Any, Event]:
-    return session, event
-
-
-def _is_same(stored: Event, event: Event) -> bool:
-    if stored.id == event.id:
-        return True
-    # Some services give events ids of their own.
-    calls = [response.id for response in event.get_function_responses()]
-    return bool(calls) and calls == [response.id for response in stored.get_function_responses()]
 
 
 def _take_out(additions: Sequence[Addition], event: Event, session: Any, delta: Mapping[str, Any]) -> bool:

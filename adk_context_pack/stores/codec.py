@@ -13,7 +13,7 @@ from contextvars import copy_context
 from functools import lru_cache
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import from_json, to_json
 
 from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.errors import StoreError
@@ -121,8 +121,9 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     if not encoded.plain or b"\\u0000" in data or _has_odd_numbers(data):
         return False
     try:
-        to_json(value)
-    except PydanticSerializationError:
+        # Redis and MongoDB read events by pydantic, to a depth of 200, some of which are the event's own.
+        from_json(b"[" * 8 + to_json(value) + b"]" * 8)
+    except ValueError:
         return False
     return True
 

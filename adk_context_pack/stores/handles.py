@@ -57,10 +57,8 @@ def new_handle(now: float) -> str:
 
 def made_at(handle: str) -> int:
     """Returns the second since 1970 in which a handle was made."""
-    seconds = 0
-    for letter in handle[:_TIME_LENGTH]:
-        seconds = seconds * 32 + _ALPHABET.index(letter)
-    return seconds + _EPOCH
+    digits = enumerate(reversed(handle[:_TIME_LENGTH]))
+    return _EPOCH + sum(_ALPHABET.index(letter) << 5 * place for place, letter in digits)
 
 
 def is_handle(text: str) -> bool:
@@ -73,9 +71,9 @@ def state_key(kind: Kind, tool_name: str, handle: str) -> str:
     return f"{kind}:{tool_name}:{handle}"
 
 
-def expiry_key(handle: str) -> str:
-    """Returns the state key that holds the second since 1970 after which a result has expired, if it has a limit."""
-    return f"stored_until:{handle}"
+def expiry_key(key: str) -> str:
+    """Returns the state key of the second since 1970 after which a result expires, by its handle or its own key."""
+    return f"stored_until:{key[-HANDLE_LENGTH:]}"
 
 
 def is_result_key(key: object) -> bool:
@@ -113,7 +111,7 @@ def unknown_handle(state: Mapping[str, Any], handle: object) -> HandleError:
 def is_expired(state: Mapping[str, Any], key: str) -> bool:
     """Returns whether the result under a state key is past its time, or gone already."""
     # ADK has no way to remove a state key, so that a mark stays in its place, and None after a rewind.
-    limit = state.get(expiry_key(key[-HANDLE_LENGTH:]))
+    limit = state.get(expiry_key(key))
     is_gone = state[key] is None or is_entry(state[key], "expired")
     return is_gone or (isinstance(limit, int | float) and time.time() > limit)
 

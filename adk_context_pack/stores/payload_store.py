@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from google.adk.sessions.in_memory_session_service import InMemorySessionService
-
-from adk_context_pack._adk.releases import outermost_invocation
+from adk_context_pack._adk.releases import session_service_kinds
 from adk_context_pack.errors import SettingError, StoreError, at_least, logger, positive
 from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, rough_size, survives_as_state
 from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
 from adk_context_pack.stores.handles import (
-    HANDLE_LENGTH,
     Kind,
     expiry_key,
     is_expired,
@@ -44,7 +42,8 @@ _PLACES = ("auto", "state", "artifacts")
 _MIN_COMPRESSED: Final = 256
 # Quotes, colon, comma and two spaces.
 _KEY_MARKS = 6
-_LIMIT_BYTES = 16
+# What one document holds, 1 MiB and 16 MiB, less room for what an event or a session has beside.
+_DOCUMENTS = {"FirestoreSessionService": 1_000_000, "MongoDbSessionService": 16_000_000}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +66,8 @@ class PayloadStore:
         max_session_bytes: what all results together may take in a session's state, in bytes as stored, with their
             keys and the marks of expired ones. The oldest expire first. A result that is larger by itself is not kept.
             None sets no limit. Values under state keys of the user's own (`state_key=`) are the
-            user's, and are not counted. Where one document holds all of a state (Firestore: 1 MiB), set it to that
-            size less what the app itself keeps there.
+            user's, and are not counted. Where one document holds all of a state (Firestore: 1 MiB, MongoDB: 16 MiB),
+            results have what the app leaves there, if that is less.
         max_results: how many results a session keeps. The oldest expire first. None keeps all.
         max_age_s: seconds after which a result expires, as seen when the next one is stored or this one is opened.
         timeout_s: seconds that a store has for keeping a result, and again for removing those that expire with it.
@@ -122,7 +121,8 @@ class PayloadStore:
                 the key expires.
             delta: the state delta to write to, where `context` has no state of its own to write to (an
                 `InvocationContext` in a plugin's `on_event_callback`: the event's own `actions.state_delta`).
-            note: called with one short sentence for the report, where older results expire.
+            note: called with one short sentence for the report, where older results expire, and at a session's first
+                result where the session service holds less than `max_session_bytes`.
 
         Raises:
             StoreError: it is not kept. The text says why, in words that a model can be shown.
@@ -134,20 +134,12 @@ class PayloadStore:
                 pass
             own_key = state_key(kind, tool_name, handle)
             name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:40]}-{handle}.json"
-            if key is None:
-                entries: dict[str, Any] = {own_key: await self._entry(context, name, await _encoded(value))}
-            else:
-                entries = await self._under_key(context, name, value, key=key, own_key=own_key)
+            entries = await self._entries(context, name, value, key=key, own_key=own_key)
             if self.max_age_s is not None:
                 entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
-            self._check_size(state, entries, own_key)
-            gone = _expired_entries(
-                {**state, **entries},
-                newest=own_key,
-                replaced_key=key,
-                max_bytes=self.max_session_bytes,
-                max_results=self.max_results,
-            )
+            with_it = {**state, **entries}
+            limits = {"max_bytes": self._room(context, with_it, own_key, note), "max_results": self.max_results}
+            gone = _expired_entries(with_it, newest=own_key, replaced_key=key, **limits)
             former = [state.get(key), *map(state.get, gone)]
             written = {**gone, **entries}
             if delta is None:
@@ -156,10 +148,7 @@ class PayloadStore:
                 delta.update(written)
                 context.session.state.update(written)
             if gone:
-                said = f"older results of the session that expired: {len(gone)}"
-                logger.info("%s", said)
-                if note is not None:
-                    note(said)
+                _say(f"older results of the session that expired: {len(gone)}", note, logger.info)
             await self._forget(context, former)
             return handle
         except StoreError:
@@ -167,12 +156,25 @@ class PayloadStore:
         except Exception as error:
             raise StoreError.of("trouble", type(error).__name__) from error
 
-    def _check_size(self, state: Mapping[str, Any], entries: Mapping[str, Any], key: str) -> None:
+    def _room(self, context: Any, state: Mapping[str, Any], newest: str, note: Any) -> int | None:
+        """Returns how many bytes of state results may take, None for any number, if the newest fits."""
         most = self.max_session_bytes
-        if most is not None and _bytes_under(entries, key) + (marks := _bytes_of_marks(state)) > most:
-            limit = f"{most:,} bytes" if most % 2**20 else f"{most // 2**20} MiB"
-            beside = f", of which marks of expired results take {marks:,} bytes" if marks else ""
-            raise StoreError.of("size", limit + beside)
+        for service in _DOCUMENTS.keys() & session_service_kinds(context):
+            app = {key: value for key, value in state.items() if not is_result_key(key) and not is_scoped(key)}
+            left = max(0, _DOCUMENTS[service] - len(json.dumps(app, skipkeys=True, default=str)))
+            if most is not None and most <= left:
+                break
+            most = left
+            if len(stored_results(state)) == 1 and not is_entry(state[newest], "store"):
+                held = f"{service} holds about {_DOCUMENTS[service]:,} bytes of state, beyond which results expire"
+                _say(f"{held}. An artifact service keeps more, and so does PayloadStore(place=…)", note, logger.warning)
+        marks = sum(_bytes_under(state, key) for key in state if is_result_key(key) and is_entry(state[key], "expired"))
+        if most is not None and _bytes_under(state, newest) + marks > most:
+            limit = f"{most // 2**20} MiB" if most and not most % 2**20 else f"{most:,} bytes"
+            raise StoreError.of(
+                "size", limit + f", of which marks of expired results take {marks:,} bytes" * bool(marks)
+            )
+        return most
 
     async def _entry(self, context: Any, name: str, encoded: Encoded) -> dict[str, Any]:
         data = encoded.data
@@ -196,18 +198,21 @@ class PayloadStore:
         is_for_state = self.place == "state" or size <= self.max_state_bytes or artifact_service(context) is None
         return None if self.place != "artifacts" and is_for_state else ArtifactStore()
 
-    async def _under_key(self, context: Any, name: str, value: Any, *, key: str, own_key: str) -> dict[str, Any]:
-        """Returns the entries for a result under a state key of the caller's own."""
+    async def _entries(self, context: Any, name: str, value: Any, *, key: str | None, own_key: str) -> dict[str, Any]:
+        """Returns the entries for a result, under its own state key and that of the caller's own, if there is one."""
+        if key is None:
+            return {own_key: await self._entry(context, name, await _encoded(value))}
         # ADK's service in memory serialises nothing, so that a value needs no check there. A subclass may do anything.
-        kind = type(getattr(outermost_invocation(context), "session_service", None))
-        encoded = None if kind is InMemorySessionService and not is_entry(value) else await _encoded(value)
+        kinds = session_service_kinds(context)
+        encoded = None if kinds[0] == "InMemorySessionService" and not is_entry(value) else await _encoded(value)
         size = rough_size(value) if encoded is None else len(encoded.data)
         is_plain = encoded is None or (not is_entry(value) and survives_as_state(value, encoded))
         is_shown = is_plain and self._store_for(context, size) is None
         shown = value if is_shown else await self._entry(context, name, encoded or await _encoded(value))
-        if not is_scoped(key):
+        if not is_scoped(key) and "VertexAiSessionService" not in kinds:
             return {key: shown, own_key: key_entry(key, shown)}
-        # A handle opens nothing that other sessions can write to, so that the session has a copy of its own.
+        # A handle opens nothing that other sessions can write to, and Vertex makes every number a double, so that the
+        # session has a copy of its own.
         return {key: shown, own_key: await self._entry(context, name, encoded or await _encoded(value))}
 
     async def _forget(self, context: Any, entries: list[Any]) -> None:
@@ -226,6 +231,12 @@ async def _encoded(value: Any) -> Encoded:
     return await off_loop(rough_size(value), encode, value)
 
 
+def _say(said: str, note: Callable[[str], None] | None, log: Callable[..., None]) -> None:
+    log("%s", said)
+    if note is not None:
+        note(said)
+
+
 def _expired_entries(
     state: Mapping[str, Any], *, newest: str, replaced_key: str | None, max_bytes: int | None, max_results: int | None
 ) -> dict[str, Any]:
@@ -237,38 +248,28 @@ def _expired_entries(
         replaced_key: the state key of the caller's own that the newest result has taken over.
         max_bytes: what all results together may take in state, the marks of expired ones included, since ADK removes
             no state key. None sets no limit.
-        max_results: how many results there may be. None sets no limit.
+        max_results: how many results there may be, or None.
     """
     keys = [result.key for result in stored_results(state) if result.key != newest]
     own = [key for key in state if is_result_key(key) and not is_entry(state[key], "expired")]
     gone = [key for key in own if is_expired(state, key)]
-    if replaced_key is not None:
-        gone += [key for key in keys if is_entry(state[key], "key") and state[key]["key"] == replaced_key]
+    gone += [key for key in keys if is_entry(state[key], "key") and state[key]["key"] == replaced_key]
     left = [key for key in keys if key not in gone]
     if max_results is not None:
         surplus = max(0, len(left) + 1 - max_results)
         gone, left = gone + left[:surplus], left[surplus:]
     if max_bytes is not None:
-        sizes = [_bytes_under(state, key) for key in left]
-        marks = _bytes_of_marks(state) + sum(_bytes_of_mark(state, key) for key in gone)
-        total = sum(sizes) + _bytes_under(state, newest) + marks
+        after = {**state, **{key: expired_entry(state[key]) for key in gone}}
+        total = sum(_bytes_under(after, key) for key in after if is_result_key(key))
         while total > max_bytes and left:
-            gone.append(left.pop(0))
-            total += _bytes_of_mark(state, gone[-1]) - sizes.pop(0)
+            gone.append(key := left.pop(0))
+            total += state_bytes(expired_entry(state[key])) - state_bytes(state[key])
     return {key: expired_entry(state[key]) for key in gone}
 
 
-def _bytes_under(state: Mapping[str, Any], key: str, mark: Mapping[str, Any] | None = None) -> int:
+def _bytes_under(state: Mapping[str, Any], key: str) -> int:
     """Returns about how many bytes of JSON a stored result, or its mark, takes in state, with its key and its limit."""
-    limit = expiry_key(key[-HANDLE_LENGTH:])
-    expiry = len(limit) + _LIMIT_BYTES if limit in state else 0
-    return len(key) + _KEY_MARKS + state_bytes(mark or state[key]) + expiry
-
-
-def _bytes_of_marks(state: Mapping[str, Any]) -> int:
-    """Returns about how many bytes of JSON the marks of all expired results take in state."""
-    return sum(_bytes_under(state, key) for key in state if is_result_key(key) and is_entry(state[key], "expired"))
-
-
-def _bytes_of_mark(state: Mapping[str, Any], key: str) -> int:
-    return _bytes_under(state, key, expired_entry(state[key]))
+    limit = expiry_key(key)
+    # A limit is a number of ten digits.
+    expiry = len(limit) + _KEY_MARKS + 10 if limit in state else 0
+    return len(key) + _KEY_MARKS + state_bytes(state[key]) + expiry

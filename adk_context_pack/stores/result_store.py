@@ -174,8 +174,7 @@ class ArtifactStore:
     async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:  # noqa: ARG002 - protocol
         """Returns the bytes of an artifact, or None if there is none."""
         part = await _service(scope).load_artifact(**self._place(scope, name))
-        blob = getattr(part, "inline_data", None)
-        return blob.data if blob is not None else None
+        return getattr(getattr(part, "inline_data", None), "data", None)
 
     async def delete(self, scope: StoreScope, name: str, kept: str | None) -> None:  # noqa: ARG002 - protocol
         """Removes an artifact."""

@@ -10,6 +10,7 @@ from typing import Any
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.known_tools import ReadBackTool
+from adk_context_pack._adk.releases import session_service_kinds
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import HandleError, QueryError, StoreError, answering, positive
@@ -127,7 +128,11 @@ class QueryRows(ReadBackTool):
             else:
                 if answer.total is not None:
                     break
-        return answer_reply(answer, max_tokens=self._max_tokens)
+        reply = answer_reply(answer, max_tokens=self._max_tokens)
+        if "rows" in reply and "FirestoreSessionService" in session_service_kinds(tool_context):
+            # Firestore refuses an event with a list in a list, which would end the run.
+            reply["rows"] = [json_text(row) for row in reply["rows"]]
+        return reply
 
 
 def _others(context: ToolContext, main: StoredResult, sql: str) -> list[StoredResult]:

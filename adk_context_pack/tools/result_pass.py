@@ -433,7 +433,7 @@ def _reports(
         found.append(replace(own, rows_shown=kept.rows_shown, rows_total=kept.rows_total))
     if error is not None:
         # What was kept before the failure is kept.
-        found.append(replace(record, error=error))
+        found.append(replace(record, error=error, notes=() if found else notes))
     elif not found and (notes or record.tokens_saved):
         found.append(replace(record, notes=notes))
     # The tokens are those of the whole result, which several parts of it share.
@@ -493,7 +493,8 @@ class KeptResult(Addition):
     def was_refused(self, error: Exception) -> None:
         """Reports that nothing was kept."""
         reason = f"the session service refused what was kept of it ({type(error).__name__})"
-        logger.warning("a result of %s could not be kept: %s", self.report.tool, reason)
+        kept = "an artifact service or PayloadStore(place=…) may take it"
+        logger.warning("a result of %s could not be kept: %s; %s", self.report.tool, reason, kept)
         give_report(self.on_report, replace(self.report, error=reason))
 
     def _is_of(self, response: types.FunctionResponse) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -179,13 +180,11 @@ ODD = {
 async def test_odd_values_are_kept_exactly(lasting, name):
     """What a database would refuse or change comes back as it was, and the run that stored it ends well."""
     value = {"value": ODD[name]}
+    put = partial(PayloadStore(place="state").put, value=value, tool_name="t")
     async with lasting.open() as sessions:
-        handle = await in_tool(
-            lambda context: PayloadStore(place="state").put(context, value, tool_name="t"), session_service=sessions
-        )
+        load = partial(load_payload, handle=await in_tool(put, session_service=sessions))
     async with lasting.open() as sessions:
-        found = await in_tool(lambda context: load_payload(context, handle), session_service=sessions)
-    assert repr(found) == repr(value)
+        assert repr(await in_tool(load, session_service=sessions)) == repr(value)
 
 
 async def test_answers_with_odd_characters_end_no_run(lasting):

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
@@ -69,12 +70,8 @@ def boss(child, kind):
     return LlmAgent(name="boss", model=ScriptedModel(answer=answer), tools=[AgentTool(child)])
 
 
-PLACES = {
-    "state": lambda: "state",
-    "artifacts": lambda: "artifacts",
-    "auto": lambda: "auto",
-    "own": lambda: PayloadStore(place=Shelf()),
-}
+PLACES = {place: lambda place=place: place for place in ("state", "artifacts", "auto")}
+PLACES["own"] = lambda: PayloadStore(place=Shelf())
 KINDS = {"rows": (list_sales, "703"), "payload": (read_log, "4711")}
 
 
@@ -195,15 +192,8 @@ async def test_a_child_opens_what_version_0_1_0_kept_for_its_parent():
 @pytest.mark.parametrize("place", PLACES)
 async def test_a_later_turn_opens_it_after_a_restart(place, tmp_path):
     """The child's session is gone by the next turn, and the handle opens for a new process's services and agents."""
-    store = PLACES[place]()
-    async with session_service("sqlite", tmp_path) as sessions:
-        first = await run_agent(
-            boss(quoting("child", list_sales), "none"), "go", plugins=[ContextPackPlugin(store=store)],
-            session_service=sessions,
-        )  # fmt: skip
-    async with session_service("sqlite", tmp_path) as sessions:
-        second = await run_agent(
-            boss(quoting("child", list_sales), "rows"), "go", plugins=[ContextPackPlugin(store=store)],
-            session_service=sessions, artifact_service=first.artifact_service,
-        )  # fmt: skip
-    assert "703" in second.answer
+    settings = {"plugins": [ContextPackPlugin(store=PLACES[place]())], "artifact_service": InMemoryArtifactService()}
+    for kind in ("none", "rows"):
+        async with session_service("sqlite", tmp_path) as sessions:
+            run = await run_agent(boss(quoting("child", list_sales), kind), "go", session_service=sessions, **settings)
+    assert "703" in run.answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import os
@@ -24,35 +23,25 @@ from adk_context_pack.stores import handles, payload_store
 from adk_context_pack.stores.handles import find_result, is_handle, made_at, new_handle, state_key, stored_results
 from adk_context_pack.stores.opening import resolve
 from tests.support.in_tool import in_tool
-from tests.support.kept import kept_artifacts
+from tests.support.kept import Shelf, kept_artifacts
 from tests.support.run import APP, SERVICES, SESSION, USER, run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
 ROWS = [{"id": i, "name": f"row {i}"} for i in range(50)]
 PLACES = ("auto", "state", "artifacts")
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
 
 
-async def put_and_load(context, value, **settings):
-    handle = await PayloadStore(**settings).put(context, value, tool_name="t")
-    return handle, await load_payload(context, handle)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-@given(value=JSON)
-def test_what_is_kept_comes_back(place, value):
-    """Any JSON value comes back as it was from every place, lookalikes of pointers among it."""
+async def test_what_is_kept_comes_back(place):
+    """JSON values come back as they were from every place, lookalikes of pointers among them."""
 
     async def act(context):
-        for kept in (value, {"stored": "expired"}, {"stored": "text", "text": "1"}, {"stored": "key", "key": "x"}):
-            assert (await put_and_load(context, kept, place=place))[1] == kept
+        lookalikes = {"stored": "expired"}, {"stored": "text", "text": "1"}, {"stored": "key", "key": "x"}
+        for kept in (None, "", [], {"": [1.5, {"é": [True]}]}, *lookalikes):
+            handle = await PayloadStore(place=place).put(context, kept, tool_name="t")
+            assert await load_payload(context, handle) == kept
 
-    asyncio.run(in_tool(act))
+    await in_tool(act)
 
 
 @pytest.mark.slow
@@ -61,26 +50,13 @@ def test_what_is_kept_comes_back(place, value):
 async def test_a_handle_survives_a_restart_and_works_in_a_second_process(kind, place, tmp_path):
     """With services over the same data, another session service and another artifact service open the handle."""
     artifacts = partial(FileArtifactService, root_dir=str(tmp_path / "artifacts"))
-    odd = [{"a": math.inf, "b": "x\0\u2028\ud800", "c": 2**70, "d": "é" * 40_000}]
+    value = [ROWS, {"a": math.inf, "b": "x\0\u2028\ud800", "c": 2**70, "d": "é" * 40_000}]
+    put = partial(PayloadStore(place=place).put, value=value, tool_name="t")
     async with session_service(kind, tmp_path) as sessions:
-        values = await in_tool(
-            lambda context: _put_all(context, place, [ROWS, odd]),
-            session_service=sessions,
-            artifact_service=artifacts(),
-        )
+        handle = await in_tool(put, session_service=sessions, artifact_service=artifacts())
     async with session_service(kind, tmp_path) as sessions:
-        loaded = await in_tool(
-            lambda context: _load_all(context, values), session_service=sessions, artifact_service=artifacts()
-        )
-    assert loaded == [ROWS, odd]
-
-
-async def _put_all(context, place, values):
-    return [await PayloadStore(place=place).put(context, value, tool_name="t") for value in values]
-
-
-async def _load_all(context, found):
-    return [await load_payload(context, handle) for handle in found]
+        load = partial(load_payload, handle=handle)
+        assert await in_tool(load, session_service=sessions, artifact_service=artifacts()) == value
 
 
 @pytest.mark.parametrize(
@@ -119,9 +95,9 @@ async def test_a_key_of_ones_own_holds_the_newest_result(place):
     assert artifacts == (2 if place == "artifacts" else 0)
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", [*PLACES, Shelf()])
 async def test_the_oldest_expire_and_say_so(place, monkeypatch):
-    """Above max_results the oldest goes, with its artifact; its handle says that it has expired, and others work."""
+    """Above max_results the oldest goes, with its artifact or object; its handle says that it has expired."""
     now = [1_800_000_000]
     monkeypatch.setattr(payload_store.time, "time", lambda: now[0])
 
@@ -134,11 +110,12 @@ async def test_the_oldest_expire_and_say_so(place, monkeypatch):
             with pytest.raises(HandleError, match="has expired"):
                 await load_payload(context, handle)
         assert [result.handle for result in stored_results(context.session.state)] == found[2:]
-        return [await load_payload(context, handle) for handle in found[2:]], len(await kept_artifacts(context))
+        kept = [*await kept_artifacts(context), *getattr(place, "kept", ())]
+        return [await load_payload(context, handle) for handle in found[2:]], len(kept)
 
-    loaded, artifacts = await in_tool(act)
+    loaded, kept = await in_tool(act)
     assert loaded == [[2], [3], [4]]
-    assert artifacts == (3 if place == "artifacts" else 0)
+    assert kept == (0 if place in ("auto", "state") else 3)
 
 
 async def test_old_results_expire_without_another_one(monkeypatch):
@@ -159,26 +136,6 @@ async def test_old_results_expire_without_another_one(monkeypatch):
         return await load_payload(context, ageless)
 
     assert await in_tool(act) == [2]
-
-
-@pytest.mark.parametrize("how", ["object", "loop", "deep", "digits"])
-async def test_what_cannot_be_encoded_is_one_error(how, tmp_path):
-    """An object, a circle, 10,000 levels, an endless integer: StoreError before anything is written."""
-    deep: list = []
-    for _ in range(10_000):
-        deep = [deep]
-    loop: list = []
-    loop.append(loop)
-    value = {"object": object(), "loop": loop, "deep": deep, "digits": 10**5000}[how]
-
-    async def act(context):
-        for place in ("state", "artifacts"):
-            with pytest.raises(StoreError, match="no JSON form"):
-                await PayloadStore(place=place).put(context, value, tool_name="t")
-        return stored_results(context.session.state)
-
-    async with session_service("sqlite", tmp_path) as sessions:
-        assert await in_tool(act, session_service=sessions) == []
 
 
 @pytest.mark.parametrize(("name", "value"), [
@@ -231,30 +188,6 @@ def noise(size: int) -> str:
     return os.urandom(size // 2).hex()
 
 
-async def test_a_session_stays_under_its_bytes(caplog):
-    """The oldest results expire until the state fits, and the newest is always there."""
-    limit = 20_000
-    caplog.set_level("INFO", "adk_context_pack")
-
-    async def act(context):
-        store, found, sizes = PayloadStore(place="state", max_session_bytes=limit), [], []
-        for _ in range(12):
-            found.append(await store.put(context, [noise(4_000)], tool_name="t"))
-            sizes.append(len(json.dumps(dict(context.session.state))))
-        live = [result.handle for result in stored_results(context.session.state)]
-        assert live == found[-len(live) :]
-        for handle in live:
-            assert len((await load_payload(context, handle))[0]) == 4_000
-        with pytest.raises(HandleError, match="has expired"):
-            await load_payload(context, found[0])
-        return sizes, len(live)
-
-    sizes, live = await in_tool(act)
-    assert max(sizes) < limit
-    assert live >= 4
-    assert "older results of the session that expired" in caplog.text
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["state", "artifacts"])
 async def test_the_state_of_a_session_fits_into_a_document(place, tmp_path):
@@ -305,33 +238,12 @@ async def test_where_marks_fill_a_session_nothing_more_is_kept():
     assert 800 < await in_tool(act) < 1_000
 
 
-async def test_the_report_says_what_expired():
-    """The report of the result that pushed older ones out of the session says how many."""
-
-    def list_rows(number: int) -> dict:
-        """Lists rows."""
-        return {"rows": [{"text": noise(200)} for _ in range(40)], "number": number}
-
-    def answer(request):
-        found = len(results_in(request))
-        return call("list_rows", number=found) if found < 4 else "done"
-
-    reports: list = []
-    store = PayloadStore(place="state", max_session_bytes=22_000)
-    tool = cap_rows(list_rows, max_rows=5, store=store, on_report=reports.append)
-    await run_agent(LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[tool]), "go")
-    assert [report.notes for report in reports][:2] == [(), ()]
-    assert reports[-1].notes == ("older results of the session that expired: 1",)
-
-
 @pytest.mark.parametrize("service", ["sqlite", "database"])
 async def test_an_expired_result_stays_expired_after_a_restart(service, tmp_path):
     """A service that merges the mark of an expired result into its entry does not make it a result again."""
 
     async def keep(context):
-        number = len(found)
-        store = PayloadStore(place="state", max_results=1)
-        found.append(await store.put(context, [number] * 500, tool_name="t"))
+        found.append(await store.put(context, [len(found)] * 500, tool_name="t"))
 
     async def look(context):
         assert await load_payload(context, found[-1]) == [1] * 500
@@ -339,7 +251,7 @@ async def test_an_expired_result_stays_expired_after_a_restart(service, tmp_path
             await load_payload(context, found[0])
         return [result.handle for result in stored_results(context.session.state)]
 
-    found: list[str] = []
+    found, store = [], PayloadStore(place="state", max_results=1)
     for action in (keep, keep, look):
         async with session_service(service, tmp_path) as sessions:
             last = await in_tool(action, session_service=sessions)

@@ -10,6 +10,7 @@ import math
 import os
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -82,13 +83,8 @@ async def test_another_process_opens_it_by_a_store_of_the_same_name(monkeypatch)
     """A handle opens where a store of that name is known, and is one clear error where none is."""
     bucket, sessions = Bucket(), InMemorySessionService()
 
-    async def keep(context):
-        return await PayloadStore(place=bucket).put(context, ROWS, tool_name="t")
-
-    async def load(context):
-        return await load_payload(context, handle)
-
-    handle = await in_tool(keep, session_service=sessions)
+    keep = partial(PayloadStore(place=bucket).put, value=ROWS, tool_name="t")
+    load = partial(load_payload, handle=await in_tool(keep, session_service=sessions))
     monkeypatch.setattr(result_store, "KNOWN_STORES", {})
     with pytest.raises(StoreError, match="no store of that name"):
         await in_tool(load, session_service=sessions)
@@ -164,18 +160,6 @@ async def test_an_object_that_was_exchanged_is_not_given_out():
     await in_tool(act)
 
 
-async def test_what_expires_is_deleted():
-    """The objects of expired results go, so that a bucket does not grow for ever."""
-    bucket = Bucket()
-
-    async def act(context):
-        store = PayloadStore(place=bucket, max_results=2)
-        return [await store.put(context, [number], tool_name="t") for number in range(5)]
-
-    handles = await in_tool(act)
-    assert sorted(path[-16:-5] for path in bucket.objects) == sorted(handles[-2:])
-
-
 np = pytest.importorskip("numpy")
 
 
@@ -221,15 +205,10 @@ SHOWN = (
 async def test_every_place_shows_the_same(kind, place, key, tmp_path):
     """Dates, enums, models, decimals, bytes, sets, odd keys and numpy's numbers read the same, and in one spelling."""
     artifacts = InMemoryArtifactService()
-
-    async def keep(context):
-        return await PayloadStore(place=place).put(context, ODD_VALUES, tool_name="t", key=key)
-
-    async def read(context):
-        return await read_payload(handle, context)
-
+    keep = partial(PayloadStore(place=place).put, value=ODD_VALUES, tool_name="t", key=key)
     async with session_service(kind, tmp_path) as sessions:
-        handle = await in_tool(keep, session_service=sessions, artifact_service=artifacts)
-        reply = await in_tool(read, session_service=sessions, artifact_service=artifacts)
+        settings = {"session_service": sessions, "artifact_service": artifacts}
+        handle = await in_tool(keep, **settings)
+        reply = await in_tool(partial(read_payload, handle), **settings)
     assert reply["text"] == SHOWN
     assert json.loads(reply["text"])["text"] == ODD_VALUES["text"]
