@@ -57,7 +57,9 @@ def peer_scores(folder: Path, work: Workload) -> Iterator[tuple[Score, Score]]:
     for name in PACKAGES:
         if _python(folder / name).exists():
             runs = dict(_run(folder / name, name, session))
-            *scores, whole = (score(each, run["requests"], work.facts, run["milliseconds"]) for each, run in runs.items())
+            *scores, whole = (
+                score(each, run["requests"], work.facts, run["milliseconds"]) for each, run in runs.items()
+            )
             yield from ((one, whole) for one in scores)
 
 
