@@ -20,7 +20,7 @@ from adk_context_pack import (
 from adk_context_pack.replay.replayer import CAPS, Counted, Replayed, Replayer, capped, scale_of
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.sums import ReplaySums, percent, replay_text
-from adk_context_pack.reports.token_use import AgentUse, PassUse, TokenUse
+from adk_context_pack.reports.token_use import AgentUse, Part, TokenUse
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.tools.offload_payload import default_result_passes
 from adk_context_pack.tools.result_reducer import ResultReducer
@@ -245,7 +245,7 @@ def some(sessions=3, name="session", calls=4):
     named = [
         RecordedSession(id=f"{name}-{n}", app_name="a", user_id="u", source="f.db", events=[]) for n in range(sessions)
     ]
-    use = TokenUse(total=entry, agents={"writer": entry}, passes={CAPS: PassUse(saved=119_520)})
+    use = TokenUse(total=entry, agents={"writer": entry}, passes={CAPS: Part(without=119_520)})
     return ReplaySums(use=use, sessions=[(each, entry) for each in named])
 
 
