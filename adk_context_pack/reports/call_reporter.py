@@ -149,29 +149,21 @@ class PrefixMemory:
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
         """Returns what `request` shares with the one before it under `key`, and remembers `request`."""
         chain = fingerprint(request, meter)
-        last = self._remember(key, _Last(chain.hashes, total))
+        with self._lock:
+            last = self._last.pop(key, None)
+            self._last[key] = _Last(chain.hashes, total)
+            self._links += len(chain.hashes) - (len(last.hashes) if last else 0)
+            while len(self._last) > _MAX_AGENTS or (self._links > _MAX_LINKS and len(self._last) > 1):
+                _, oldest = self._last.popitem(last=False)
+                self._links -= len(oldest.hashes)
         if last is None:
             return PrefixReport()
         links = zip(last.hashes, chain.hashes, chain.tokens, strict=False)
         kept = sum(tokens for _, _, tokens in takewhile(lambda link: link[0] == link[1], links))
         return PrefixReport(tokens=min(kept * total // max(sum(chain.tokens), 1), total), previous_tokens=last.tokens)
 
-    def adopt(self, key: tuple[str, ...], other: PrefixMemory) -> None:
-        """Remembers under `key` what `other` does."""
-        self._remember(key, other._last[key])
-
     def __len__(self) -> int:
         return len(self._last)
-
-    def _remember(self, key: tuple[str, ...], last: _Last) -> _Last | None:
-        with self._lock:
-            before = self._last.pop(key, None)
-            self._last[key] = last
-            self._links += len(last.hashes) - (len(before.hashes) if before else 0)
-            while len(self._last) > _MAX_AGENTS or (self._links > _MAX_LINKS and len(self._last) > 1):
-                _, oldest = self._last.popitem(last=False)
-                self._links -= len(oldest.hashes)
-        return before
 
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:

@@ -17,7 +17,7 @@ from adk_context_pack import (
     PrefixReport,
     StripForContext,
 )
-from adk_context_pack.replay.replayer import CAPS, Counted, Replayed, Replayer, capped, scale_of
+from adk_context_pack.replay.replayer import CAPS, Replayed, Replayer, capped, scale_of
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.replay.sums import ReplaySums, percent, replay_text
 from adk_context_pack.reports.token_use import AgentUse, Part, TokenUse
@@ -223,8 +223,12 @@ def test_all_figures_are_scaled_and_add_up(tokens):
     adds_up(call.report)
 
 
+def counted(without, with_pack, figure):
+    return Replayed(report(tokens_before=without, tokens_after=with_pack), PrefixReport(), figure)
+
+
 def calls(factor, fixed, *sizes):
-    return [Counted(size, size // 2, round(fixed + factor * size)) for size in sizes]
+    return [counted(size, size // 2, round(fixed + factor * size)) for size in sizes]
 
 
 def test_the_figure_is_the_request_without_the_pack():
@@ -235,8 +239,8 @@ def test_the_figure_is_the_request_without_the_pack():
 
 def test_a_saving_is_never_more_than_the_request():
     """A request with the pack is not told as negative."""
-    assert scale_of([Counted(4_000, 10, 900)], whole=True).of(Counted(4_000, 10, 900)) == (900, 2)
-    assert scale_of([Counted(400, 10, 90)], whole=True).of(Counted(4_000, 10, 90)) == (90, 0)
+    assert scale_of([counted(4_000, 10, 900)], whole=True).of(counted(4_000, 10, 900)) == (900, 2)
+    assert scale_of([counted(400, 10, 90)], whole=True).of(counted(4_000, 10, 90)) == (90, 0)
 
 
 def some(sessions=3, name="session", calls=4):
