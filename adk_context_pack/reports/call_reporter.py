@@ -285,10 +285,11 @@ class CallReporter:
         if not categories:
             return
         sorter = Categories(self._call, self._meter)
-        before = sorter.of(self._first)
-        same = request.contents is self._first.contents and request.config is self._first.config
-        report.categories_before, report.tools_before = before
-        report.categories, report.tools = before if same else sorter.with_views(sorter.of(request), before)
+        before, report.tools_before = sorter.of(self._first)
+        report.categories_before, report.categories, report.tools = before, before, report.tools_before
+        if request.contents is not self._first.contents or request.config is not self._first.config:
+            after, report.tools = sorter.of(request)
+            report.categories = sorter.with_views(after, before)
         report.add_up()
 
     def _count(self, request: LlmRequest) -> int:

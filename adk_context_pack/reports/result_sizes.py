@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -21,18 +20,16 @@ from adk_context_pack.conversation.tokens import Counter as Tokenizer
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.errors import logger
-from adk_context_pack.stores.handles import HANDLE_LENGTH, stored_results
+from adk_context_pack.stores.handles import IN_TEXT, stored_results
 from adk_context_pack.tables.frames import without_frames
 
 _MAX_READ = 200_000
 """The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""
 _SAMPLED_TEXT, _SAMPLED_ITEMS = 10_000, 200
 _PLAIN = frozenset((str, int, float, bool, type(None), dict, list))
-_HANDLE = re.compile(rf"(?<![0-9A-Za-z])[0-9a-hj-kmnp-tv-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SmallerResult:
+class SmallerResult(NamedTuple):
     """Holds the weights of one result that passes made smaller.
 
     Attributes:
@@ -91,7 +88,7 @@ class ResultSizes:
 
     def of_text(self, session_id: str, tool: str, text: str, stored: Mapping[str, str]) -> SmallerResult | None:
         """Returns the same for a result within a text, by the handles that the text names."""
-        for handle in dict.fromkeys(_HANDLE.findall(text)):
+        for handle in dict.fromkeys(IN_TEXT.findall(text)):
             found = self._known.get((session_id, handle))
             if found is not None and found.tool == tool:
                 return found
