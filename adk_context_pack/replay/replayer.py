@@ -278,14 +278,9 @@ class RebuiltRequests:
         if self._app is None or not self._app.has(event.author):
             request = request_of(event, contents_for(event, call.events, turn_only=event.author in self.blind))
             return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
-        named = self._session
-        session = Session.model_construct(
-            id=named.id,
-            app_name=named.app_name,
-            user_id=named.user_id,
-            state=dict(call.state),
-            events=with_node_input(event, call.events),
-        )
+        named, events = self._session, with_node_input(event, call.events)
+        names: dict[str, Any] = {"id": named.id, "app_name": named.app_name, "user_id": named.user_id}
+        session = Session.model_construct(**names, state=dict(call.state), events=events)
         context = self._app.context(event, session, call.user_content)
         return self._app.request(context), replace(call, context=context)
 
@@ -366,7 +361,9 @@ class _SessionReplay:
         alone = self._model_call(event, self._session.events[:index], self.state)
         raw, alone = self._requests.build(event, alone)
         built = attempted(own_passes(alone.context), raw, alone)
-        request, call = self._capped_request(index, event, raw, alone)
+        call = self._model_call(event, self._capped.events[:index], self.state | self._capped.keys(index))
+        call = replace(call, context=alone.context, run_memo=self._run_memo, session_memo=self._session_memo)
+        request, call = self._requests.build(event, call) if self._capped.reach(index) else (raw, call)
         meter = meter_of(call, self._replayer.counter)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
@@ -413,13 +410,6 @@ class _SessionReplay:
             for place, each in enumerate(report.passes)
         )
 
-    def _capped_request(
-        self, index: int, event: Event, raw: LlmRequest, alone: ModelCall
-    ) -> tuple[LlmRequest, ModelCall]:
-        call = self._model_call(event, self._capped.events[:index], self.state | self._capped.keys(index))
-        call = replace(call, context=alone.context, run_memo=self._run_memo, session_memo=self._session_memo)
-        return self._requests.build(event, call) if self._capped.reach(index) else (raw, call)
-
     def _packed(self, reporter: CallReporter, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns a request after the plugin's passes and tools, and the agent's own passes."""
         settings = self._replayer.settings_for(call.agent_name)
@@ -440,10 +430,8 @@ class _SessionReplay:
 
     def _model_call(self, event: Event, events: Sequence[Event], state: Mapping[str, Any]) -> ModelCall:
         if event.invocation_id not in self._questions:
-            said = (
-                each.content for each in events if each.author == "user" and each.invocation_id == event.invocation_id
-            )
-            self._questions[event.invocation_id] = next((content for content in said if content is not None), None)
+            own = (each for each in events if each.author == "user" and each.invocation_id == event.invocation_id)
+            self._questions[event.invocation_id] = next((each.content for each in own if each.content), None)
         return ModelCall(
             agent_name=event.author,
             invocation_id=event.invocation_id,

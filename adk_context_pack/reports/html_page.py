@@ -108,7 +108,14 @@ class PageCalls:
     def _rows(self, pairs: Iterable[Pair]) -> Iterator[list[Any]]:
         for is_same, group in groupby(pairs, key=lambda pair: pair[0] == pair[1]):
             if is_same:
-                yield _run([self._part(part) for part, _ in group if part is not None])
+                # As the first number and the length of each run of parts that follow one another.
+                run = [SAME]
+                for part in (self._part(part) for part, _ in group if part is not None):
+                    if len(run) > 1 and run[-2] + run[-1] == part:
+                        run[-1] += 1
+                    else:
+                        run += [part, 1]
+                yield run
             else:
                 yield from (self._row(*pair) for pair in group)
 
@@ -127,17 +134,6 @@ class PageCalls:
 
     def _text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))
-
-
-def _run(parts: Iterable[int]) -> list[int]:
-    """Returns unchanged parts as `[SAME, first, length, first, length, …]`."""
-    run = [SAME]
-    for part in parts:
-        if len(run) > 1 and run[-2] + run[-1] == part:
-            run[-1] += 1
-        else:
-            run += [part, 1]
-    return run
 
 
 _WRITING = Lock()

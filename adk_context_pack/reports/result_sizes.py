@@ -205,15 +205,9 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
 def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
     """Returns the tokens of the declarations that the plugin added to a request."""
     names: Collection[str] = call.memo.get(PACK_TOOLS, ())
-    if not names:
-        return 0
-    functions = [
-        function
-        for tool in (request.config.tools if request.config else None) or ()
-        for function in getattr(tool, "function_declarations", None) or ()
-        if function.name in names
-    ]
-    return sum(meter.text(function.model_dump_json(exclude_none=True)) for function in functions)
+    tools = (request.config.tools if names and request.config else None) or ()
+    functions = [each for tool in tools for each in getattr(tool, "function_declarations", None) or ()]
+    return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in functions if each.name in names)
 
 
 def _add(
@@ -226,19 +220,15 @@ def _add(
     """Adds what contents hold of the results of `tools`, or of all tools where it is None."""
     voices, has_printed = Voices.of(call), CODE_EXECUTION in stored.values()
     for content in contents:
+        is_relay = voices.is_relay(content)
         for part in content.parts or ():
-            response, text = part.function_response, part.text or ""
-            # So ADK shows a model what an executor printed.
-            is_printed = has_printed and text.startswith("```tool_output\n")
-            if is_printed and (found := SIZES.of_text(call.session_id, CODE_EXECUTION, text, stored)):
-                saved[found.tool] += found.saved
+            response, text, found = part.function_response, part.text or "", None
             if response is not None and (tools is None or response.name in tools):
-                body = response.response or {}
-                found = SIZES.of_response(call.session_id, response.name or "", body, stored)
-                if found is not None:
-                    saved[found.tool] += found.saved
-        if voices.is_relay(content):
-            for text in [part.text for part in content.parts or () if part.text]:
-                head = RELAYED_RESULT.search(text)
-                if head and (found := SIZES.of_text(call.session_id, head[1], text, stored)):
-                    saved[found.tool] += found.saved_in_text
+                found = SIZES.of_response(call.session_id, response.name or "", response.response or {}, stored)
+            # So ADK shows a model what an executor printed.
+            elif has_printed and text.startswith("```tool_output\n"):
+                found = SIZES.of_text(call.session_id, CODE_EXECUTION, text, stored)
+            elif is_relay and (head := RELAYED_RESULT.search(text)):
+                found = SIZES.of_text(call.session_id, head[1], text, stored)
+            if found is not None:
+                saved[found.tool] += found.saved_in_text if is_relay else found.saved

@@ -162,9 +162,8 @@ def must_go_on(old: Contents, new: Contents) -> None:
             if blocks_wait(old[index:]) and account_lines(new[index]) is not None:
                 return
             demand(index == len(old) - 1, f"content {index} of the {len(old)} that were sent changed")
-            demand(
-                account_goes_on(content, new[index]), "the last content that was sent changed other than by going on"
-            )
+            goes_on = account_goes_on(content, new[index])
+            demand(goes_on, "the last content that was sent changed other than by going on")
 
 
 def reachable(apply: Apply, conversation: Any) -> None:
@@ -189,21 +188,16 @@ def reachable(apply: Apply, conversation: Any) -> None:
 def active_stays(apply: Apply, conversation: Any) -> None:
     """Requires that the instructions of each skill that ADK counts as active for the agent stay whole."""
     request, call = conversation.built()
-    gone = _instructions(request, call) - _instructions(apply(request, call), call)
-    demand(not gone, f"{len(gone)} instructions of active skills are no longer whole")
-
-
-def _instructions(request: LlmRequest, call: ModelCall) -> set[Picture]:
     active = active_skills(call.state, call.agent_name)
-    parts = [part.function_response for content in request.contents or () for part in content.parts or ()]
-    return {
-        picture(part.response)
-        for part in parts
-        if part is not None
-        and kind_in(request.tools_dict, part.name) == "instructions"
-        and isinstance(part.response, dict)
-        and part.response.get("skill_name") in active
-    }
+
+    def instructions(shown: LlmRequest) -> set[Picture]:
+        parts = [part.function_response for content in shown.contents or () for part in content.parts or ()]
+        loaded = [part for part in parts if part and kind_in(shown.tools_dict, part.name) == "instructions"]
+        bodies = [part.response for part in loaded if isinstance(part.response, dict)]
+        return {picture(body) for body in bodies if body.get("skill_name") in active}
+
+    gone = instructions(request) - instructions(apply(request, call))
+    demand(not gone, f"{len(gone)} instructions of active skills are no longer whole")
 
 
 LAWS: Mapping[str, Law] = {
@@ -301,8 +295,6 @@ def blocks_wait(contents: Sequence[types.Content]) -> bool:
     texts = ["\n".join(part.text or "" for part in content.parts or ()) for content in contents]
     called = re.findall(r"\] called tool `(.*?)` with parameters:", texts[0], re.DOTALL)
     returned = re.findall(r"\] `(.*?)` tool returned result:", "\n".join(texts), re.DOTALL)
-    are_blocks = all(
-        content.role == "user" and text.startswith("For context:")
-        for content, text in zip(contents, texts, strict=True)
-    )
+    are_said = all(content.role == "user" for content in contents)
+    are_blocks = are_said and all(text.startswith("For context:") for text in texts)
     return are_blocks and bool(Counter(called) - Counter(returned))
