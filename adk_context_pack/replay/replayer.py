@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import pairwise
 from statistics import median
@@ -229,12 +229,10 @@ class CappedEvents:
         found = {agent: settings_for(agent) for agent in {event.author for event in events}}
         reducers = {agent: reducer_of(each.stored_in(store)) for agent, each in found.items() if each is not None}
         self.events: list[Event] = []
-        self._known: list[int] = []
+        self._keys, self._known = store.keys, list[int]()
         for event in events:
             self._known.append(len(store.keys))
-            reducer = reducers.get(event.author)
-            self.events.append(capped(event, reducer) if reducer else event)
-        self._keys = store.keys
+            self.events.append(capped(event, reducers[event.author]) if event.author in reducers else event)
         changed = (place for place, event in enumerate(events) if self.events[place] is not event)
         self._first = next(changed, len(events))
 
@@ -245,44 +243,6 @@ class CappedEvents:
     def reach(self, index: int) -> bool:
         """Returns whether a capped event comes before the event at `index`."""
         return self._first < index
-
-
-class RebuiltRequests:
-    """Builds the requests of one session.
-
-    Args:
-        session: the recorded session.
-        app: the app that was recorded, or None. Without it, requests have neither instructions nor declarations, and an
-            agent's tools are those that it has called.
-        counter: from text to tokens, or None for an estimate.
-
-    Attributes:
-        blind: the agents that are shown the current turn alone, as far as the provider's figures tell.
-    """
-
-    def __init__(self, session: RecordedSession, app: AppRequests | None, counter: Counter | None = None) -> None:
-        self._session = session
-        self._app = app
-        self.blind = agents_without_history(session.events, TokenMeter(counter=counter)) if app is None else frozenset()
-        self._tools: dict[str, dict[str, Any]] = {}
-        for event in session.events:
-            for call in event.get_function_calls():
-                self._tools.setdefault(event.author, {})[call.name or ""] = None
-
-    def build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
-        """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
-
-        Raises:
-            ValueError: ADK refuses to build it.
-        """
-        if self._app is None or not self._app.has(event.author):
-            request = request_of(event, contents_for(event, call.events, turn_only=event.author in self.blind))
-            return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
-        named, events = self._session, with_node_input(event, call.events)
-        names: dict[str, Any] = {"id": named.id, "app_name": named.app_name, "user_id": named.user_id}
-        session = Session.model_construct(**names, state=dict(call.state), events=events)
-        context = self._app.context(event, session, call.user_content)
-        return self._app.request(context), replace(call, context=context)
 
 
 def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
@@ -340,30 +300,53 @@ class Replayer:
 
 
 class _SessionReplay:
-    """The state of one session's replay."""
+    """The state of one session's replay.
+
+    Without the app, requests have neither instructions nor declarations, and an agent's tools are those that it has
+    called.
+    """
 
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
-        self._session = session
-        self._replayer = replayer
+        self._session, self._replayer, self._app = session, replayer, replayer.app
         self._capped = CappedEvents(session.events, replayer.settings_for)
-        self._requests = RebuiltRequests(session, replayer.app, replayer.counter)
         self._without, self._with = PrefixMemory(), PrefixMemory()
-        self._run_memo: dict[Hashable, Any] = {}
-        self._session_memo: dict[Hashable, Any] = {}
+        self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content | None] = {}
-        # Before the first capped result, everything that a request without the pack had is in the recording.
         self._shortened = 0
+        # Before the first capped result, everything that a request without the pack had is in the recording.
         self._capped_from = min(session.still_capped, default=len(session.events))
+        self._blind = frozenset[str]()
+        if self._app is None:
+            self._blind = agents_without_history(session.events, TokenMeter(counter=replayer.counter))
+        self._tools: dict[str, dict[str, Any]] = {}
+        for event in session.events:
+            named = {call.name or "": None for call in event.get_function_calls()}
+            self._tools.setdefault(event.author, {}).update(named)
+
+    def _build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
+        """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
+
+        Raises:
+            ValueError: ADK refuses to build it.
+        """
+        if self._app is None or not self._app.has(event.author):
+            request = request_of(event, contents_for(event, call.events, turn_only=event.author in self._blind))
+            return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
+        named, events = self._session, with_node_input(event, call.events)
+        names: dict[str, Any] = {"id": named.id, "app_name": named.app_name, "user_id": named.user_id}
+        session = Session.model_construct(**names, state=dict(call.state), events=events)
+        context = self._app.context(event, session, call.user_content)
+        return self._app.request(context), replace(call, context=context)
 
     def call(self, index: int, event: Event) -> Replayed:
         """Replays one model call, whose answer is `event`, the session's event number `index`."""
         alone = self._model_call(event, self._session.events[:index], self.state)
-        raw, alone = self._requests.build(event, alone)
+        raw, alone = self._build(event, alone)
         built = attempted(own_passes(alone.context), raw, alone)
         call = self._model_call(event, self._capped.events[:index], self.state | self._capped.keys(index))
-        call = replace(call, context=alone.context, run_memo=self._run_memo, session_memo=self._session_memo)
-        request, call = self._requests.build(event, call) if self._capped.reach(index) else (raw, call)
+        call = replace(call, context=alone.context, **self._memos)
+        request, call = self._build(event, call) if self._capped.reach(index) else (raw, call)
         meter = meter_of(call, self._replayer.counter)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
@@ -387,7 +370,7 @@ class _SessionReplay:
             return replace(replayed, figure=whole)
         # The provider's count of the capped request, and what results that are back in full weigh more. The pack's own
         # estimate of that is of less worth, since they are at hand here.
-        built, call = self._requests.build(event, replace(alone, events=self._session.capped_events[:index]))
+        built, call = self._build(event, replace(alone, events=self._session.capped_events[:index]))
         packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
         scale = recorded_scale(event) if self._replayer.counter is None else 1.0
         return replace(replayed, figure=as_capped + round(scale * (without - packed)) or whole)

@@ -107,8 +107,7 @@ class ReplaySums:
     def to_dict(self) -> dict[str, Any]:
         """Returns everything as plain JSON values."""
         sessions = [
-            {"id": named.id, "app_name": named.app_name, "user_id": named.user_id, "source": named.source}
-            | _figures(entry)
+            {name: getattr(named, name) for name in ("id", "app_name", "user_id", "source")} | _figures(entry)
             for named, entry in self.sessions
         ]
         return {

@@ -104,6 +104,11 @@ def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
     return scaled
 
 
+def present(found: Mapping[str, int]) -> dict[str, int]:
+    """Returns the entries that are not 0."""
+    return {name: tokens for name, tokens in found.items() if tokens}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PassReport:
     """The record of one pass over one request.
@@ -137,9 +142,7 @@ class PassReport:
     def to_dict(self) -> dict[str, Any]:
         """Returns the record as plain JSON values, without payload."""
         return {
-            "name": self.name,
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
+            **{name: getattr(self, name) for name in ("name", "tokens_before", "tokens_after")},
             "seconds": round(self.seconds, 6),
             **({"note": self.note} if self.note else {}),
             **({"error": self.error_type} if self.error else {}),
@@ -305,8 +308,8 @@ class CallReport(Saving):
             "results": dict(self.results),
             **self._named("unknown_results", "pack_tools", "shadow"),
             "passes": [each.to_dict() for each in self.passes],
-            "categories": {name: tokens for name, tokens in self.categories.items() if tokens},
-            "categories_before": {name: tokens for name, tokens in self.categories_before.items() if tokens},
+            "categories": present(self.categories),
+            "categories_before": present(self.categories_before),
             "tools": dict(self.tools),
             "tools_before": dict(self.tools_before),
             "prefix": {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)},
@@ -456,18 +459,10 @@ def log_line(report: CallReport) -> None:
     steps += [f"read-back tools {report.pack_tools:+,}"] if report.pack_tools else []
     for each in report.passes:
         steps.append(f"{each.name} failed: {each.error_type}" if each.error else f"{each.name} {-each.tokens_saved:+,}")
-    logger.info(
-        "%s%s: %s -> %s tokens, prefix kept %.0f %%, %.1f ms (%s) run=%s session=%s",
-        "shadow of " if report.shadow else "",
-        report.agent,
-        f"{report.tokens_without_pack:,}",
-        f"{report.tokens_after:,}",
-        100 * report.prefix.share,
-        1e3 * report.seconds,
-        ", ".join(steps) or "no passes",
-        report.invocation_id,
-        report.session_id,
-    )
+    sizes = f"{report.tokens_without_pack:,} -> {report.tokens_after:,} tokens"
+    kept = f"prefix kept {100 * report.prefix.share:.0f} %, {1e3 * report.seconds:.1f} ms"
+    said = f"({', '.join(steps) or 'no passes'}) run={report.invocation_id} session={report.session_id}"
+    logger.info("%s%s: %s, %s %s", "shadow of " if report.shadow else "", report.agent, sizes, kept, said)
 
 
 def annotate(response: LlmResponse, report: CallReport) -> None:

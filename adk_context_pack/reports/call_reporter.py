@@ -199,10 +199,9 @@ def rescale(report: CallReport, factor: float) -> None:
         replace(each, tokens_before=round(factor * each.tokens_before), tokens_after=round(factor * each.tokens_after))
         for each in report.passes
     )
-    report.tokens_before = round(factor * report.tokens_before)
-    report.tokens_after = round(factor * report.tokens_after)
+    for name in ("tokens_before", "tokens_after", "pack_tools"):
+        setattr(report, name, round(factor * getattr(report, name)))
     report.results = {name: round(factor * tokens) for name, tokens in report.results.items()}
-    report.pack_tools = round(factor * report.pack_tools)
     report.add_up()
     report.prefix = report.prefix.scaled(factor)
 

@@ -95,9 +95,8 @@ class Categories:
 
     def _apart(self, content: types.Content, total: int, voices: Voices) -> Iterator[tuple[str, int]]:
         kinds = [_kind(part) for part in content.parts or ()]
-        main = (
-            kinds[0] if kinds and kinds[0] and len(set(kinds)) == 1 else self._category(content, voices.voice(content))
-        )
+        only = kinds[0] if len(set(kinds)) == 1 else ""
+        main = only or self._category(content, voices.voice(content))
         for kind, part in zip(kinds, content.parts or (), strict=True):
             # A part of another kind among texts counts apart. The rest, envelope included, is the speaker's.
             if kind and kind != main:

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any
 
 from adk_context_pack.errors import at_least, logger
-from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart
+from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart, present
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import Prices, TokenUse, categories_without, offenders
@@ -99,7 +99,7 @@ class PageCalls:
 
     def _call(self, report: CallReport) -> dict[str, Any]:
         call = report.to_dict()
-        call["without"] = {name: tokens for name, tokens in categories_without(report).items() if tokens}
+        call["without"] = present(categories_without(report))
         call["prefix"] = {**call["prefix"], "previous": report.prefix.previous_tokens}
         if report.request_before is not None and report.request_after is not None:
             call["rows"] = list(self._rows(compare(report.request_before, report.request_after)))

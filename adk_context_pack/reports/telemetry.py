@@ -41,7 +41,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor
 from opentelemetry.util.types import AttributeValue
 
-from adk_context_pack.reports.call_report import NAME, CallReport, PassReport
+from adk_context_pack.reports.call_report import NAME, CallReport, PassReport, present
 
 _MAX_WAITING = 1024
 
@@ -193,7 +193,7 @@ def _attributes(report: CallReport) -> dict[str, Any]:
         **({f"{NAME}.shadow": True} if report.shadow else {}),
         f"{NAME}.prefix.tokens": report.prefix.tokens,
         f"{NAME}.prefix.share": report.prefix.share,
-        **{f"{NAME}.category.{name}": tokens for name, tokens in report.categories.items() if tokens},
+        **{f"{NAME}.category.{name}": tokens for name, tokens in present(report.categories).items()},
     }
 
 

@@ -18,10 +18,10 @@ from pydantic import BaseModel
 
 from adk_context_pack._adk.known_tools import active_skills, kind_in
 from adk_context_pack._adk.releases import QUOTE_END, live_events
-from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.testing.read_backs import (
+    characters,
     event_words,
     listed_events,
     names_search,
@@ -205,21 +205,6 @@ LAWS: Mapping[str, Law] = {
     for law in (pure, idle_is_identity, settled, never_grows, paired, heard, steady, reachable, active_stays)
 }
 """The laws by name."""
-
-
-def characters(contents: Contents) -> int:
-    """Characters of all texts and payloads, media and code included."""
-    return sum(_part_characters(part) for content in contents for part in content.parts or ())
-
-
-def _part_characters(part: types.Part) -> int:
-    if part.text is not None:
-        return len(part.text)
-    if (called := part.function_call) is not None:
-        return len(called.name or "") + len(json_text(called.args))
-    if (returned := part.function_response) is not None:
-        return len(returned.name or "") + len(json_text(returned.response))
-    return len(repr(part.model_dump(exclude_none=True)))
 
 
 def demand(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence

@@ -99,11 +99,8 @@ def _part_text(part: types.Part) -> str:
         return f"{part.function_call.name}({part.function_call.args})"
     if part.function_response:
         return f"{part.function_response.name} -> {part.function_response.response}"
-    if part.executable_code:
-        return part.executable_code.code or ""
-    if part.code_execution_result:
-        return part.code_execution_result.output or ""
-    return ""
+    code = part.executable_code or part.code_execution_result
+    return getattr(code, "code", None) or getattr(code, "output", None) or ""
 
 
 def check_declared_tools(requests: Sequence[RecordedRequest]) -> None:
