@@ -285,10 +285,10 @@ class CallReporter:
             return
         sorter = Categories(self._call, self._meter)
         before, report.tools_before = sorter.of(self._first)
-        report.categories_before, report.categories, report.tools = before, before, report.tools_before
-        if request.contents is not self._first.contents or request.config is not self._first.config:
-            after, report.tools = sorter.of(request)
-            report.categories = sorter.with_views(after, before)
+        report.categories_before = before
+        same = request.contents is self._first.contents and request.config is self._first.config
+        after, report.tools = (before, report.tools_before) if same else sorter.of(request)
+        report.categories = after if same else sorter.with_views(after, before)
         report.add_up()
 
     def _count(self, request: LlmRequest) -> int:

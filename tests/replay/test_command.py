@@ -214,16 +214,6 @@ async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):
     assert len(err.splitlines()) == 1
 
 
-async def test_writes_a_page(tmp_path, capsys):
-    """`--html` writes the calls with both requests; a folder that is not there is told."""
-    path = await recorded(tmp_path)
-    assert run(capsys, path, "--html", tmp_path / "page.html")[0] == 0
-    assert "look_up" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    code, _, err = run(capsys, path, "--html", tmp_path / "no" / "page.html")
-    assert code == 2
-    assert "No such file or directory" in err
-
-
 @pytest.mark.slow
 def test_runs_as_a_module():
     """`python -m adk_context_pack replay` replays the recorded sessions of ADK's samples."""
@@ -255,16 +245,8 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
         assert stream.getvalue().endswith("\r\x1b[K") == drawn
 
 
-async def test_a_database_that_is_away_does_not_hide_a_file(tmp_path, capsys):
-    """A URL, whose number of sessions nobody knows, gets its line when it cannot be read; the file is replayed."""
-    pytest.importorskip("sqlalchemy")
-    code, out, err = run(capsys, "x://nobody@127.0.0.1:1/db", await recorded(tmp_path), "--json")
-    assert (code, json.loads(out)["calls"], len(err.splitlines())) == (2, 5, 1)
-    assert err.startswith("x://nobody@127.0.0.1:1/db: the database cannot be read")
-
-
 async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatch):
-    """A page that shows few calls only says so, and its sums are those of the command, in tokens and in money."""
+    """A page that shows few calls only says so, and has the sums of the command. A folder that is missing is told."""
     monkeypatch.setattr("adk_context_pack.replay.command._MAX_HTML_CALLS", 2)
     page = tmp_path / "page.html"
     prices = ("--price-input", "3", "--price-cached", "0.5")
@@ -282,6 +264,9 @@ async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatc
     assert total["cost_sent"] / 1e6 == pytest.approx(found["cost_with"], rel=1e-4)
     agents = {each["name"]: each["sent"] for each in data["use"]["agents"]}
     assert agents == {name: each["tokens_with"] for name, each in found["agents"].items()}
+    assert any("look_up" in label for label, _ in data["parts"])
+    code, _, err = run(capsys, tmp_path / "session.json", "--html", tmp_path / "no" / "page.html")
+    assert (code, "No such file or directory" in err) == (2, True)
 
 
 async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
@@ -296,14 +281,15 @@ async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
 
 
 async def test_a_folder_is_read_whole(tmp_path, capsys):
-    """A folder gives every session below it, and a folder without any is named with what was looked for."""
+    """A folder gives every session below it, also beside a database that is away. One without any is named."""
     (tmp_path / "deep" / "deeper").mkdir(parents=True)
     await recorded(tmp_path / "deep")
     await recorded(tmp_path / "deep" / "deeper", "sqlite", name="second")
     (tmp_path / "notes.md").write_text("not a session", encoding="utf-8")
     (tmp_path / "empty").mkdir()
-    code, out, err = run(capsys, tmp_path, "--json")
-    assert (code, json.loads(out)["calls"], err) == (0, 10, "")
+    code, out, err = run(capsys, "x://nobody@127.0.0.1:1/db", tmp_path, "--json")
+    assert (code, json.loads(out)["calls"], len(err.splitlines())) == (2, 10, 1)
+    assert err.startswith("x://nobody@127.0.0.1:1/db: ")
     code, out, err = run(capsys, tmp_path / "empty")
     assert (code, out) == (2, "no model calls found\n")
     assert err == f"{tmp_path / 'empty'}: no recorded sessions in this folder (.json, .db, .sqlite, .sqlite3)\n"

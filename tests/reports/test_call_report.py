@@ -28,6 +28,8 @@ def assert_adds_up(report):
     assert sum(report.categories.values()) == report.tokens_after
     assert sum(report.categories_before.values()) == report.tokens_before
     assert min(report.categories.values()) >= 0
+    assert sum(report.tools.values()) == report.categories["tool_calls_and_results"]
+    assert sum(report.tools_before.values()) == report.categories_before["tool_calls_and_results"]
     count = report.tokens_before
     for each in report.passes:
         assert each.tokens_before == count

@@ -19,13 +19,6 @@ def spans():
         yield exporter
 
 
-def call_report(**settings):
-    made = plain_report()
-    for name, value in settings.items():
-        setattr(made, name, value)
-    return made
-
-
 def points_of(reader):
     """Returns the labels and the points of each metric, by its name."""
     metrics = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics
@@ -87,7 +80,7 @@ async def test_span_events_tell_each_call(spans):
 
 def test_the_documented_attributes_are_those_that_are_sent():
     """Each attribute of a report is in the table of the module, and each of the table is sent."""
-    report = call_report(
+    report = plain_report(
         passes=(PassReport(name="PASS", tokens_before=3, tokens_after=2, error="ValueError: no"),),
         categories={"NAME": 2},
         results={"TOOL": 1},
