@@ -138,7 +138,10 @@ async def test_what_cannot_be_had_is_told(tmp_path, capsys):
     packed, _ = await run(stored, plugin)
     found = replayed(packed, tmp_path / "packed", capsys)
     assert found["results"] == {"restored": 0, "capped": 5}
-    assert found["tokens_without"] == pytest.approx(plugin.reports.totals().tokens_without_pack, rel=0.01)
+    totals = plugin.reports.totals()
+    assert found["tokens_without"] == pytest.approx(totals.tokens_without_pack, rel=0.01)
+    assert found["tokens_with"] == pytest.approx(totals.tokens_after, rel=0.01)
+    assert found["passes"]["recorded_with_the_pack"]["tokens_saved"] > 5_000
     assert "cannot be opened in full: 5." in " ".join(found["notes"])
     assert "--artifacts" in " ".join(found["notes"])
 
