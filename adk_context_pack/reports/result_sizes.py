@@ -205,7 +205,9 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
 def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
     """Returns the tokens of the declarations that the plugin added to a request."""
     names: Collection[str] = call.memo.get(PACK_TOOLS, ())
-    tools = (request.config.tools if names and request.config else None) or ()
+    if not names:
+        return 0
+    tools = (request.config.tools if request.config else None) or ()
     functions = [each for tool in tools for each in getattr(tool, "function_declarations", None) or ()]
     return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in functions if each.name in names)
 

@@ -41,7 +41,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor
 from opentelemetry.util.types import AttributeValue
 
-from adk_context_pack.reports.call_report import NAME, CallReport, PassReport, present
+from adk_context_pack.reports.call_report import NAME, CallReport, present
 
 _MAX_WAITING = 1024
 
@@ -128,21 +128,12 @@ class Telemetry:
 
     def sent(self, report: CallReport) -> None:
         """Reports a request that is about to be sent: on the model call's span, as span events, and as metrics."""
-        common = _names(report)
+        common = {"gen_ai.agent.name": report.agent, "gen_ai.request.model": report.model}
         span = trace.get_current_span()
         if span.is_recording():
             attributes = {**common, **_attributes(report)}
             MODEL_SPANS.attach({**attributes, **_effects(report)})
             span.add_event(f"{NAME}.request", attributes)
-            for each in report.passes:
-                told: dict[str, Any] = {
-                    f"{NAME}.pass": each.name,
-                    f"{NAME}.tokens_before": each.tokens_before,
-                    f"{NAME}.tokens_after": each.tokens_after,
-                    f"{NAME}.duration": each.seconds,
-                    **({f"{NAME}.note": each.note} if each.note else {}),
-                }
-                span.add_event(f"{NAME}.pass", {**common, **told, **_error(each)})
         # No session or run among the attributes of metrics: each value would be a time series of its own.
         for stage in ("without_pack", "before", "after"):
             labels = {**common, "gen_ai.token.type": "input", f"{NAME}.stage": stage}
@@ -153,8 +144,17 @@ class Telemetry:
             self._prefix.record(report.prefix.share, common)
         for each in report.passes:
             labels = {**common, f"{NAME}.pass": each.name}
+            error = {"error.type": each.error_type} if each.error_type else {}
             self._removed.add(max(each.tokens_saved, 0), labels)
-            self._duration.record(each.seconds, {**labels, **_error(each)})
+            self._duration.record(each.seconds, {**labels, **error})
+            if span.is_recording():
+                told: dict[str, Any] = {
+                    f"{NAME}.tokens_before": each.tokens_before,
+                    f"{NAME}.tokens_after": each.tokens_after,
+                    f"{NAME}.duration": each.seconds,
+                    **({f"{NAME}.note": each.note} if each.note else {}),
+                }
+                span.add_event(f"{NAME}.pass", {**labels, **told, **error})
 
     def heard(self, report: CallReport) -> None:
         """Reports the provider's figures beside the pack's, as a span event. ADK itself counts them as metrics."""
@@ -162,23 +162,17 @@ class Telemetry:
         if span.is_recording() and report.prompt_tokens is not None:
             cached = {"gen_ai.usage.cache_read.input_tokens": report.cached_tokens or 0}
             attributes: dict[str, str | int] = {
+                "gen_ai.agent.name": report.agent,
+                "gen_ai.request.model": report.model,
                 "gen_ai.conversation.id": report.session_id,
                 "gen_ai.usage.input_tokens": report.prompt_tokens,
                 **cached,
                 **_figures(report, "tokens_after", "tokens_without_pack"),
             }
-            span.add_event(f"{NAME}.usage", {**_names(report), **attributes})
+            span.add_event(f"{NAME}.usage", attributes)
             if is_model_span(span):
                 # Older releases of ADK leave the cached share out.
                 span.set_attributes(cached)
-
-
-def _names(report: CallReport) -> dict[str, str]:
-    return {"gen_ai.agent.name": report.agent, "gen_ai.request.model": report.model}
-
-
-def _error(each: PassReport) -> dict[str, str]:
-    return {"error.type": each.error_type} if each.error_type else {}
 
 
 def _figures(report: CallReport, *names: str) -> dict[str, Any]:
