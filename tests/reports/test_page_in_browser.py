@@ -97,10 +97,9 @@ async def test_attack_text_neither_runs_nor_is_lost(page, tmp_path):
     await reported_run("Hello " + attack, pipeline=pipeline)
     page.open(write_html(pipeline.reports, tmp_path / "report.html"))
     page.run("document.querySelectorAll('.call').forEach((each) => each.click())")
-    page.run("document.querySelectorAll('details').forEach((each) => { each.open = true })")
-    page.run("new Promise((done) => setTimeout(done, 200))")
-    page.run("document.querySelectorAll('details').forEach((each) => { each.open = true })")
-    page.run("new Promise((done) => setTimeout(done, 200))")
+    for _ in range(2):
+        page.run("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+        page.run("new Promise((done) => setTimeout(done, 200))")
     assert page.run("document.querySelectorAll('.call').length") == 3
     assert page.run("document.title") == "Where the tokens go"
     assert page.run("document.images.length") == 0

@@ -104,16 +104,6 @@ class Context:
         self.invocation_id = self.agent_name = "x"
 
 
-async def test_answered_calls_are_not_kept_beyond_the_number_of_reports(monkeypatch):
-    """With few reports, calls that a model answered take no memory either, but the newest may be answered again."""
-    monkeypatch.setattr(report_log, "_MAX_ANSWERED", 2)
-    pipeline = ContextPipeline([], max_reports=1)
-    for number in range(3):
-        await reported_run("Where is Oslo?", "And now?", "And then?", pipeline=pipeline, session_id=str(number))
-    assert pipeline.reports.dropped > 10
-    assert len(pipeline.reports._waiting) <= 2
-
-
 def test_a_later_call_of_a_run_waits_whatever_became_of_an_earlier_one(monkeypatch):
     """The calls of one run share a key, and an earlier one that was answered does not end the waiting of the newest."""
     monkeypatch.setattr(report_log, "_MAX_ANSWERED", 1)
