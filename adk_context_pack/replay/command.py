@@ -36,8 +36,8 @@ def load_passes(name: str) -> tuple[ContextPass, ...]:
         return is_made and not isinstance(found, type)
 
     expected = "passes, such as mypackage.passes:PASSES"
-    made = load_object("--passes", name, is_right, expected)
-    found = getattr(made, "passes", made)
+    found = load_object("--passes", name, is_right, expected)
+    found = getattr(found, "passes", found)
     passes = tuple(found) if isinstance(found, Iterable) else (found,)
     if not all(isinstance(entry, ContextPass) for entry in passes):
         raise SettingError.of("replay", "--passes", name, expected)

@@ -398,10 +398,8 @@ def _exchanged(value: Any, opened: Mapping[str, Any], used: list[str]) -> Any:
 
 
 def _has_traces(event: Event) -> bool:
-    shown = (each.response or {} for each in event.get_function_responses())
-    return any(map(is_result_key, event.actions.state_delta)) or any(
-        LIMITS in each or PREVIEW in each for each in shown
-    )
+    names = {name for each in event.get_function_responses() for name in each.response or ()}
+    return not names.isdisjoint((LIMITS, PREVIEW)) or any(map(is_result_key, event.actions.state_delta))
 
 
 def _without(state: Mapping[str, Any], handles: set[str]) -> dict[str, Any]:

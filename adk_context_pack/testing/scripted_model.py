@@ -63,14 +63,7 @@ class RecordedRequest:
     @property
     def tool_names(self) -> list[str]:
         """The names of the functions that the model was offered."""
-        return [name for name, _ in self.declarations]
-
-    @property
-    def declarations(self) -> list[tuple[str, str]]:
-        """The names of the functions that the model was offered, and their declarations as JSON."""
-        tools = (self.config.tools if self.config else None) or ()
-        functions = [function for tool in tools for function in getattr(tool, "function_declarations", None) or ()]
-        return [(function.name or "", function.model_dump_json(exclude_none=True)) for function in functions]
+        return [name for name, _ in _declarations(self)]
 
 
 def text_of(request: LlmRequest | RecordedRequest | Sequence[types.Content] | None) -> str:
@@ -116,11 +109,17 @@ def check_declared_tools(requests: Sequence[RecordedRequest]) -> None:
         AssertionError: a declaration went, changed or moved.
     """
     for agent in {request.agent for request in requests}:
-        declared = [request.declarations for request in requests if request.agent == agent]
+        declared = [_declarations(request) for request in requests if request.agent == agent]
         for before, after in pairwise(declared):
             for place, (name, text) in enumerate(before):
                 if place >= len(after) or after[place] != (name, text):
                     raise AssertionError(f"{agent} is shown another declaration than before in the place of {name}")
+
+
+def _declarations(request: RecordedRequest) -> list[tuple[str, str]]:
+    tools = (request.config.tools if request.config else None) or ()
+    functions = [function for tool in tools for function in getattr(tool, "function_declarations", None) or ()]
+    return [(function.name or "", function.model_dump_json(exclude_none=True)) for function in functions]
 
 
 Answer = Callable[[LlmRequest], Any]
