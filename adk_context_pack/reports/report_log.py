@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -95,10 +95,11 @@ class ReportTotals(Saving):
 
 
 def _added(names: Iterable[str], parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    found = Counter(dict.fromkeys(names, 0))
+    found = dict.fromkeys(names, 0)
     for part in parts:
-        found.update(part)
-    return dict(found)
+        for name, tokens in part.items():
+            found[name] = found.get(name, 0) + tokens
+    return found
 
 
 _MAX_WAITING = 1024
