@@ -239,9 +239,11 @@ class TokenUse:
         agent.see(report)
         for part in (self.total, agent, *groups):
             part.add(whole, costs, report.prompt_tokens or 0)
+        tables: dict[str, dict[str, Part]] = {"categories": self.categories, "tools": self.tools, "passes": self.passes}
         for group, name, without, sent in _rows_of(report):
-            table: dict[str, Part] = getattr(self, group)
-            table.setdefault(name, Part()).add((without, sent), (without * rates[0], sent * rates[1]))
+            if (entry := tables[group].get(name)) is None:
+                entry = tables[group][name] = Part()
+            entry.add((without, sent), (without * rates[0], sent * rates[1]))
         self.failed.update(each.name for each in report.passes if each.error is not None)
         self.sessions.add(report.session_id)
         self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
