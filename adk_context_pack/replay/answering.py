@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,13 +63,10 @@ def answers_of(
     """
     agents = {event.author for event in session.events if event.get_function_calls()} - {"user"}
     for agent in sorted(agents):
-        conversation = Conversation(
-            agent=agent, events=session.events, state=session.first_state(), instruction="", keep_ids=True
-        )
-        yield (
-            agent,
-            answerability([conversation], {name: packed(of(agent), cached_share) for name, of in packs.items()}),
-        )
+        given: dict[str, Any] = {"events": session.events, "state": session.first_state()}
+        conversation = Conversation(agent=agent, instruction="", keep_ids=True, **given)
+        strategies = {name: packed(of(agent), cached_share) for name, of in packs.items()}
+        yield agent, answerability([conversation], strategies)
 
 
 class AnswerabilitySums:
@@ -90,11 +87,9 @@ class AnswerabilitySums:
         for agent, measured in answers_of(session, {WITHOUT: lambda _: None, WITH: self._settings_for}):
             for total, each in zip(self.results, measured, strict=True):
                 total.add(each)
-            room = 20 - len(self.lost)
-            self.lost += [
-                f"session {session.id}: {agent} called {lost.tool} with {lost.value[:60]!r}"
-                for lost in measured[1].lost[:room]
-            ]
+            where = f"session {session.id}: {agent} called"
+            self.lost += [f"{where} {lost.tool} with {lost.value[:60]!r}" for lost in measured[1].lost]
+            del self.lost[20:]
 
     def lines(self) -> Iterator[str]:
         """Yields the table and, below it, what was lost."""
@@ -102,8 +97,13 @@ class AnswerabilitySums:
             yield "No recorded tool call uses a value that its request shows: there is no answerability to measure."
             return
         yield "What the next tool calls needed, and where it is:"
-        head = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
-        yield from table([head, *map(_row, self.results)])
+        rows: list[tuple[str, ...]] = [
+            ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
+        ]
+        for each in self.results:
+            shares = each.visible_share, each.reachable_share, each.last_fifth_share, each.characters_share
+            rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", *map("{:.1%}".format, shares)))
+        yield from table(rows)
         gone = self.results[1].values - self.results[1].reachable
         if gone:
             yield f"Neither visible nor reachable within two read-backs: {gone}"
@@ -116,9 +116,3 @@ class AnswerabilitySums:
             "strategies": [{name: getattr(each, name) for name in names} for each in self.results],
             "lost": self.lost,
         }
-
-
-def _row(result: Answerability) -> Sequence[str]:
-    names = ("visible_share", "reachable_share", "last_fifth_share", "characters_share")
-    shares = (f"{getattr(result, name):.1%}" for name in names)
-    return (result.strategy, f"{result.calls:,}", f"{result.values:,}", *shares)

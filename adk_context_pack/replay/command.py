@@ -78,89 +78,74 @@ _MAX_HTML_CALLS = 500
 
 def run_replay(options: argparse.Namespace) -> int:
     """Runs the command and returns the exit code."""
-    run = _Run(options)
-    run.sessions.each(run.replay)
-    sys.stdout.write((json.dumps(run.to_dict(), indent=1) if options.json else run.text()) + "\n")
-    if options.html:
-        run.write_page(options.html)
-    return run.verdict()
+    if options.brief and not options.max_tokens and options.max_cost is None:
+        raise SettingError("check: there is no budget without --max-tokens or --max-cost")
+    app, own_counter, prices = load_app(options)
+    settings_for, counter = load_pack(options, app)
+    sessions = Sessions(options)
+    answers = AnswerabilitySums(settings_for) if options.answerability else None
+    shown: dict[str, Any] = {"prices": prices, "keep_requests": bool(options.html)}
+    replayer = Replayer(settings_for, counter=own_counter or counter, app=app, **shown)
+    log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
+    budget = Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost)
+    use, problems = TokenUse(prices=prices), sessions.problems
+    sums = ReplaySums(use=use, budget=budget, is_whole=app is not None, problems=problems)
 
-
-class _Run:
-    """One run of the command."""
-
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._brief = options.brief
-        if self._brief and not options.max_tokens and options.max_cost is None:
-            raise SettingError("check: there is no budget without --max-tokens or --max-cost")
-        app, own_counter, prices = load_app(options)
-        settings_for, counter = load_pack(options, app)
-        self.sessions = Sessions(options)
-        self._answers = AnswerabilitySums(settings_for) if options.answerability else None
-        self._replayer = Replayer(
-            settings_for, counter=own_counter or counter, app=app, prices=prices, keep_requests=bool(options.html)
-        )
-        self._log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
-        self.sums = ReplaySums(
-            use=TokenUse(prices=prices),
-            budget=Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost),
-            is_whole=app is not None,
-            problems=self.sessions.problems,
-        )
-
-    def replay(self, session: RecordedSession) -> int:
-        """Replays a session and returns the number of model calls so far."""
-        entry = self.sums.open_session(session)
-        refused = 0
-        for call in self._replayer.replay(session):
+    def replay(session: RecordedSession) -> int:
+        refused, of_session = 0, sums.open_session(session)
+        for call in replayer.replay(session):
             if isinstance(call, Exception):
                 refused += 1
                 continue
-            self.sums.add(call, entry)
+            sums.add(call, of_session)
             if call.report.request_after is not None:
-                self._log.add(call.report)
+                log.add(call.report)
         if refused:
             text = f"{session.source}: session {session.id}: ADK cannot rebuild {refused} of its requests"
-            self.sessions.tell(RecordingError(text))
-        if self._answers:
-            self._answers.add(session)
-        return self.sums.use.total.calls
+            sessions.tell(RecordingError(text))
+        if answers:
+            answers.add(session)
+        return use.total.calls
 
-    def text(self) -> str:
-        """Returns the result as tables. The answerability, if it was asked for, comes first."""
-        text = brief_text(self.sums) if self._brief else replay_text(self.sums)
-        return "\n".join((*self._answers.lines(), "", text)) if self._answers and self.sums.use.total.calls else text
+    sessions.each(replay)
+    sys.stdout.write(_output(sums, answers, options) + "\n")
+    if options.html:
+        _write_page(sums, log, sessions, options.html)
+    return _verdict(sums, is_check=options.brief)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the result as plain JSON values."""
-        found = self.sums.to_dict()
-        return found | {"answerability": self._answers.to_dict()} if self._answers else found
 
-    def write_page(self, path: str) -> None:
-        """Writes the newest calls as an HTML page."""
-        try:
-            # The page may be too small for all calls, but its sums are those of all.
-            write_html(self._log, path, title="What the pack would change", use=self.sums.use)
-        except OSError as error:
-            self.sessions.tell(RecordingError(f"{path}: {error.strerror or type(error).__name__}"))
-        if self.sums.use.total.calls > len(self._log):
-            sys.stderr.write(f"{path} shows the last {len(self._log):,} of {self.sums.use.total.calls:,} calls\n")
+def _output(sums: ReplaySums, answers: AnswerabilitySums | None, options: argparse.Namespace) -> str:
+    if options.json:
+        more = {"answerability": answers.to_dict()} if answers else {}
+        return json.dumps(sums.to_dict() | more, indent=1)
+    text = brief_text(sums) if options.brief else replay_text(sums)
+    return "\n".join((*answers.lines(), "", text)) if answers and sums.use.total.calls else text
 
-    def verdict(self) -> int:
-        """Returns the exit code, and prints a line for each request over its budget."""
-        sums = self.sums
-        sys.stderr.writelines(f"{printable(line)}\n" for line in sums.over_budget)
-        unknown = [agent for agent in sums.budget.tokens if agent != "*" and agent not in sums.use.agents]
-        known = printable(", ".join(sums.use.agents)) or "none"
-        sys.stderr.writelines(
-            f"--max-tokens {agent}: no call of this agent in these sessions (agents: {known})\n" for agent in unknown
-        )
-        if sums.over_budget:
-            return OVER_BUDGET
-        if unknown:
-            return MISUSED
-        # A check of nothing must not pass.
-        return UNREADABLE if sums.problems or (self._brief and not sums.use.total.calls) else OK
+
+def _write_page(sums: ReplaySums, log: ReportLog, sessions: Sessions, path: str) -> None:
+    try:
+        # The page may be too small for all calls, but its sums are those of all.
+        write_html(log, path, title="What the pack would change", use=sums.use)
+    except OSError as error:
+        sessions.tell(RecordingError(f"{path}: {error.strerror or type(error).__name__}"))
+    if sums.use.total.calls > len(log):
+        sys.stderr.write(f"{path} shows the last {len(log):,} of {sums.use.total.calls:,} calls\n")
+
+
+def _verdict(sums: ReplaySums, *, is_check: bool) -> int:
+    """Returns the exit code, and prints a line for each request over its budget."""
+    sys.stderr.writelines(f"{printable(line)}\n" for line in sums.over_budget)
+    unknown = [agent for agent in sums.budget.tokens if agent != "*" and agent not in sums.use.agents]
+    known = printable(", ".join(sums.use.agents)) or "none"
+    sys.stderr.writelines(
+        f"--max-tokens {agent}: no call of this agent in these sessions (agents: {known})\n" for agent in unknown
+    )
+    if sums.over_budget:
+        return OVER_BUDGET
+    if unknown:
+        return MISUSED
+    # A check of nothing must not pass.
+    return UNREADABLE if sums.problems or (is_check and not sums.use.total.calls) else OK
 
 
 def _budget(text: str) -> tuple[str, int]:

@@ -7,7 +7,6 @@ import asyncio
 import json
 import logging
 import math
-import re
 import sqlite3
 import sys
 import warnings
@@ -34,7 +33,7 @@ from adk_context_pack.errors import ContextPackError, RecordingError, SettingErr
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
-from adk_context_pack.stores.handles import HANDLE_LENGTH, StoredResult, is_result_key, stored_result
+from adk_context_pack.stores.handles import HANDLE_LENGTH, IN_TEXT, StoredResult, is_result_key, stored_result
 from adk_context_pack.stores.opening import resolve
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
@@ -43,41 +42,28 @@ Select = Callable[[str, Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 
 Found = RecordedSession | RecordingError
 
-_STATE = "SELECT state FROM sessions WHERE app_name = :app_name AND user_id = :user_id AND id = :id"
-_EVENTS = (
-    "SELECT * FROM events WHERE app_name = :app_name AND user_id = :user_id AND session_id = :id ORDER BY timestamp"
-)
-_APP_STATE = "SELECT state FROM app_states WHERE app_name = :app_name"
-_USER_STATE = "SELECT state FROM user_states WHERE app_name = :app_name AND user_id = :user_id"
+_SESSION = "app_name = :app_name AND user_id = :user_id"
+_EVENTS = f"SELECT * FROM events WHERE {_SESSION} AND session_id = :id ORDER BY timestamp"  # noqa: S608 - no input
+_STATES = {
+    "": f"SELECT state FROM sessions WHERE {_SESSION} AND id = :id",  # noqa: S608 - no input
+    "app:": "SELECT state FROM app_states WHERE app_name = :app_name",
+    "user:": f"SELECT state FROM user_states WHERE {_SESSION}",  # noqa: S608 - no input
+}
+"""What belongs to the app and to the user is stored apart, without the prefix under which ADK merges it."""
 
 
 def _rows_of(select: Select, source: str) -> Iterator[Found]:
     for key in select("SELECT app_name, user_id, id FROM sessions ORDER BY 1, 2, 3", {}):
-        yield _session_of(select, dict(key), source)
-
-
-def _session_of(select: Select, key: Mapping[str, str], source: str) -> Found:
-    """Returns one session of a database, or the error that keeps it from being read. The next one may be fine."""
-    try:
-        events = [event_of_row(row) for row in select(_EVENTS, key)]
-        # As ADK merges them: what belongs to the app and to the user is stored apart, without its prefix.
-        app = {"app_name": key["app_name"]}
-        user = {**app, "user_id": key["user_id"]}
-        state = _state(select(_STATE, key))
-        state |= {f"app:{name}": value for name, value in _state(select(_APP_STATE, app)).items()}
-        state |= {f"user:{name}": value for name, value in _state(select(_USER_STATE, user)).items()}
-    except RecordingError as error:
-        return RecordingError(f"{source}: session {key['id']}: {error}")
-    return RecordedSession(
-        id=key["id"], app_name=key["app_name"], user_id=key["user_id"], state=state, events=events, source=source
-    )
-
-
-def _state(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    for row in rows:
-        state = from_json(row["state"])
-        return dict(state) if isinstance(state, Mapping) else {}
-    return {}
+        try:
+            events = [event_of_row(row) for row in select(_EVENTS, key)]
+            rows = [(prefix, from_json(row["state"])) for prefix, sql in _STATES.items() for row in select(sql, key)]
+        except RecordingError as error:
+            # The next session may be fine.
+            yield RecordingError(f"{source}: session {key['id']}: {error}")
+            continue
+        maps = [(prefix, state) for prefix, state in rows if isinstance(state, Mapping)]
+        state = {f"{prefix}{name}": value for prefix, state in maps for name, value in state.items()}
+        yield RecordedSession(**key, state=state, events=events, source=source)
 
 
 def database_sessions(name: str) -> Iterator[Found]:
@@ -91,8 +77,8 @@ def database_sessions(name: str) -> Iterator[Found]:
 
         url: Any = sqlalchemy.make_url(name)
         name = url.render_as_string(hide_password=True)
-        with closing(_Reader(url)) as reader:
-            yield from _rows_of(reader, name)
+        with _selecting(url) as select:
+            yield from _rows_of(select, name)
     except ImportError as error:
         raise RecordingError(f"{name}: reading it needs a package that is not installed: {error.name}") from None
     except Exception as error:
@@ -100,31 +86,27 @@ def database_sessions(name: str) -> Iterator[Found]:
         raise RecordingError(f"{name}: the database cannot be read ({type(error).__name__})") from None
 
 
-class _Reader:
-    def __init__(self, url: Any) -> None:
-        import sqlalchemy  # noqa: PLC0415 - optional
-        from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415 - optional
-        from sqlalchemy.util import greenlet_spawn  # noqa: PLC0415 - optional
+@contextmanager
+def _selecting(url: Any) -> Iterator[Select]:
+    import sqlalchemy  # noqa: PLC0415 - optional
+    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415 - optional
+    from sqlalchemy.util import greenlet_spawn  # noqa: PLC0415 - optional
 
-        self._text = sqlalchemy.text
-        self._loop = asyncio.new_event_loop()
-        is_async = url.get_dialect().is_async
-        self._engine = create_async_engine(url).sync_engine if is_async else sqlalchemy.create_engine(url)
-        # A driver that waits for a loop finds one from within a greenlet alone.
-        spawn: Any = greenlet_spawn
-        self._call: Any = (lambda run: self._loop.run_until_complete(spawn(run))) if is_async else lambda run: run()
+    loop, is_async = asyncio.new_event_loop(), url.get_dialect().is_async
+    engine = create_async_engine(url).sync_engine if is_async else sqlalchemy.create_engine(url)
+    # A driver that waits for a loop finds one from within a greenlet alone.
+    spawn: Any = greenlet_spawn
+    call: Any = (lambda run: loop.run_until_complete(spawn(run))) if is_async else lambda run: run()
 
-    def __call__(self, sql: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        def rows() -> list[dict[str, Any]]:
-            with self._engine.connect() as connection:
-                return [dict(row) for row in connection.execute(self._text(sql), dict(values)).mappings()]
+    def rows(sql: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+        with engine.connect() as connection:
+            return [dict(row) for row in connection.execute(sqlalchemy.text(sql), dict(values)).mappings()]
 
-        found: list[dict[str, Any]] = self._call(rows)
-        return found
-
-    def close(self) -> None:
-        self._call(self._engine.dispose)
-        self._loop.close()
+    try:
+        yield lambda sql, values: call(lambda: rows(sql, values))
+    finally:
+        call(engine.dispose)
+        loop.close()
 
 
 def _sqlite_sessions(path: Path) -> Iterator[Found]:
@@ -172,48 +154,38 @@ def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
     if not case.conversation:
         raise RecordingError(f"eval case {case.eval_id} holds no recorded conversation")
     given = case.session_input
-    app = given.app_name if given else ""
+    app, user, state = (given.app_name, given.user_id, given.state) if given else ("", "", {})
     agent = app if app.isidentifier() and app != "user" else "agent"
     events = [event for number, turn in enumerate(case.conversation) for event in _events(turn, agent, number)]
-    return RecordedSession(
-        id=case.eval_id,
-        app_name=app,
-        user_id=given.user_id if given else "",
-        state=dict(given.state) if given else {},
-        events=events,
-        source=source,
-    )
+    return RecordedSession(id=case.eval_id, app_name=app, user_id=user, state=dict(state), events=events, source=source)
 
 
 def _events(turn: Any, agent: str, number: int) -> Iterator[Event]:
     run = turn.invocation_id or f"turn-{number + 1}"
-    yield _event("user", turn.user_content, run, role="user")
+    yield _event("user", turn.user_content.parts, run)
     data = turn.intermediate_data
     author = agent
     for step in getattr(data, "invocation_events", None) or ():
         if step.content is not None:
             author = step.author or agent
-            yield _event(author, step.content, run)
+            yield _event(author, step.content.parts, run)
     # Without ids a result is found by its place, so each call has its result behind it.
     uses, results = getattr(data, "tool_uses", None) or (), list(getattr(data, "tool_responses", None) or ())
     for place, use in enumerate(uses):
-        yield _event(agent, types.Content(role="model", parts=[types.Part(function_call=use)]), run)
+        yield _event(agent, [types.Part(function_call=use)], run)
         if place < len(results):
-            part = types.Part(function_response=results[place])
-            yield _event(agent, types.Content(role="user", parts=[part]), run, role="user")
+            yield _event(agent, [types.Part(function_response=results[place])], run)
     for name, parts in getattr(data, "intermediate_responses", None) or ():
         author = name or agent
-        yield _event(author, types.Content(role="model", parts=list(parts)), run)
+        yield _event(author, parts, run)
     if turn.final_response is not None:
-        yield _event(author, turn.final_response, run)
+        yield _event(author, turn.final_response.parts, run)
 
 
-def _event(author: str, content: types.Content, run: str, role: str | None = None) -> Event:
-    results = any(part.function_response for part in content.parts or ())
-    role = role or ("user" if results else "model")
-    if content.role != role:
-        content = content.model_copy(update={"role": role})
-    return Event(author=author, content=content, invocation_id=run)
+def _event(author: str, parts: Iterable[types.Part] | None, run: str) -> Event:
+    given = list(parts or ())
+    role = "user" if author == "user" or any(part.function_response for part in given) else "model"
+    return Event(author=author, content=types.Content(role=role, parts=given), invocation_id=run)
 
 
 def _json_sessions(path: Path) -> Iterator[Found]:
@@ -309,9 +281,6 @@ def sessions_in(recording: Iterable[Found]) -> Iterable[Found]:
         yield RecordingError(f"{error.filename}: {error.strerror or type(error).__name__}")
 
 
-_WORD = re.compile(rf"(?<![0-9A-Za-z])[0-9a-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
-
-
 def with_full_results(session: RecordedSession, artifact_service: Any = None) -> RecordedSession:
     """Returns a session with full results, as far as they can be opened. The recorded one is not changed.
 
@@ -355,9 +324,9 @@ class _Restoring:
         delta = event.actions.state_delta
         self._state |= {key: value for key, value in delta.items() if not is_entry(value, "expired")}
         self._stored |= {found.handle: found for key in delta if (found := stored_result(key))}
-        parts = (event.content.parts if event.content else None) or []
         if event.content is None or not event.get_function_responses():
             return event
+        parts = event.content.parts or []
         new = [await self._part(place, part, event) for part in parts]
         if all(one is other for one, other in zip(new, parts, strict=True)):
             return event
@@ -371,7 +340,11 @@ class _Restoring:
         if not found and LIMITS not in response.response and PREVIEW not in response.response:
             return part
         try:
-            opened = {each.handle: await self._open(each) for each in found}
+            # What a store asks ADK's context for.
+            session = replace(self._recorded, state=self._state)
+            context = SimpleNamespace(session=session, artifact_service=self._artifacts)
+            state = {**self._recorded.state, **self._state}
+            opened = {each.handle: await resolve(state.get(each.key), context) for each in found}
             body = self._full(response.response, opened) if opened else None
         except ContextPackError:
             body = None
@@ -380,7 +353,7 @@ class _Restoring:
             return part
         self._restored += 1
         # Beside a table, a stub may hold previews of texts that are parts of the same result.
-        shown = _WORD.findall(json_text(response.response))
+        shown = IN_TEXT.findall(json_text(response.response))
         self._opened.update((*(each.handle for each in found), *(each for each in shown if each in self._stored)))
         return part.model_copy(update={"function_response": response.model_copy(update={"response": body})})
 
@@ -388,7 +361,7 @@ class _Restoring:
         """Yields the stored results of the tool that a response is made of."""
         shown = response.response or {}
         text = str(shown.get(HANDLE, "")) if LIMITS in shown else json_text(shown)
-        found = [self._stored.get(handle) for handle in dict.fromkeys(_WORD.findall(text))]
+        found = [self._stored.get(handle) for handle in dict.fromkeys(IN_TEXT.findall(text))]
         named = [each for each in found if each is not None and each.tool_name == response.name]
         if not named and LIMITS in shown:
             # A stub without room for a handle. Its event has brought it, with a key that no other response names.
@@ -398,11 +371,6 @@ class _Restoring:
             left = [each for each in same if each.handle not in others]
             named = left if len(left) == 1 else []
         yield from named
-
-    async def _open(self, found: StoredResult) -> Any:
-        # What a store asks ADK's context for.
-        context = SimpleNamespace(session=replace(self._recorded, state=self._state), artifact_service=self._artifacts)
-        return await resolve(self._state.get(found.key, self._recorded.state.get(found.key)), context)
 
     def _full(self, response: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any] | None:
         """Returns the full response, or None if it is not clear what the stored results were part of."""
@@ -414,29 +382,24 @@ class _Restoring:
         whole = opened.get(shown.handle) if shown else None
         if isinstance(whole, dict):
             return whole
-        full, used = _exchanged(response, opened)
-        return full if used == len(opened) else None
+        used: list[str] = []
+        full = _exchanged(response, opened, used)
+        return full if len(used) == len(opened) else None
 
 
-def _exchanged(value: Any, opened: Mapping[str, Any]) -> tuple[Any, int]:
-    """Returns a value with stored parts in the place of their previews, and their number."""
-    if isinstance(value, str):
-        stored = stored_text(value)
-        return (opened[stored.handle], 1) if stored and stored.handle in opened else (value, 0)
+def _exchanged(value: Any, opened: Mapping[str, Any], used: list[str]) -> Any:
+    """Returns a value with stored parts in the place of their previews, and adds their handles to `used`."""
+    if isinstance(value, str) and (stored := stored_text(value)) and stored.handle in opened:
+        used.append(stored.handle)
+        return opened[stored.handle]
     if isinstance(value, Mapping):
-        items = {key: _exchanged(item, opened) for key, item in value.items()}
-        return {key: item for key, (item, _) in items.items()}, sum(used for _, used in items.values())
-    if isinstance(value, list):
-        found = [_exchanged(item, opened) for item in value]
-        return [item for item, _ in found], sum(used for _, used in found)
-    return value, 0
+        return {key: _exchanged(item, opened, used) for key, item in value.items()}
+    return [_exchanged(item, opened, used) for item in value] if isinstance(value, list) else value
 
 
 def _has_traces(event: Event) -> bool:
-    responses = (each.response or {} for each in event.get_function_responses())
-    return any(LIMITS in each or PREVIEW in each for each in responses) or any(
-        map(is_result_key, event.actions.state_delta)
-    )
+    names = {name for each in event.get_function_responses() for name in each.response or ()}
+    return not names.isdisjoint((LIMITS, PREVIEW)) or any(map(is_result_key, event.actions.state_delta))
 
 
 def _without(state: Mapping[str, Any], handles: set[str]) -> dict[str, Any]:
@@ -444,9 +407,8 @@ def _without(state: Mapping[str, Any], handles: set[str]) -> dict[str, Any]:
 
 
 def _forgetting(event: Event, handles: set[str]) -> Event:
-    delta = event.actions.state_delta
-    left = _without(delta, handles)
-    if len(left) == len(delta):
+    left = _without(event.actions.state_delta, handles)
+    if len(left) == len(event.actions.state_delta):
         return event
     return event.model_copy(update={"actions": event.actions.model_copy(update={"state_delta": left})})
 

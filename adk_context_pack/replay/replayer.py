@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
@@ -35,20 +35,6 @@ _SUSPICIOUS = 0.6
 """An agent of whose full history the provider counted a smaller share was not shown all of it."""
 
 
-class Counted(NamedTuple):
-    """Holds the tokens of one call's requests.
-
-    Attributes:
-        without: tokens of the request without the pack, as the replay counts it.
-        with_pack: the same with the pack.
-        figure: the provider's count of the request without the pack, or None.
-    """
-
-    without: int
-    with_pack: int
-    figure: int | None
-
-
 class Scale(NamedTuple):
     """Tells what a counted token of an agent is worth, and what the provider counts beside them.
 
@@ -60,36 +46,29 @@ class Scale(NamedTuple):
     factor: float = 1.0
     fixed: int = 0
 
-    def of(self, call: Counted) -> tuple[int, int]:
+    def of(self, call: Replayed) -> tuple[int, int]:
         """Returns the tokens of a call without the pack and with it. The provider's own figure counts where it is.
 
         The rest of a request shrinks by the share that the replay counts. A saving of so many counted tokens would
         leave the error of all that was saved in the little that is left.
         """
-        without = call.figure or round(self.fixed + self.factor * call.without)
+        counted, left = call.report.tokens_before, call.report.tokens_after
+        without = call.figure or round(self.fixed + self.factor * counted)
         fixed = min(self.fixed, without)
-        share = call.with_pack / call.without if call.without else 1.0
-        return without, round(fixed + (without - fixed) * share)
+        return without, round(fixed + (without - fixed) * (left / counted if counted else 1.0))
 
 
-def scale_of(calls: Sequence[Counted], *, whole: bool) -> Scale:
+def scale_of(calls: Iterable[Replayed], *, whole: bool) -> Scale:
     """Returns the scale of one agent's calls in one session."""
-    known = [call for call in calls if call.figure and call.without]
+    pairs = [(call.figure, call.report.tokens_before) for call in calls]
+    known = [(figure, counted) for figure, counted in pairs if figure and counted]
     if not known:
         return Scale()
-    factor = 0.0
-    if not whole:
-        steps = [(two.figure - one.figure, two.without - one.without) for one, two in pairwise(known)]  # type: ignore[operator]
-        plausible = [
-            (actual, counted) for actual, counted in steps if counted >= _MEANINGFUL and is_plausible(actual / counted)
-        ]
-        factor = _ratio(plausible)
+    steps = [(two[0] - one[0], two[1] - one[1]) for one, two in pairwise([] if whole else known)]
+    meaningful = [step for step in steps if step[1] >= _MEANINGFUL and is_plausible(step[0] / step[1])]
     # A single call does not tell how much of it the replay cannot see.
-    factor = factor or min(
-        _ratio([(call.figure or 0, call.without) for call in known]), HIGHEST_FACTOR if whole else 1.0
-    )
-    fixed = round(median((call.figure or 0) - factor * call.without for call in known))
-    return Scale(factor, max(fixed, 0))
+    factor = _ratio(meaningful) or min(_ratio(known), HIGHEST_FACTOR if whole else 1.0)
+    return Scale(factor, max(round(median(figure - factor * counted for figure, counted in known)), 0))
 
 
 def _ratio(pairs: Sequence[tuple[int, int]]) -> float:
@@ -97,24 +76,19 @@ def _ratio(pairs: Sequence[tuple[int, int]]) -> float:
     return sum(actual for actual, _ in pairs) / counted if counted else 0.0
 
 
-def recorded_with_pack(event: Event) -> tuple[int, int] | None:
-    """Returns the tokens without the pack and with it of a call that was recorded with the pack, or None."""
+def recorded_tokens(event: Event) -> tuple[int, int, int] | None:
+    """Returns the tokens of a call that was recorded with the pack, or None if the pack did not report.
+
+    Returns:
+        The tokens of ADK's own request without the pack, of the same with capped results, and of the one that was sent.
+    """
     totals = totals_on(event)
-    without, after = totals.get("tokens_without_pack"), totals.get("tokens_after")
-    if not isinstance(without, int) or not isinstance(after, int) or not after:
+    names = ("tokens_without_pack", "tokens_before", "pack_tools", "tokens_after")
+    without, before, tools, after = (n if isinstance(n := totals.get(name), int) else 0 for name in names)
+    if not (without and before and after):
         return None
     figure = _figure(event) or after
-    return round(without * figure / after), figure
-
-
-def recorded_as_capped(event: Event) -> int | None:
-    """Returns the tokens of a request as ADK had built it with capped results, or None if the pack did not report."""
-    totals = totals_on(event)
-    before, after = totals.get("tokens_before"), totals.get("tokens_after")
-    if not isinstance(before, int) or not isinstance(after, int) or not after:
-        return None
-    tools = totals.get("pack_tools", 0)
-    return round((before - (tools if isinstance(tools, int) else 0)) * (_figure(event) or after) / after)
+    return round(without * figure / after), round((before - tools) * figure / after), figure
 
 
 def silent_agents(events: Sequence[Event]) -> frozenset[str]:
@@ -179,11 +153,6 @@ class Replayed:
     figure: int | None = None
     packed_before: tuple[int, int] | None = None
     shortened: int = 0
-
-    @property
-    def counted(self) -> Counted:
-        """The tokens of both requests."""
-        return Counted(self.report.tokens_before, self.report.tokens_after, self.figure)
 
     def corrected(self, tokens: tuple[int, int]) -> Replayed:
         """Returns the same call with other figures.
@@ -256,74 +225,24 @@ class CappedEvents:
     """
 
     def __init__(self, events: Sequence[Event], settings_for: SettingsFor) -> None:
-        self._store = UnkeptStore()
-        self._reducers: dict[str, ResultReducer | None] = {}
-        self._settings_for = settings_for
-        self._keys: list[tuple[int, str]] = []
-        self.events = [self._capped(place, event) for place, event in enumerate(events)]
-        changed = [place for place, event in enumerate(events) if self.events[place] is not event]
-        self._first = changed[0] if changed else len(events)
-
-    def _capped(self, place: int, event: Event) -> Event:
-        if event.author not in self._reducers:
-            settings = self._settings_for(event.author)
-            self._reducers[event.author] = None if settings is None else reducer_of(settings.stored_in(self._store))
-        reducer = self._reducers[event.author]
-        before = len(self._store.keys)
-        found = event if reducer is None else capped(event, reducer)
-        self._keys += [(place, key) for key in self._store.keys[before:]]
-        return found
+        store = UnkeptStore()
+        found = {agent: settings_for(agent) for agent in {event.author for event in events}}
+        reducers = {agent: reducer_of(each.stored_in(store)) for agent, each in found.items() if each is not None}
+        self.events: list[Event] = []
+        self._keys, self._known = store.keys, list[int]()
+        for event in events:
+            self._known.append(len(store.keys))
+            self.events.append(capped(event, reducers[event.author]) if event.author in reducers else event)
+        changed = (place for place, event in enumerate(events) if self.events[place] is not event)
+        self._first = next(changed, len(events))
 
     def keys(self, index: int) -> dict[str, str]:
         """Returns the state keys of the full results in the events before the one at `index`."""
-        return {key: "" for place, key in self._keys if place < index}
+        return dict.fromkeys(self._keys[: self._known[index]], "")
 
     def reach(self, index: int) -> bool:
         """Returns whether a capped event comes before the event at `index`."""
         return self._first < index
-
-
-class RebuiltRequests:
-    """Builds the requests of one session.
-
-    Args:
-        session: the recorded session.
-        app: the app that was recorded, or None. Without it, requests have neither instructions nor declarations, and an
-            agent's tools are those that it has called.
-        counter: from text to tokens, or None for an estimate.
-
-    Attributes:
-        blind: the agents that are shown the current turn alone, as far as the provider's figures tell.
-    """
-
-    def __init__(self, session: RecordedSession, app: AppRequests | None, counter: Counter | None = None) -> None:
-        self._session = session
-        self._app = app
-        self.blind = agents_without_history(session.events, TokenMeter(counter=counter)) if app is None else frozenset()
-        self._tools: dict[str, dict[str, Any]] = {}
-        for event in session.events:
-            for call in event.get_function_calls():
-                self._tools.setdefault(event.author, {})[call.name or ""] = None
-
-    def build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
-        """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
-
-        Raises:
-            ValueError: ADK refuses to build it.
-        """
-        if self._app is None or not self._app.has(event.author):
-            request = request_of(event, contents_for(event, call.events, turn_only=event.author in self.blind))
-            return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
-        named = self._session
-        session = Session.model_construct(
-            id=named.id,
-            app_name=named.app_name,
-            user_id=named.user_id,
-            state=dict(call.state),
-            events=with_node_input(event, call.events),
-        )
-        context = self._app.context(event, session, call.user_content)
-        return self._app.request(context), replace(call, context=context)
 
 
 def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
@@ -333,6 +252,7 @@ def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCal
     return request
 
 
+@dataclass(frozen=True)
 class Replayer:
     """Runs the pack over recorded sessions, one after the other. A session is only read.
 
@@ -344,20 +264,12 @@ class Replayer:
         keep_requests: puts the requests into the reports, for `write_html`.
     """
 
-    def __init__(
-        self,
-        settings_for: SettingsFor,
-        *,
-        counter: Counter | None = None,
-        app: AppRequests | None = None,
-        prices: Prices | None = None,
-        keep_requests: bool = False,
-    ) -> None:
-        self.cached_share = (prices or Prices()).cached_share
-        self.settings_for = settings_for
-        self.counter = counter
-        self.app = app
-        self.keep_requests = keep_requests
+    settings_for: SettingsFor
+    _: KW_ONLY
+    counter: Counter | None = None
+    app: AppRequests | None = None
+    prices: Prices = field(default_factory=Prices)
+    keep_requests: bool = False
 
     def replay(self, session: RecordedSession) -> Iterator[Replayed | ValueError]:
         """Yields each model call of a session, or the error with which ADK refuses to rebuild its request."""
@@ -372,45 +284,69 @@ class Replayer:
                 except ValueError as error:
                     found.append(error)
             run.state |= event.actions.state_delta
-        by_agent: dict[str, list[Counted]] = {}
+        by_agent: dict[str, list[Replayed]] = {}
         for each in found:
             if isinstance(each, Replayed) and each.packed_before is None:
-                by_agent.setdefault(each.report.agent, []).append(each.counted)
+                by_agent.setdefault(each.report.agent, []).append(each)
         scales = {
             agent: scale_of(calls, whole=self.app is not None and self.app.has(agent))
             for agent, calls in by_agent.items()
         }
         for each in found:
             if isinstance(each, Replayed):
-                yield each.corrected(each.packed_before or scales[each.report.agent].of(each.counted))
+                yield each.corrected(each.packed_before or scales[each.report.agent].of(each))
             else:
                 yield each
 
 
 class _SessionReplay:
-    """The state of one session's replay."""
+    """The state of one session's replay.
+
+    Without the app, requests have neither instructions nor declarations, and an agent's tools are those that it has
+    called.
+    """
 
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
-        self._session = session
-        self._replayer = replayer
+        self._session, self._replayer, self._app = session, replayer, replayer.app
         self._capped = CappedEvents(session.events, replayer.settings_for)
-        self._requests = RebuiltRequests(session, replayer.app, replayer.counter)
         self._without, self._with = PrefixMemory(), PrefixMemory()
-        self._run_memo: dict[Hashable, Any] = {}
-        self._session_memo: dict[Hashable, Any] = {}
-        self._unchanged: dict[tuple[str, ...], bool] = {}
+        self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content | None] = {}
-        # Before the first capped result, everything that a request without the pack had is in the recording.
         self._shortened = 0
+        # Before the first capped result, everything that a request without the pack had is in the recording.
         self._capped_from = min(session.still_capped, default=len(session.events))
+        self._blind = frozenset[str]()
+        if self._app is None:
+            self._blind = agents_without_history(session.events, TokenMeter(counter=replayer.counter))
+        self._tools: dict[str, dict[str, Any]] = {}
+        for event in session.events:
+            named = {call.name or "": None for call in event.get_function_calls()}
+            self._tools.setdefault(event.author, {}).update(named)
+
+    def _build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
+        """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
+
+        Raises:
+            ValueError: ADK refuses to build it.
+        """
+        if self._app is None or not self._app.has(event.author):
+            request = request_of(event, contents_for(event, call.events, turn_only=event.author in self._blind))
+            return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
+        named, events = self._session, with_node_input(event, call.events)
+        names: dict[str, Any] = {"id": named.id, "app_name": named.app_name, "user_id": named.user_id}
+        session = Session.model_construct(**names, state=dict(call.state), events=events)
+        context = self._app.context(event, session, call.user_content)
+        return self._app.request(context), replace(call, context=context)
 
     def call(self, index: int, event: Event) -> Replayed:
         """Replays one model call, whose answer is `event`, the session's event number `index`."""
         alone = self._model_call(event, self._session.events[:index], self.state)
-        raw, alone = self._requests.build(event, alone)
+        raw, alone = self._build(event, alone)
         built = attempted(own_passes(alone.context), raw, alone)
-        request, call = self._capped_request(index, event, raw, alone)
+        call = self._model_call(event, self._capped.events[:index], self.state | self._capped.keys(index))
+        call = replace(call, context=alone.context, **self._memos)
+        request, call = self._build(event, call) if self._capped.reach(index) else (raw, call)
         meter = meter_of(call, self._replayer.counter)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
@@ -419,28 +355,25 @@ class _SessionReplay:
             call.note("results capped where they are made")
             reporter.ran(CAPS, request)
         request = self._packed(reporter, request, call)
-        report = self._report(reporter, request, prefix, unchanged=request is raw and built is raw)
+        keep = self._replayer.keep_requests
+        report = reporter.report(request, self._with, keep_requests=keep, categories=keep)
         report.heard(event.usage_metadata)
         self._count_own(report, without)
         before, self._shortened = self._shortened, len(self._capped.keys(index))
         replayed = Replayed(report, prefix, report.prompt_tokens, shortened=self._shortened - before)
-        if (recorded := recorded_with_pack(event)) is None:
+        if (recorded := recorded_tokens(event)) is None:
             return replayed
-        figure = None if self._capped_from < index else self._figure(index, event, alone, without) or recorded[0]
-        return replace(replayed, figure=figure, packed_before=recorded if self._capped_from < index else None)
-
-    def _figure(self, index: int, event: Event, alone: ModelCall, without: int) -> int | None:
-        """Returns the provider's count of a request with results put back: its count of the capped one, and the rest.
-
-        The pack's own estimate of what the full results weighed is of less worth, since they are at hand here.
-        """
-        as_capped = recorded_as_capped(event)
-        if not self._session.restored or as_capped is None:
-            return None
-        built, call = self._requests.build(event, replace(alone, events=self._session.capped_events[:index]))
-        capped = attempted(own_passes(call.context), built, call)
+        whole, as_capped, sent = recorded
+        if self._capped_from < index:
+            return replace(replayed, figure=None, packed_before=(whole, sent))
+        if not self._session.restored:
+            return replace(replayed, figure=whole)
+        # The provider's count of the capped request, and what results that are back in full weigh more. The pack's own
+        # estimate of that is of less worth, since they are at hand here.
+        built, call = self._build(event, replace(alone, events=self._session.capped_events[:index]))
+        packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
         scale = recorded_scale(event) if self._replayer.counter is None else 1.0
-        return as_capped + round(scale * (without - meter_of(call, self._replayer.counter).request(capped)))
+        return replace(replayed, figure=as_capped + round(scale * (without - packed)) or whole)
 
     def _count_own(self, report: CallReport, without: int) -> None:
         """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""
@@ -460,21 +393,17 @@ class _SessionReplay:
             for place, each in enumerate(report.passes)
         )
 
-    def _capped_request(
-        self, index: int, event: Event, raw: LlmRequest, alone: ModelCall
-    ) -> tuple[LlmRequest, ModelCall]:
-        call = self._model_call(event, self._capped.events[:index], self.state | self._capped.keys(index))
-        call = replace(call, context=alone.context, run_memo=self._run_memo, session_memo=self._session_memo)
-        return self._requests.build(event, call) if self._capped.reach(index) else (raw, call)
-
     def _packed(self, reporter: CallReporter, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns a request after the plugin's passes and tools, and the agent's own passes."""
         settings = self._replayer.settings_for(call.agent_name)
         leading = own_passes(call.context)
         if settings is not None:
             budget = settings.budget_for(*model_names(call.context, request.model))
-            passes = settings.passes_within(budget, self._replayer.counter, self._replayer.cached_share)
-            request = self._with_tools(reporter, settings, passes, request, call)
+            passes = settings.passes_within(budget, self._replayer.counter, self._replayer.prices.cached_share)
+            if settings.read_back:
+                offered = with_own_tools(request)
+                if settings.offer_read_back(offered, call, history=leave_history(passes, offered, call)):
+                    request = reporter.ran(READ_BACK_TOOLS, offered)
             for entry in awake((*leading_passes(call.context), *passes), request):
                 request = reporter.ran(entry.name, *attempt(entry, request, call))
             leading = [entry for entry in leading if not isinstance(entry, LeadingPass)]
@@ -482,40 +411,10 @@ class _SessionReplay:
             request = reporter.ran(OWN_PASSES, attempted(leading, request, call))
         return request
 
-    def _with_tools(
-        self,
-        reporter: CallReporter,
-        settings: PackSettings,
-        passes: Sequence[ContextPass],
-        request: LlmRequest,
-        call: ModelCall,
-    ) -> LlmRequest:
-        if not settings.read_back:
-            return request
-        offered = with_own_tools(request)
-        names = settings.offer_read_back(offered, call, history=leave_history(passes, offered, call))
-        return reporter.ran(READ_BACK_TOOLS, offered) if names else request
-
-    def _report(
-        self, reporter: CallReporter, request: LlmRequest, prefix: PrefixReport, *, unchanged: bool
-    ) -> CallReport:
-        keep = self._replayer.keep_requests
-        key = reporter.key
-        # As long as nothing is changed both sides send the same, and comparing once is enough.
-        same = unchanged and self._unchanged.get(key, True)
-        self._unchanged[key] = unchanged
-        report = reporter.report(request, None if same else self._with, keep_requests=keep, categories=keep)
-        if same:
-            self._with.adopt(key, self._without)
-            report.prefix = prefix
-        return report
-
     def _model_call(self, event: Event, events: Sequence[Event], state: Mapping[str, Any]) -> ModelCall:
         if event.invocation_id not in self._questions:
-            said = (
-                each.content for each in events if each.author == "user" and each.invocation_id == event.invocation_id
-            )
-            self._questions[event.invocation_id] = next((content for content in said if content is not None), None)
+            own = (each for each in events if each.author == "user" and each.invocation_id == event.invocation_id)
+            self._questions[event.invocation_id] = next((each.content for each in own if each.content), None)
         return ModelCall(
             agent_name=event.author,
             invocation_id=event.invocation_id,

@@ -43,12 +43,9 @@ def event_of(data: Any) -> Event:
         raise RecordingError(f"an event is a JSON object, not {type(data).__name__}")
     try:
         # Some releases of ADK refuse what others write.
-        found = {key: value for key, value in data.items() if key in _names(Event)}
-        actions = found.get("actions")
-        if isinstance(actions, Mapping):
-            found["actions"] = {key: value for key, value in actions.items() if key in _names(EventActions)}
-        elif actions is None:
-            found.pop("actions", None)
+        found = _known(Event, data)
+        if (actions := found.pop("actions", None)) is not None:
+            found["actions"] = _known(EventActions, actions) if isinstance(actions, Mapping) else actions
         return Event.model_validate(found)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
@@ -85,6 +82,10 @@ def from_json(value: Any) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         raise RecordingError("a JSON column holds no JSON") from None
+
+
+def _known(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key in _names(model)}
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -107,8 +107,7 @@ class ReplaySums:
     def to_dict(self) -> dict[str, Any]:
         """Returns everything as plain JSON values."""
         sessions = [
-            {"id": named.id, "app_name": named.app_name, "user_id": named.user_id, "source": named.source}
-            | _figures(entry)
+            {name: getattr(named, name) for name in ("id", "app_name", "user_id", "source")} | _figures(entry)
             for named, entry in self.sessions
         ]
         return {
@@ -130,29 +129,45 @@ _MAX_SESSIONS = 10
 
 def replay_text(sums: ReplaySums) -> str:
     """Returns the sums as tables. Without a model call it says so in place of empty tables."""
-    total = sums.use.total
+    total, prices = sums.use.total, sums.use.prices or Prices()
     if not total.calls:
         return "no model calls found"
-    uses = sums.use.passes.items()
-    passes = [(name, f"{each.saved:,}", share(each.saved, total.without)) for name, each in uses]
-    by_pass = table([("pass", "tokens saved", "of all"), *passes])
-    lines = [*_sessions(sums), "", *by_pass, "", *_table("agent", sums.use.agents), ""]
-    prices = sums.use.prices or Prices()
-    lines += [
+    largest = sorted(sums.sessions, key=lambda entry: -entry[1].without)
+    names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
+    left = len(largest) - _MAX_SESSIONS
+    passes = [(name, f"{each.saved:,}", share(each.saved, total.without)) for name, each in sums.use.passes.items()]
+    lines = [
+        *_table("session", names),
+        *([f"… and {left:,} smaller sessions. --json has them all."] if left > 0 else ()),
+        "",
+        *table([("pass", "tokens saved", "of all"), *passes]),
+        "",
+        *_table("agent", sums.use.agents),
+        "",
         f"Cost: {prices.input:g} for a million input tokens, {prices.cached:g} for a million cached ones.",
         "The estimate assumes that the provider caches everything that an agent's previous request began with.",
         *sums.notes(),
     ]
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")
-    return "\n".join((*map(printable, lines), "", *_headline(sums)))
+    cost = f"{money(total.cost_without - total.cost_sent)} of {money(total.cost_without)}"
+    headline = (
+        f"The pack {'saves' if total.saved >= 0 else 'adds'} {abs(total.saved):,} of {total.without:,} tokens"
+        f" ({percent(total.without, total.sent)}) and {cost} ({percent(total.cost_without, total.cost_sent)})."
+    )
+    return "\n".join((*map(printable, lines), "", _counts(sums), headline))
 
 
 def brief_text(sums: ReplaySums) -> str:
     """Returns in a line what a budget is held against: the largest request and the dearest session."""
     dearest = max((part.cost_sent for _, part in sums.sessions), default=0.0)
-    calls = f"{_number_of(sums.use.total.calls, 'model call')} in {_number_of(len(sums.sessions), 'session')}"
-    return f"{calls}, the largest of {sums.use.total.largest_sent:,} tokens, the dearest session at {money(dearest)}"
+    largest = f"the largest of {sums.use.total.largest_sent:,} tokens"
+    return f"{_counts(sums)}, {largest}, the dearest session at {money(dearest)}"
+
+
+def _counts(sums: ReplaySums) -> str:
+    counts = {"model call": sums.use.total.calls, "session": len(sums.sessions)}
+    return " in ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
 
 
 def percent(before: float, after: float) -> str:
@@ -165,47 +180,16 @@ def percent(before: float, after: float) -> str:
     return f"{change:+.1f} %" if hidden else f"{rounded:+d} %"
 
 
-def _headline(sums: ReplaySums) -> Iterator[str]:
-    total = sums.use.total
-    yield f"{_number_of(total.calls, 'model call')} in {_number_of(len(sums.sessions), 'session')}"
-    saved = total.without - total.sent
-    verb = "saves" if saved >= 0 else "adds"
-    yield (
-        f"The pack {verb} {abs(saved):,} of {total.without:,} tokens"
-        f" ({percent(total.without, total.sent)}) and {money(total.cost_without - total.cost_sent)} of"
-        f" {money(total.cost_without)} ({percent(total.cost_without, total.cost_sent)})."
-    )
-
-
-def _number_of(count: int, what: str) -> str:
-    return f"{count:,} {what if count == 1 else what + 's'}"
-
-
 def money(amount: float) -> str:
     """Returns an amount with as many decimals as tell something."""
     return f"{amount:,.2f}" if abs(amount) >= 1 else f"{amount:.6f}"
 
 
-def _sessions(sums: ReplaySums) -> Iterator[str]:
-    largest = sorted(sums.sessions, key=lambda entry: -entry[1].without)
-    names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
-    yield from _table("session", names)
-    if len(largest) > _MAX_SESSIONS:
-        yield f"… and {len(largest) - _MAX_SESSIONS:,} smaller sessions. --json has them all."
-
-
 def _table(kind: str, entries: Mapping[str, Part]) -> Iterable[str]:
-    head = (kind, "calls", "without", "with", "change", "largest with", "cost without", "cost with")
-    return table([head, *((f"{name:.60}", *_cells(entry)) for name, entry in entries.items())])
-
-
-def _cells(entry: Part) -> Sequence[str]:
-    return (
-        f"{entry.calls:,}",
-        f"{entry.without:,}",
-        f"{entry.sent:,}",
-        percent(entry.without, entry.sent),
-        f"{entry.largest_sent:,}",
-        money(entry.cost_without),
-        money(entry.cost_sent),
-    )
+    rows = [(kind, "calls", "without", "with", "change", "largest with", "cost without", "cost with")]
+    for name, entry in entries.items():
+        tokens = f"{entry.calls:,}", f"{entry.without:,}", f"{entry.sent:,}", percent(entry.without, entry.sent)
+        rows.append(
+            (f"{name:.60}", *tokens, f"{entry.largest_sent:,}", money(entry.cost_without), money(entry.cost_sent))
+        )
+    return table(rows)

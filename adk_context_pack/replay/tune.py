@@ -138,9 +138,9 @@ class Tuning:
 
     def _round(self, sources: Iterable[str], agents: Mapping[str, str] | None = None) -> None:
         known = {str(each) for each in self.trials}
-        made = (Trial(source=each, agents=agents or {}, use=TokenUse(prices=self.prices)) for each in sources)
-        new = [each for each in made if str(each) not in known]
         setting: dict[str, Any] = {"counter": self.counter, "app": self.app, "prices": self.prices}
+        made = [Trial(source=each, agents=agents or {}, use=TokenUse(prices=self.prices)) for each in sources]
+        new = [each for each in made if str(each) not in known]
         runs = {str(each): (each, Replayer(each.settings_for, **setting)) for each in new}
         packs = {name: each.settings_for for name, (each, _) in runs.items()}
 

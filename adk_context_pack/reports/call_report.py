@@ -19,8 +19,7 @@ _MAX_CHARACTERS = 200_000
 """The longest text of one part, since a browser could not show more of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ViewPart:
+class ViewPart(NamedTuple):
     """One part of a request as text.
 
     Attributes:
@@ -43,14 +42,17 @@ def view_of(request: LlmRequest, known: RequestView = ()) -> RequestView:
         known: a view whose equal texts are shared, so that they cost no memory twice.
     """
     same = {part: part for part in known}
-    parts = (ViewPart(label, _cut(text)) for label, text in _parts(request))
-    return tuple(same.get(part, part) for part in parts)
+    return tuple(same.get(part, part) for part in (ViewPart(label, _cut(text)) for label, text in _parts(request)))
 
 
 def _parts(request: LlmRequest) -> Iterator[tuple[str, str]]:
     config = request.config
     if config and config.system_instruction:
-        yield "system instruction", _instruction(config.system_instruction)
+        given: Any = config.system_instruction
+        parts = getattr(given, "parts", None) or given
+        listed = parts if isinstance(parts, list | tuple) else [parts]
+        texts = (part if isinstance(part, str) else str(getattr(part, "text", None) or part) for part in listed)
+        yield "system instruction", "\n\n".join(texts)
     for tool in (config.tools if config else None) or ():
         for function in getattr(tool, "function_declarations", None) or (tool,):
             dump = getattr(function, "model_dump", None)
@@ -75,12 +77,6 @@ def _part(role: str, part: types.Part) -> tuple[str, str]:
     return f"{role} · code", str(getattr(code, "code", None) or getattr(code, "output", None) or "")
 
 
-def _instruction(instruction: Any) -> str:
-    parts = getattr(instruction, "parts", None) or instruction
-    listed = parts if isinstance(parts, list | tuple) else [parts]
-    return "\n\n".join(part if isinstance(part, str) else str(getattr(part, "text", None) or part) for part in listed)
-
-
 def _pretty(value: Any) -> str:
     return json_text(value, layout="indented")
 
@@ -95,18 +91,6 @@ CALLS_AND_RESULTS = "tool_calls_and_results"
 """The category to which the tokens of the tools add up."""
 
 
-class Breakdown(NamedTuple):
-    """Holds the tokens of one request by category, and those of this agent's calls and results by tool."""
-
-    categories: Mapping[str, int]
-    tools: Mapping[str, int]
-
-    def scaled(self, total: int) -> Breakdown:
-        """Returns it scaled so that the categories add up to exactly `total`, and the tools to their category."""
-        categories = spread(self.categories, total)
-        return Breakdown(categories, spread(self.tools, categories.get(CALLS_AND_RESULTS, 0)) if self.tools else {})
-
-
 def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
     """Returns `found` scaled so that its sum is exactly `total`. The largest entry takes what rounding leaves."""
     whole = sum(found.values())
@@ -118,6 +102,11 @@ def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
     largest = max(scaled, key=scaled.__getitem__)
     scaled[largest] += total - sum(scaled.values())
     return scaled
+
+
+def present(found: Mapping[str, int]) -> dict[str, int]:
+    """Returns the entries that are not 0."""
+    return {name: tokens for name, tokens in found.items() if tokens}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -153,9 +142,7 @@ class PassReport:
     def to_dict(self) -> dict[str, Any]:
         """Returns the record as plain JSON values, without payload."""
         return {
-            "name": self.name,
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
+            **{name: getattr(self, name) for name in ("name", "tokens_before", "tokens_after")},
             "seconds": round(self.seconds, 6),
             **({"note": self.note} if self.note else {}),
             **({"error": self.error_type} if self.error else {}),
@@ -278,9 +265,10 @@ class CallReport(Saving):
 
     def add_up(self) -> None:
         """Scales categories and tools, so that they add up to the tokens again."""
-        before, after = Breakdown(self.categories_before, self.tools_before), Breakdown(self.categories, self.tools)
-        self.categories_before, self.tools_before = before.scaled(self.tokens_before)
-        self.categories, self.tools = after.scaled(self.tokens_after)
+        for stage, total in (("_before", self.tokens_before), ("", self.tokens_after)):
+            categories, tools = spread(getattr(self, f"categories{stage}"), total), getattr(self, f"tools{stage}")
+            setattr(self, f"categories{stage}", categories)
+            setattr(self, f"tools{stage}", tools and spread(tools, categories.get(CALLS_AND_RESULTS, 0)))
 
     @property
     def seconds(self) -> float:
@@ -320,8 +308,8 @@ class CallReport(Saving):
             "results": dict(self.results),
             **self._named("unknown_results", "pack_tools", "shadow"),
             "passes": [each.to_dict() for each in self.passes],
-            "categories": {name: tokens for name, tokens in self.categories.items() if tokens},
-            "categories_before": {name: tokens for name, tokens in self.categories_before.items() if tokens},
+            "categories": present(self.categories),
+            "categories_before": present(self.categories_before),
             "tools": dict(self.tools),
             "tools_before": dict(self.tools_before),
             "prefix": {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)},
@@ -471,18 +459,10 @@ def log_line(report: CallReport) -> None:
     steps += [f"read-back tools {report.pack_tools:+,}"] if report.pack_tools else []
     for each in report.passes:
         steps.append(f"{each.name} failed: {each.error_type}" if each.error else f"{each.name} {-each.tokens_saved:+,}")
-    logger.info(
-        "%s%s: %s -> %s tokens, prefix kept %.0f %%, %.1f ms (%s) run=%s session=%s",
-        "shadow of " if report.shadow else "",
-        report.agent,
-        f"{report.tokens_without_pack:,}",
-        f"{report.tokens_after:,}",
-        100 * report.prefix.share,
-        1e3 * report.seconds,
-        ", ".join(steps) or "no passes",
-        report.invocation_id,
-        report.session_id,
-    )
+    sizes = f"{report.tokens_without_pack:,} -> {report.tokens_after:,} tokens"
+    kept = f"prefix kept {100 * report.prefix.share:.0f} %, {1e3 * report.seconds:.1f} ms"
+    said = f"({', '.join(steps) or 'no passes'}) run={report.invocation_id} session={report.session_id}"
+    logger.info("%s%s: %s, %s %s", "shadow of " if report.shadow else "", report.agent, sizes, kept, said)
 
 
 def annotate(response: LlmResponse, report: CallReport) -> None:

@@ -149,29 +149,21 @@ class PrefixMemory:
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
         """Returns what `request` shares with the one before it under `key`, and remembers `request`."""
         chain = fingerprint(request, meter)
-        last = self._remember(key, _Last(chain.hashes, total))
+        with self._lock:
+            last = self._last.pop(key, None)
+            self._last[key] = _Last(chain.hashes, total)
+            self._links += len(chain.hashes) - (len(last.hashes) if last else 0)
+            while len(self._last) > _MAX_AGENTS or (self._links > _MAX_LINKS and len(self._last) > 1):
+                _, oldest = self._last.popitem(last=False)
+                self._links -= len(oldest.hashes)
         if last is None:
             return PrefixReport()
         links = zip(last.hashes, chain.hashes, chain.tokens, strict=False)
         kept = sum(tokens for _, _, tokens in takewhile(lambda link: link[0] == link[1], links))
         return PrefixReport(tokens=min(kept * total // max(sum(chain.tokens), 1), total), previous_tokens=last.tokens)
 
-    def adopt(self, key: tuple[str, ...], other: PrefixMemory) -> None:
-        """Remembers under `key` what `other` does."""
-        self._remember(key, other._last[key])
-
     def __len__(self) -> int:
         return len(self._last)
-
-    def _remember(self, key: tuple[str, ...], last: _Last) -> _Last | None:
-        with self._lock:
-            before = self._last.pop(key, None)
-            self._last[key] = last
-            self._links += len(last.hashes) - (len(before.hashes) if before else 0)
-            while len(self._last) > _MAX_AGENTS or (self._links > _MAX_LINKS and len(self._last) > 1):
-                _, oldest = self._last.popitem(last=False)
-                self._links -= len(oldest.hashes)
-        return before
 
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:
@@ -207,10 +199,9 @@ def rescale(report: CallReport, factor: float) -> None:
         replace(each, tokens_before=round(factor * each.tokens_before), tokens_after=round(factor * each.tokens_after))
         for each in report.passes
     )
-    report.tokens_before = round(factor * report.tokens_before)
-    report.tokens_after = round(factor * report.tokens_after)
+    for name in ("tokens_before", "tokens_after", "pack_tools"):
+        setattr(report, name, round(factor * getattr(report, name)))
     report.results = {name: round(factor * tokens) for name, tokens in report.results.items()}
-    report.pack_tools = round(factor * report.pack_tools)
     report.add_up()
     report.prefix = report.prefix.scaled(factor)
 
@@ -293,10 +284,11 @@ class CallReporter:
         if not categories:
             return
         sorter = Categories(self._call, self._meter)
-        before = sorter.of(self._first)
+        before, report.tools_before = sorter.of(self._first)
+        report.categories_before = before
         same = request.contents is self._first.contents and request.config is self._first.config
-        report.categories_before, report.tools_before = before
-        report.categories, report.tools = before if same else sorter.with_views(sorter.of(request), before)
+        after, report.tools = (before, report.tools_before) if same else sorter.of(request)
+        report.categories = after if same else sorter.with_views(after, before)
         report.add_up()
 
     def _count(self, request: LlmRequest) -> int:

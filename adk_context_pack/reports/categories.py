@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -12,7 +12,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voice, Voices
-from adk_context_pack.reports.call_report import CALLS_AND_RESULTS, Breakdown
+from adk_context_pack.reports.call_report import CALLS_AND_RESULTS
 
 CATEGORIES = (
     "system_instruction",  # the system instruction, and the dynamic one that ADK puts among the contents
@@ -42,7 +42,7 @@ class Categories:
         self._meter = meter
         self._dynamic = bool(getattr(agent_of(call.context), "static_instruction", None))
 
-    def of(self, request: LlmRequest) -> Breakdown:
+    def of(self, request: LlmRequest) -> tuple[dict[str, int], dict[str, int]]:
         """Returns tokens by category, with an entry for each of `CATEGORIES`, and by tool.
 
         State views count as instructions, and code that the model ran as the tool `code`.
@@ -50,23 +50,19 @@ class Categories:
         found = dict.fromkeys(CATEGORIES, 0)
         found["system_instruction"] = self._meter.system(request)
         found["tool_declarations"] = self._meter.tools(request)
-        tools = {}
-        for name, tokens in self._sums(request.contents or ()).items():
-            if name.startswith(_TOOL):
-                tools[name.removeprefix(_TOOL)] = tokens
-            else:
-                found[name] += tokens
-        return Breakdown(found, tools)
+        sums = self._sums(request.contents or ())
+        for name in found:
+            found[name] += sums.pop(name, 0)
+        tools = {name.removeprefix(_TOOL): tokens for name, tokens in sums.items()}
+        return found, tools
 
-    def with_views(self, found: Breakdown, before: Breakdown) -> Breakdown:
-        """Returns `found` with state views apart: what passes list as filled in, else what instructions grew by."""
+    def with_views(self, found: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+        """Returns categories with state views apart: what passes list as filled in, else what instructions grew by."""
         texts = self._call.memo.get(VIEWS)
-        instructions = found.categories["system_instruction"]
-        grown = instructions - before.categories["system_instruction"]
-        views = sum(map(self._meter.text, texts)) if texts else grown
+        instructions = found["system_instruction"]
+        views = sum(map(self._meter.text, texts)) if texts else instructions - before["system_instruction"]
         views = min(max(views, 0), instructions)
-        apart = {"system_instruction": instructions - views, "state_views": views}
-        return found._replace(categories={**found.categories, **apart})
+        return {**found, "system_instruction": instructions - views, "state_views": views}
 
     def _sums(self, contents: Sequence[types.Content]) -> dict[str, int]:
         # It forgets the sums where the session says something else about the speakers.
@@ -99,9 +95,8 @@ class Categories:
 
     def _apart(self, content: types.Content, total: int, voices: Voices) -> Iterator[tuple[str, int]]:
         kinds = [_kind(part) for part in content.parts or ()]
-        main = (
-            kinds[0] if kinds and kinds[0] and len(set(kinds)) == 1 else self._category(content, voices.voice(content))
-        )
+        only = kinds[0] if len(set(kinds)) == 1 else ""
+        main = only or self._category(content, voices.voice(content))
         for kind, part in zip(kinds, content.parts or (), strict=True):
             # A part of another kind among texts counts apart. The rest, envelope included, is the speaker's.
             if kind and kind != main:

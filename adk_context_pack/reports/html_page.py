@@ -8,18 +8,16 @@ import hashlib
 import html
 import json
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from adk_context_pack.errors import at_least, logger
-from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart
+from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart, present
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import Prices, TokenUse, categories_without, offenders
@@ -34,23 +32,26 @@ _ALIKE = 0.5
 Segments = list[tuple[str, bool]]
 """A text in pieces, and for each whether it is marked as different."""
 
-
-class DiffRow(NamedTuple):
-    """One row of the comparison."""
-
-    status: Literal["same", "removed", "added", "changed"]
-    before: ViewPart | None
-    after: ViewPart | None
+Pair = tuple[ViewPart | None, ViewPart | None]
+"""A part of a request and what became of it, or None in the place of one that came or went."""
 
 
-def compare(before: RequestView, after: RequestView) -> Iterator[DiffRow]:
-    """Returns the rows of two views, in order. A rewritten part is beside the original."""
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for tag, left, left_end, right, right_end in matcher.get_opcodes():
+def compare(before: RequestView, after: RequestView) -> Iterator[Pair]:
+    """Yields the parts of two views side by side, in order. A rewritten part is beside the original."""
+    for tag, left, left_end, right, right_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        gone = list(before[left:left_end])
         if tag == "equal":
-            yield from (DiffRow("same", part, part) for part in before[left:left_end])
-        else:
-            yield from _rewritten(before[left:left_end], after[right:right_end])
+            yield from zip(gone, gone, strict=True)
+            continue
+        for part in after[right:right_end]:
+            place = next((index for index, old in enumerate(gone) if old.label == part.label), None)
+            if place is None:
+                yield None, part
+                continue
+            yield from ((old, None) for old in gone[:place])
+            yield gone[place], part
+            del gone[: place + 1]
+        yield from ((old, None) for old in gone)
 
 
 def marked(before: str, after: str) -> tuple[Segments, Segments]:
@@ -58,45 +59,16 @@ def marked(before: str, after: str) -> tuple[Segments, Segments]:
     for split in (_WORDS.findall, lambda text: text.splitlines(keepends=True)):
         one, other = split(before), split(after)
         if max(len(one), len(other)) <= _MAX_WORDS:
-            return _segments(one, other)
-    return _replaced(before, after)
-
-
-def _rewritten(before: Sequence[ViewPart], after: Sequence[ViewPart]) -> Iterator[DiffRow]:
-    left = list(before)
-    for part in after:
-        place = next((index for index, old in enumerate(left) if old.label == part.label), None)
-        if place is None:
-            yield DiffRow("added", None, part)
-            continue
-        yield from (DiffRow("removed", old, None) for old in left[:place])
-        yield DiffRow("changed", left[place], part)
-        del left[: place + 1]
-    yield from (DiffRow("removed", old, None) for old in left)
-
-
-def _said(pieces: list[str]) -> int:
-    return sum(not piece.isspace() for piece in pieces)
-
-
-def _replaced(before: str, after: str) -> tuple[Segments, Segments]:
+            # Blanks and commas are everywhere. Without this heuristic, each one is compared with every other.
+            codes = SequenceMatcher(None, one, other, autojunk=True).get_opcodes()
+            same = (piece for tag, start, end, _, _ in codes if tag == "equal" for piece in one[start:end])
+            kept, *said = (sum(not piece.isspace() for piece in pieces) for pieces in (same, one, other))
+            if kept >= _ALIKE * min(said):
+                left = [("".join(one[start:end]), tag != "equal") for tag, start, end, _, _ in codes if start < end]
+                right = [("".join(other[start:end]), tag != "equal") for tag, _, _, start, end in codes if start < end]
+                return left, right
+            break
     return [(before, True)], [(after, True)]
-
-
-def _segments(one: list[str], other: list[str]) -> tuple[Segments, Segments]:
-    left: Segments = []
-    right: Segments = []
-    # Blanks and commas are everywhere. Without this heuristic, each one is compared with every other.
-    matcher = SequenceMatcher(None, one, other, autojunk=True)
-    kept = sum(_said(one[block.a : block.a + block.size]) for block in matcher.get_matching_blocks())
-    if kept < _ALIKE * min(_said(one), _said(other)):
-        return _replaced("".join(one), "".join(other))
-    for tag, start, end, begin, stop in matcher.get_opcodes():
-        if start < end:
-            left.append(("".join(one[start:end]), tag != "equal"))
-        if begin < stop:
-            right.append(("".join(other[begin:stop]), tag != "equal"))
-    return left, right
 
 
 SAME, REMOVED, ADDED, CHANGED = range(4)
@@ -112,70 +84,56 @@ class PageCalls:
     Attributes:
         calls: the calls as JSON values.
         changes: both sides of each pair of parts of which one was rewritten into the other, in pieces.
+        parts: the label of each part and the number of its text.
+        texts: all texts.
     """
 
     def __init__(self, reports: Iterable[CallReport]) -> None:
         self._texts: dict[str, int] = {}
         self._parts: dict[ViewPart, int] = {}
-        self._changes: dict[tuple[int, int], int] = {}
+        self._changes: dict[tuple[int, ...], int] = {}
         self.changes: list[list[Any]] = []
         self.calls = [self._call(report) for report in reports]
-
-    @property
-    def parts(self) -> list[list[Any]]:
-        """Returns the label of each part and the number of its text."""
-        return [[part.label, self._text(part.text)] for part in self._parts]
-
-    @property
-    def texts(self) -> list[str]:
-        """Returns all texts. Read it after `parts`."""
-        return list(self._texts)
+        self.parts = [[part.label, self._text(part.text)] for part in self._parts]
+        self.texts = list(self._texts)
 
     def _call(self, report: CallReport) -> dict[str, Any]:
         call = report.to_dict()
-        call["without"] = {name: tokens for name, tokens in categories_without(report).items() if tokens}
+        call["without"] = present(categories_without(report))
         call["prefix"] = {**call["prefix"], "previous": report.prefix.previous_tokens}
         if report.request_before is not None and report.request_after is not None:
             call["rows"] = list(self._rows(compare(report.request_before, report.request_after)))
         return call
 
-    def _rows(self, rows: Iterable[DiffRow]) -> Iterator[list[Any]]:
-        for is_same, group in groupby(rows, key=lambda row: row.status == "same"):
+    def _rows(self, pairs: Iterable[Pair]) -> Iterator[list[Any]]:
+        for is_same, group in groupby(pairs, key=lambda pair: pair[0] == pair[1]):
             if is_same:
-                yield _run([self._part(row.before) for row in group if row.before is not None])
+                # As the first number and the length of each run of parts that follow one another.
+                run = [SAME]
+                for part in (self._part(part) for part, _ in group if part is not None):
+                    if len(run) > 1 and run[-2] + run[-1] == part:
+                        run[-1] += 1
+                    else:
+                        run += [part, 1]
+                yield run
             else:
-                yield from map(self._row, group)
+                yield from (self._row(*pair) for pair in group)
 
-    def _row(self, row: DiffRow) -> list[Any]:
-        if row.before is not None and row.after is not None:
-            before, after = self._part(row.before), self._part(row.after)
-            if (before, after) not in self._changes:
-                self._changes[before, after] = len(self.changes)
-                sides = marked(row.before.text, row.after.text)
-                self.changes.append(
-                    [[[self._text(text), int(different)] for text, different in side] for side in sides]
-                )
-            return [CHANGED, before, after, self._changes[before, after]]
-        if row.before is not None:
-            return [REMOVED, self._part(row.before)]
-        return [ADDED, self._part(row.after) if row.after is not None else 0]
+    def _row(self, before: ViewPart | None, after: ViewPart | None) -> list[Any]:
+        numbers = tuple(self._part(part) for part in (before, after) if part is not None)
+        if before is None or after is None:
+            return [ADDED if before is None else REMOVED, *numbers]
+        if numbers not in self._changes:
+            self._changes[numbers] = len(self.changes)
+            sides = marked(before.text, after.text)
+            self.changes.append([[[self._text(text), int(different)] for text, different in side] for side in sides])
+        return [CHANGED, *numbers, self._changes[numbers]]
 
     def _part(self, part: ViewPart) -> int:
         return self._parts.setdefault(part, len(self._parts))
 
     def _text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))
-
-
-def _run(parts: Iterable[int]) -> list[int]:
-    """Returns unchanged parts as `[SAME, first, length, first, length, …]`."""
-    run = [SAME]
-    for part in parts:
-        if len(run) > 1 and run[-2] + run[-1] == part:
-            run[-1] += 1
-        else:
-            run += [part, 1]
-    return run
 
 
 _WRITING = Lock()
@@ -217,30 +175,27 @@ def write_html(  # noqa: PLR0913 - each is a setting
         OSError: the file cannot be written.
         SettingError: `max_calls` is less than 1.
     """
-    page = html_page(reports, title=title, prices=prices, max_calls=max_calls, use=use)
     target = Path(path)
-    target.write_text(page, encoding="utf-8", errors="replace")
+    target.write_text(html_page(reports, title, prices, max_calls, use), encoding="utf-8", errors="replace")
     return target
 
 
 async def keep_page(reports: Iterable[CallReport], path: Path, prices: Prices | None = None) -> None:
     """Writes the page at the end of a run, off the event loop, and logs its address. A failure is logged too."""
+
+    def write() -> str:
+        # Runs that end at the same time write the same file.
+        with _WRITING:
+            return write_html(reports, path, prices=prices).resolve().as_uri()
+
     try:
-        address = await asyncio.to_thread(_write_locked, reports, path, prices)
-        logger.info("the report of all model calls is in %s", address)
+        logger.info("the report of all model calls is in %s", await asyncio.to_thread(write))
     except Exception:
         logger.exception("the report of all model calls could not be written")
 
 
-def _write_locked(reports: Iterable[CallReport], path: Path, prices: Prices | None) -> str:
-    # Runs that end at the same time write the same file.
-    with _WRITING:
-        return write_html(reports, path, prices=prices).resolve().as_uri()
-
-
 def html_page(
     reports: Iterable[CallReport],
-    *,
     title: str = _TITLE,
     prices: Prices | None = None,
     max_calls: int = _MAX_CALLS,
@@ -248,24 +203,16 @@ def html_page(
 ) -> str:
     """Returns the page that `write_html` writes, as text."""
     at_least("html_page", "max_calls", max_calls, 1)
-    # A log that other threads write to is read once, so that sums and calls are those of the same reports.
     dropped = reports.dropped if isinstance(reports, ReportLog) and use is None else 0
-    newest: deque[CallReport] = deque(maxlen=max_calls)
-    sums = TokenUse(prices=prices) if use is None else use
-    for report in reports:
-        newest.append(report)
-        if use is None:
-            sums.add(report)
-    shown = PageCalls(newest)
+    # A log that other threads write to is read once, so that sums and calls are those of the same reports.
+    found = tuple(reports)
+    sums, shown = use or TokenUse.of(found, prices), PageCalls(found[-max_calls:])
     data = {
         "categories": CATEGORIES,
         "use": sums.to_dict(),
-        "offenders": [asdict(each) for each in offenders(sums)],
+        "offenders": [each._asdict() for each in offenders(sums)],
         "dropped": dropped,
-        "calls": shown.calls,
-        "changes": shown.changes,
-        "parts": shown.parts,
-        "texts": shown.texts,
+        **{name: getattr(shown, name) for name in ("calls", "changes", "parts", "texts")},
     }
     style = (_PAGE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((_PAGE / name).read_text(encoding="utf-8") for name in _SCRIPTS)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, overload
@@ -58,25 +58,19 @@ class ReportTotals(Saving):
     def of(cls, reports: Iterable[CallReport]) -> ReportTotals:
         """Sums over `reports`."""
         found = list(reports)
-        passes, results, before, after = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-        for report in found:
-            results.update(report.results)
-            before.update(report.categories_before)
-            after.update(report.categories)
-            for each in report.passes:
-                passes[each.name] += each.tokens_saved
+        passes = [each for report in found for each in report.passes]
         plain = ("tokens_before", "tokens_after", "unknown_results", "pack_tools", "seconds")
+        sums: dict[str, Any] = {name: sum(getattr(report, name) for report in found) for name in plain}
+        for name, shown in {"categories": CATEGORIES, "categories_before": CATEGORIES, "results": ()}.items():
+            sums[name] = _added(shown, (getattr(report, name) for report in found))
         return cls(
+            **sums,
             calls=len(found),
-            **{name: sum(getattr(report, name) for report in found) for name in plain},
-            categories={name: after[name] for name in CATEGORIES},
-            categories_before={name: before[name] for name in CATEGORIES},
-            passes=dict(passes),
-            results=dict(results),
+            passes=_added((), ({each.name: each.tokens_saved} for each in passes)),
             prefix_tokens=sum(report.prefix.tokens for report in found),
             prompt_tokens=sum(report.prompt_tokens or 0 for report in found),
             cached_tokens=sum(report.cached_tokens or 0 for report in found),
-            errors=sum(each.error is not None for report in found for each in report.passes),
+            errors=sum(each.error is not None for each in passes),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,6 +92,14 @@ class ReportTotals(Saving):
         if self.pack_tools:
             lines.append(f"tools that the plugin declared: {self.pack_tools:,} tokens added")
         return "\n".join(map(printable, (*table(rows), *lines)))
+
+
+def _added(names: Iterable[str], parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    found = dict.fromkeys(names, 0)
+    for part in parts:
+        for name, tokens in part.items():
+            found[name] = found.get(name, 0) + tokens
+    return found
 
 
 _MAX_WAITING = 1024
@@ -176,9 +178,8 @@ class ReportLog(Sequence[CallReport]):
     ) -> ReportTotals:
         """Sums over all kept reports, or over those of one agent, session or run."""
         wanted = {"agent": agent, "session_id": session_id, "invocation_id": invocation_id}
-        asked = {name: value for name, value in wanted.items() if value is not None}
         return ReportTotals.of(
-            report for report in self if all(getattr(report, name) == value for name, value in asked.items())
+            report for report in self if all(value in (None, getattr(report, name)) for name, value in wanted.items())
         )
 
     def by_agent(self) -> dict[str, ReportTotals]:

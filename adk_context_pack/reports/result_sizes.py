@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -21,18 +20,16 @@ from adk_context_pack.conversation.tokens import Counter as Tokenizer
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.errors import logger
-from adk_context_pack.stores.handles import HANDLE_LENGTH, stored_results
+from adk_context_pack.stores.handles import IN_TEXT, stored_results
 from adk_context_pack.tables.frames import without_frames
 
 _MAX_READ = 200_000
 """The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""
 _SAMPLED_TEXT, _SAMPLED_ITEMS = 10_000, 200
 _PLAIN = frozenset((str, int, float, bool, type(None), dict, list))
-_HANDLE = re.compile(rf"(?<![0-9A-Za-z])[0-9a-hj-kmnp-tv-z]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SmallerResult:
+class SmallerResult(NamedTuple):
     """Holds the weights of one result that passes made smaller.
 
     Attributes:
@@ -91,7 +88,7 @@ class ResultSizes:
 
     def of_text(self, session_id: str, tool: str, text: str, stored: Mapping[str, str]) -> SmallerResult | None:
         """Returns the same for a result within a text, by the handles that the text names."""
-        for handle in dict.fromkeys(_HANDLE.findall(text)):
+        for handle in dict.fromkeys(IN_TEXT.findall(text)):
             found = self._known.get((session_id, handle))
             if found is not None and found.tool == tool:
                 return found
@@ -210,13 +207,9 @@ def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> 
     names: Collection[str] = call.memo.get(PACK_TOOLS, ())
     if not names:
         return 0
-    functions = [
-        function
-        for tool in (request.config.tools if request.config else None) or ()
-        for function in getattr(tool, "function_declarations", None) or ()
-        if function.name in names
-    ]
-    return sum(meter.text(function.model_dump_json(exclude_none=True)) for function in functions)
+    tools = (request.config.tools if request.config else None) or ()
+    functions = [each for tool in tools for each in getattr(tool, "function_declarations", None) or ()]
+    return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in functions if each.name in names)
 
 
 def _add(
@@ -229,19 +222,15 @@ def _add(
     """Adds what contents hold of the results of `tools`, or of all tools where it is None."""
     voices, has_printed = Voices.of(call), CODE_EXECUTION in stored.values()
     for content in contents:
+        is_relay = voices.is_relay(content)
         for part in content.parts or ():
-            response, text = part.function_response, part.text or ""
-            # So ADK shows a model what an executor printed.
-            is_printed = has_printed and text.startswith("```tool_output\n")
-            if is_printed and (found := SIZES.of_text(call.session_id, CODE_EXECUTION, text, stored)):
-                saved[found.tool] += found.saved
+            response, text, found = part.function_response, part.text or "", None
             if response is not None and (tools is None or response.name in tools):
-                body = response.response or {}
-                found = SIZES.of_response(call.session_id, response.name or "", body, stored)
-                if found is not None:
-                    saved[found.tool] += found.saved
-        if voices.is_relay(content):
-            for text in [part.text for part in content.parts or () if part.text]:
-                head = RELAYED_RESULT.search(text)
-                if head and (found := SIZES.of_text(call.session_id, head[1], text, stored)):
-                    saved[found.tool] += found.saved_in_text
+                found = SIZES.of_response(call.session_id, response.name or "", response.response or {}, stored)
+            # So ADK shows a model what an executor printed.
+            elif has_printed and text.startswith("```tool_output\n"):
+                found = SIZES.of_text(call.session_id, CODE_EXECUTION, text, stored)
+            elif is_relay and (head := RELAYED_RESULT.search(text)):
+                found = SIZES.of_text(call.session_id, head[1], text, stored)
+            if found is not None:
+                saved[found.tool] += found.saved_in_text if is_relay else found.saved

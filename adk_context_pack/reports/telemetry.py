@@ -41,7 +41,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor
 from opentelemetry.util.types import AttributeValue
 
-from adk_context_pack.reports.call_report import NAME, CallReport
+from adk_context_pack.reports.call_report import NAME, CallReport, present
 
 _MAX_WAITING = 1024
 
@@ -115,95 +115,79 @@ class Telemetry:
 
     def __init__(self, meter_provider: metrics.MeterProvider | None = None) -> None:
         meter = metrics.get_meter(NAME, meter_provider=meter_provider)
-        self._tokens = meter.create_histogram(
-            f"{NAME}.request.tokens",
-            unit="{token}",
-            description="Tokens of a model request: without the pack, before and after the passes.",
-        )
-        self._kept_out = meter.create_counter(
-            f"{NAME}.result.tokens_saved",
-            unit="{token}",
-            description="Tokens that smaller results of a tool kept out of model requests.",
-        )
-        self._removed = meter.create_counter(
-            f"{NAME}.pass.tokens_removed", unit="{token}", description="Tokens that a pass took out of model requests."
-        )
-        self._duration = meter.create_histogram(
-            f"{NAME}.pass.duration", unit="s", description="Time of one pass over one model request."
-        )
-        self._prefix = meter.create_histogram(
-            f"{NAME}.prefix.share",
-            unit="1",
-            description="Share of the agent's previous request that is still its prefix.",
-        )
+        histogram, counter = meter.create_histogram, meter.create_counter
+        said = "Tokens of a model request: without the pack, before and after the passes."
+        self._tokens = histogram(f"{NAME}.request.tokens", "{token}", said)
+        said = "Tokens that smaller results of a tool kept out of model requests."
+        self._kept_out = counter(f"{NAME}.result.tokens_saved", "{token}", said)
+        said = "Tokens that a pass took out of model requests."
+        self._removed = counter(f"{NAME}.pass.tokens_removed", "{token}", said)
+        self._duration = histogram(f"{NAME}.pass.duration", "s", "Time of one pass over one model request.")
+        said = "Share of the agent's previous request that is still its prefix."
+        self._prefix = histogram(f"{NAME}.prefix.share", "1", said)
 
     def sent(self, report: CallReport) -> None:
         """Reports a request that is about to be sent: on the model call's span, as span events, and as metrics."""
         common = {"gen_ai.agent.name": report.agent, "gen_ai.request.model": report.model}
         span = trace.get_current_span()
         if span.is_recording():
-            MODEL_SPANS.attach({**common, **_attributes(report), **_effects(report)})
-            span.add_event(f"{NAME}.request", {**common, **_attributes(report)})
-            for each in report.passes:
-                attributes: dict[str, Any] = {
-                    f"{NAME}.pass": each.name,
+            attributes = {**common, **_attributes(report)}
+            MODEL_SPANS.attach({**attributes, **_effects(report)})
+            span.add_event(f"{NAME}.request", attributes)
+        # No session or run among the attributes of metrics: each value would be a time series of its own.
+        for stage in ("without_pack", "before", "after"):
+            labels = {**common, "gen_ai.token.type": "input", f"{NAME}.stage": stage}
+            self._tokens.record(getattr(report, f"tokens_{stage}"), labels)
+        for tool, saved in report.results.items():
+            self._kept_out.add(max(saved, 0), {**common, "gen_ai.tool.name": tool})
+        if report.prefix.previous_tokens:
+            self._prefix.record(report.prefix.share, common)
+        for each in report.passes:
+            labels = {**common, f"{NAME}.pass": each.name}
+            error = {"error.type": each.error_type} if each.error_type else {}
+            self._removed.add(max(each.tokens_saved, 0), labels)
+            self._duration.record(each.seconds, {**labels, **error})
+            if span.is_recording():
+                told: dict[str, Any] = {
                     f"{NAME}.tokens_before": each.tokens_before,
                     f"{NAME}.tokens_after": each.tokens_after,
                     f"{NAME}.duration": each.seconds,
                     **({f"{NAME}.note": each.note} if each.note else {}),
-                    **({"error.type": each.error_type} if each.error_type else {}),
                 }
-                span.add_event(f"{NAME}.pass", {**common, **attributes})
-        self._measure(report, common)
+                span.add_event(f"{NAME}.pass", {**labels, **told, **error})
 
     def heard(self, report: CallReport) -> None:
         """Reports the provider's figures beside the pack's, as a span event. ADK itself counts them as metrics."""
         span = trace.get_current_span()
         if span.is_recording() and report.prompt_tokens is not None:
+            cached = {"gen_ai.usage.cache_read.input_tokens": report.cached_tokens or 0}
             attributes: dict[str, str | int] = {
                 "gen_ai.agent.name": report.agent,
                 "gen_ai.request.model": report.model,
                 "gen_ai.conversation.id": report.session_id,
                 "gen_ai.usage.input_tokens": report.prompt_tokens,
-                "gen_ai.usage.cache_read.input_tokens": report.cached_tokens or 0,
-                f"{NAME}.tokens_after": report.tokens_after,
-                f"{NAME}.tokens_without_pack": report.tokens_without_pack,
+                **cached,
+                **_figures(report, "tokens_after", "tokens_without_pack"),
             }
             span.add_event(f"{NAME}.usage", attributes)
             if is_model_span(span):
                 # Older releases of ADK leave the cached share out.
-                span.set_attribute("gen_ai.usage.cache_read.input_tokens", report.cached_tokens or 0)
+                span.set_attributes(cached)
 
-    def _measure(self, report: CallReport, common: Mapping[str, str]) -> None:
-        # No session or run among the attributes of metrics: each value would be a time series of its own.
-        typed = {**common, "gen_ai.token.type": "input"}
-        self._tokens.record(report.tokens_without_pack, {**typed, f"{NAME}.stage": "without_pack"})
-        for tool, saved in report.results.items():
-            self._kept_out.add(max(saved, 0), {**common, "gen_ai.tool.name": tool})
-        self._tokens.record(report.tokens_before, {**typed, f"{NAME}.stage": "before"})
-        self._tokens.record(report.tokens_after, {**typed, f"{NAME}.stage": "after"})
-        if report.prefix.previous_tokens:
-            self._prefix.record(report.prefix.share, common)
-        for each in report.passes:
-            labels = {**common, f"{NAME}.pass": each.name}
-            self._removed.add(max(each.tokens_saved, 0), labels)
-            error = {"error.type": each.error_type} if each.error_type else {}
-            self._duration.record(each.seconds, {**labels, **error})
+
+def _figures(report: CallReport, *names: str) -> dict[str, Any]:
+    return {f"{NAME}.{name}": getattr(report, name) for name in names}
 
 
 def _attributes(report: CallReport) -> dict[str, Any]:
     return {
         "gen_ai.conversation.id": report.session_id,
-        f"{NAME}.invocation_id": report.invocation_id,
-        f"{NAME}.tokens_without_pack": report.tokens_without_pack,
-        f"{NAME}.tokens_before": report.tokens_before,
-        f"{NAME}.tokens_after": report.tokens_after,
-        f"{NAME}.pack_tools": report.pack_tools,
+        **_figures(report, "invocation_id", "tokens_without_pack", "tokens_before", "tokens_after", "pack_tools"),
         **{f"{NAME}.result.{tool}": saved for tool, saved in report.results.items()},
         **({f"{NAME}.shadow": True} if report.shadow else {}),
         f"{NAME}.prefix.tokens": report.prefix.tokens,
         f"{NAME}.prefix.share": report.prefix.share,
-        **{f"{NAME}.category.{name}": tokens for name, tokens in report.categories.items() if tokens},
+        **{f"{NAME}.category.{name}": tokens for name, tokens in present(report.categories).items()},
     }
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, window_of
 from adk_context_pack.errors import SettingError
@@ -60,7 +61,7 @@ _KEPT = 0.995
 
 @dataclass(kw_only=True, slots=True)
 class Part:
-    """The model calls, tokens and cost of one agent, session, tool or category, without the pack and with it.
+    """The model calls, tokens and cost of one agent, session, tool, category or pass, without the pack and with it.
 
     The largest are those of one request. `prompt_tokens` is the provider's own count.
     """
@@ -74,6 +75,11 @@ class Part:
     largest_sent: int = 0
     prompt_tokens: int = 0
     cost_last: float = 0.0
+
+    @property
+    def saved(self) -> int:
+        """The tokens that the pack saves. Negative if it adds more than it takes away."""
+        return self.without - self.sent
 
     def add(self, tokens: tuple[int, int], costs: tuple[float, float], prompt_tokens: int = 0) -> None:
         """Adds its tokens in one request, and what they cost, without the pack and with it."""
@@ -124,6 +130,18 @@ class AgentUse(Part):
             self.lost += lost
             self.lost_in_fixed += lost * broke_in_fixed(report)
 
+    def candidates(self, name: str) -> Iterator[tuple[str, int, str]]:
+        """Yields what takes many tokens in the requests of the agent called `name`, how many, and advice."""
+        if self.largest_instruction >= _LONG_INSTRUCTION:
+            what = f"instruction of {name}, up to {self.largest_instruction:,} tokens"
+            yield what, self.instruction, "Show less of what it inserts from state: CompactState with {compact:KEY}."
+        if self.breaks > 1:
+            advice = "Its history is rewritten too often. Let passes cut in larger, rarer steps (FitTokenBudget)."
+            if self.lost_in_fixed * 2 >= self.lost:
+                fixed = "Keep them fixed with static_instruction."
+                advice = f"Its instruction or its tools change from call to call. {fixed}"
+            yield f"prefix of {name} broken {self.breaks:,} times", self.lost, advice
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
@@ -169,17 +187,8 @@ PACK_TOOLS = "read-back tools"
 
 
 @dataclass(kw_only=True, slots=True)
-class PassUse:
-    """The effect of one pass: tokens and money saved, and how often it failed."""
-
-    saved: int = 0
-    cost_saved: float = 0.0
-    failed: int = 0
-
-
-@dataclass(kw_only=True, slots=True)
 class TokenUse:
-    """The sums that the page shows first. Calls are added one by one, and none of them is kept.
+    """The table of tokens and cost that the page shows first. Calls are added one by one, and none of them is kept.
 
     The cost of a part of a request is its share of the tokens times the cost of the request. A request costs what
     `prices` say for its tokens, with those of its kept prefix at the cached price. ADK alone is taken to keep all of
@@ -188,6 +197,8 @@ class TokenUse:
 
     Attributes:
         prices: the prices, or None for tokens alone.
+        passes: what each pass took away, as tokens without the pack.
+        failed: how often each pass failed.
     """
 
     prices: Prices | None = None
@@ -195,7 +206,8 @@ class TokenUse:
     agents: dict[str, AgentUse] = field(default_factory=dict)
     tools: dict[str, Part] = field(default_factory=dict)
     categories: dict[str, Part] = field(default_factory=dict)
-    passes: dict[str, PassUse] = field(default_factory=dict)
+    passes: dict[str, Part] = field(default_factory=dict)
+    failed: Counter[str] = field(default_factory=Counter)
     sessions: set[str] = field(default_factory=set)
     prefix_tokens: int = 0
     previous_tokens: int = 0
@@ -227,22 +239,12 @@ class TokenUse:
         agent.see(report)
         for part in (self.total, agent, *groups):
             part.add(whole, costs, report.prompt_tokens or 0)
-        before = categories_without(report)
-        for name in dict.fromkeys((*before, *report.categories)):
-            tokens = before.get(name, 0), report.categories.get(name, 0)
-            if any(tokens):
-                self.categories.setdefault(name, Part()).add(tokens, _priced(tokens, rates))
-        for name in dict.fromkeys((*report.tools_before, *report.tools, *report.results)):
-            tokens = report.tools_before.get(name, 0) + report.results.get(name, 0), report.tools.get(name, 0)
-            self.tools.setdefault(name, Part()).add(tokens, _priced(tokens, rates))
-        unpassed = {RESULTS: sum(report.results.values()), PACK_TOOLS: -report.pack_tools}
-        effects = [(effect, saved, False) for effect, saved in unpassed.items() if saved]
-        effects += [(each.name, each.tokens_saved, each.error is not None) for each in report.passes]
-        for effect, saved, failed in effects:
-            use = self.passes.setdefault(effect, PassUse())
-            use.saved += saved
-            use.cost_saved += saved * rates[0]
-            use.failed += failed
+        tables: dict[str, dict[str, Part]] = {"categories": self.categories, "tools": self.tools, "passes": self.passes}
+        for group, name, without, sent in _rows_of(report):
+            if (entry := tables[group].get(name)) is None:
+                entry = tables[group][name] = Part()
+            entry.add((without, sent), (without * rates[0], sent * rates[1]))
+        self.failed.update(each.name for each in report.passes if each.error is not None)
         self.sessions.add(report.session_id)
         self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
         self.previous_tokens += report.prefix.previous_tokens
@@ -256,6 +258,10 @@ class TokenUse:
         for agent, use in self.agents.items():
             sizes = {"largest": use.largest_sent, "window": (window := window_of(use.model))}
             found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
+        passes = [
+            {"name": name, "saved": each.saved, "cost_saved": _micros(each.cost_without), "failed": self.failed[name]}
+            for name, each in self.passes.items()
+        ]
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
@@ -264,14 +270,9 @@ class TokenUse:
             "provider": {"prompt": self.total.prompt_tokens, "cached": self.cached_tokens},
             "unknown_results": self.unknown_results,
             "shadow": self.shadow,
-            "agents": _rows(self.agents),
-            "tools": _rows(self.tools),
-            "categories": _rows(self.categories),
-            "passes": [
-                {"name": name, "saved": each.saved, "cost_saved": _micros(each.cost_saved), "failed": each.failed}
-                # What comes before the first pass may be seen for the first time in a later call.
-                for name, each in sorted(self.passes.items(), key=lambda item: item[0] not in (RESULTS, PACK_TOOLS))
-            ],
+            **{name: _rows(getattr(self, name)) for name in ("agents", "tools", "categories")},
+            # What comes before the first pass may be seen for the first time in a later call.
+            "passes": sorted(passes, key=lambda each: each["name"] not in (RESULTS, PACK_TOOLS)),
             "windows": sorted(found, key=lambda each: each["largest"] / each["window"], reverse=True),
         }
 
@@ -289,8 +290,20 @@ class TokenUse:
         return self.prices.of(without, min(kept, without)), self.prices.of(sent, min(report.prefix.tokens, sent))
 
 
-def _priced(tokens: tuple[int, int], rates: tuple[float, float]) -> tuple[float, float]:
-    return tokens[0] * rates[0], tokens[1] * rates[1]
+def _rows_of(report: CallReport) -> Iterator[tuple[str, str, int, int]]:
+    """Yields the group and the name of each category, tool and pass, and its tokens without the pack and with it."""
+    without, sent = categories_without(report), report.categories
+    for name in {**without, **sent}:
+        if without.get(name) or sent.get(name):
+            yield "categories", name, without.get(name, 0), sent.get(name, 0)
+    before, results = report.tools_before, report.results
+    for name in {**before, **report.tools, **results}:
+        yield "tools", name, before.get(name, 0) + results.get(name, 0), report.tools.get(name, 0)
+    for name, saved in ((RESULTS, sum(results.values())), (PACK_TOOLS, -report.pack_tools)):
+        if saved:
+            yield "passes", name, saved, 0
+    for each in report.passes:
+        yield "passes", each.name, each.tokens_saved, 0
 
 
 def categories_without(report: CallReport) -> dict[str, int]:
@@ -347,8 +360,7 @@ _ADVICE = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Offender:
+class Offender(NamedTuple):
     """One thing that takes many tokens."""
 
     what: str
@@ -362,47 +374,24 @@ def offenders(use: TokenUse) -> list[Offender]:
     whole = use.total.sent
     if not whole:
         return []
-    found = [*_tools(use), *_others(use), *_agents(use)]
-    # A pass that fails costs what nobody knows, so it counts as one that costs everything.
-    failed = {name: each.failed for name, each in use.passes.items() if each.failed}
-    found += [(f"pass {name} failed {n:,} times", whole, "The log has the traceback.") for name, n in failed.items()]
-    named = (Offender(what=what, tokens=tokens, share=tokens / whole, advice=advice) for what, tokens, advice in found)
-    worst = sorted((each for each in named if each.share >= _MIN_SHARE), key=lambda each: -each.tokens)
-    return worst[:5]
+    named = (Offender(what, tokens, tokens / whole, advice) for what, tokens, advice in _candidates(use))
+    return sorted((each for each in named if each.share >= _MIN_SHARE), key=lambda each: -each.tokens)[:5]
 
 
-_Found = Iterator[tuple[str, int, str]]
-
-
-def _tools(use: TokenUse) -> _Found:
+def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
     for name, part in use.tools.items():
-        if part.without - part.sent >= _CAPPED * part.without:
+        if part.saved >= _CAPPED * part.without:
             advice = "It is made smaller already. Lower max_rows or max_tokens of its pass, or add ClearToolResults."
         elif part.sent < _SMALL_RESULTS * part.calls:
             advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."
         else:
             advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
         yield f"tool {name}, in {f'{part.calls:,} requests' if part.calls != 1 else 'one request'}", part.sent, advice
-
-
-def _agents(use: TokenUse) -> _Found:
-    for agent, each in use.agents.items():
-        name = agent or "an agent without a name"
-        if each.largest_instruction >= _LONG_INSTRUCTION:
-            what = f"instruction of {name}, up to {each.largest_instruction:,} tokens"
-            yield what, each.instruction, "Show less of what it inserts from state: CompactState with {compact:KEY}."
-        if each.breaks <= 1:
-            continue
-        what = f"prefix of {name} broken {each.breaks:,} times"
-        if each.lost_in_fixed * 2 >= each.lost:
-            advice = "Its instruction or its tools change from call to call. Keep them fixed with static_instruction."
-        else:
-            advice = "Its history is rewritten too often. Let passes cut in larger, rarer steps (FitTokenBudget)."
-        yield what, each.lost, advice
-
-
-def _others(use: TokenUse) -> _Found:
     for name, (what, advice) in _ADVICE.items():
-        part = use.categories.get(name)
-        if part is not None and part.sent >= 0.15 * use.total.sent:
-            yield what, part.sent, advice
+        if (category := use.categories.get(name)) is not None and category.sent >= 0.15 * use.total.sent:
+            yield what, category.sent, advice
+    for agent, each in use.agents.items():
+        yield from each.candidates(agent or "an agent without a name")
+    # A pass that fails costs what nobody knows, so it counts as one that costs everything.
+    for name, count in use.failed.items():
+        yield f"pass {name} failed {count:,} times", use.total.sent, "The log has the traceback."

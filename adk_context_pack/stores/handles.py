@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -39,6 +40,8 @@ _EPOCH = 1_704_067_200
 _TIME_LENGTH = 6
 _RANDOM_LENGTH = 5
 HANDLE_LENGTH = _TIME_LENGTH + _RANDOM_LENGTH
+IN_TEXT = re.compile(rf"(?<![0-9A-Za-z])[{_ALPHABET}]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
+"""Finds what may be a handle in a text."""
 NO_HANDLE = "0" * HANDLE_LENGTH
 """Takes the place of a handle in what is weighed before anything is stored."""
 _MAX_LISTED = 10

@@ -20,8 +20,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.testing.conversation import Conversation
-from adk_context_pack.testing.laws import characters
-from adk_context_pack.testing.read_backs import leaves, read_backs, request_text
+from adk_context_pack.testing.read_backs import characters, leaves, read_backs, request_text
 from adk_context_pack.tools.read_back import offer_read_back
 
 

@@ -87,13 +87,11 @@ def _check_one(label: str, apply: Any, tried: Any, spared: Collection[str]) -> N
             continue
         try:
             law(apply, tried)
-        except AssertionError as error:
-            said = (law.__doc__ or "").splitlines()[0]
-            raise AssertionError(f'{label} breaks the law "{name}" ({said}): {error}\n{tried!r}') from error
         except Exception as error:
-            raise AssertionError(
-                f'{label} raises {type(error).__name__}, seen under the law "{name}": {error}\n{tried!r}'
-            ) from error
+            said = f'raises {type(error).__name__}, seen under the law "{name}"'
+            if isinstance(error, AssertionError):
+                said = f'breaks the law "{name}" ({(law.__doc__ or "").splitlines()[0]})'
+            raise AssertionError(f"{label} {said}: {error}\n{tried!r}") from error
 
 
 _ROWS = [{"id": number, "name": f"row {number}", "cost": number / 7} for number in range(400)]
@@ -359,22 +357,18 @@ def _is_answer(event: Event) -> bool:
 
 
 def _shows(request: RecordedRequest, handle: str, typed: set[str]) -> bool:
+    """Tells whether a request shows a handle before the user's text or a call has it."""
     if handle in request.system:
         return True
-    places = ((text, is_proof) for text, is_proof in _places(request, typed) if handle in text)
-    return next((is_proof for _, is_proof in places), False)
-
-
-def _places(request: RecordedRequest, typed: set[str]) -> Iterator[tuple[str, bool]]:
-    """Yields each text of a request, in order, and whether a handle in it proves something."""
     for content in request.contents:
         for part in content.parts or ():
-            if part.function_call:
-                yield json_text(part.function_call.args).lower(), False
-            elif part.function_response:
-                yield (text := json_text(part.function_response.response)), text not in typed
-            elif part.text and content.role != "model":
-                yield part.text.lower(), part.text not in typed
+            if part.function_call and handle in json_text(part.function_call.args).lower():
+                return False
+            if part.function_response and handle in (text := json_text(part.function_response.response)):
+                return text not in typed
+            if part.text and content.role != "model" and handle in part.text.lower():
+                return part.text not in typed
+    return False
 
 
 _NAME = "rows-check-00000000000.json"
@@ -397,39 +391,34 @@ async def check_store(store: ResultStore, *, artifact_service: Any = None) -> No
     """
     demand(isinstance(store, ResultStore), "a store has `name`, `put`, `open` and `delete`")
     demand(isinstance(store.name, str), "the name of a store is a text")
+    names = {"app_name": "check_app", "user_id": "check_user", "session_id": "check_session"}
+    mine, *others = [
+        _scope(artifact_service, **names),
+        *(_scope(artifact_service, **names | {n: "other"}) for n in names),
+    ]
     for data in _DATA:
-        await _check_bytes(store, data, _scope(artifact_service))
-    other = ({"app_name": "other"}, {"user_id": "other"}, {"session_id": "other"})
-    await _check_scopes(store, [_scope(artifact_service), *(_scope(artifact_service, **names) for names in other)])
-
-
-async def _check_bytes(store: ResultStore, data: bytes, scope: StoreScope) -> None:
-    kept = await store.put(scope, _NAME, data)
-    demand(kept is None or isinstance(kept, str), "`put` returns a text or None")
-    demand(await store.open(scope, _NAME, kept) == data, f"{len(data)} bytes came back as others")
-    await store.delete(scope, _NAME, kept)
-    await store.delete(scope, _NAME, kept)
-    demand(await store.open(scope, _NAME, None) is None, "what was deleted is still there")
-
-
-async def _check_scopes(store: ResultStore, scopes: Sequence[StoreScope]) -> None:
-    demand(
-        await store.open(scopes[0], "rows-unknown-00000000000.json", None) is None, "an unknown name opens something"
-    )
-    first = await store.put(scopes[0], _NAME, b"mine")
-    for scope in scopes[1:]:
+        kept = await store.put(mine, _NAME, data)
+        demand(kept is None or isinstance(kept, str), "`put` returns a text or None")
+        demand(await store.open(mine, _NAME, kept) == data, f"{len(data)} bytes came back as others")
+        await store.delete(mine, _NAME, kept)
+        await store.delete(mine, _NAME, kept)
+        demand(await store.open(mine, _NAME, None) is None, "what was deleted is still there")
+    unknown = await store.open(mine, "rows-unknown-00000000000.json", None)
+    demand(unknown is None, "an unknown name opens something")
+    texts = [await store.put(mine, _NAME, b"mine")]
+    for scope in others:
         demand(await store.open(scope, _NAME, None) is None, "a name opens what another scope has put")
-    kept = [first, *[await store.put(scope, _NAME, scope.app_name.encode()) for scope in scopes[1:]]]
-    demand(await store.open(scopes[0], _NAME, first) == b"mine", "one scope overwrites what another has put")
-    for scope, text in zip(scopes, kept, strict=True):
+    texts += [await store.put(scope, _NAME, scope.app_name.encode()) for scope in others]
+    demand(await store.open(mine, _NAME, texts[0]) == b"mine", "one scope overwrites what another has put")
+    for scope, text in zip((mine, *others), texts, strict=True):
         await store.delete(scope, _NAME, text)
 
 
-def _scope(artifact_service: Any, **names: str) -> StoreScope:
-    all_names = {"app_name": "check_app", "user_id": "check_user", "session_id": "check_session", **names}
-    session = Session(id=all_names["session_id"], app_name=all_names["app_name"], user_id=all_names["user_id"])
+def _scope(artifact_service: Any, *, app_name: str, user_id: str, session_id: str) -> StoreScope:
+    session = Session(id=session_id, app_name=app_name, user_id=user_id)
     # A store may look at what it asks ADK's context for.
-    return StoreScope(context=SimpleNamespace(session=session, artifact_service=artifact_service), **all_names)
+    context = SimpleNamespace(session=session, artifact_service=artifact_service)
+    return StoreScope(context=context, app_name=app_name, user_id=user_id, session_id=session_id)
 
 
 def check_budget(

@@ -20,8 +20,6 @@ from google.genai import types
 from adk_context_pack._adk.requests import contents_of
 from adk_context_pack.conversation.model_call import ModelCall
 
-_SERVICE = InMemorySessionService()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
@@ -83,7 +81,7 @@ class Conversation:
             invocation_id=self.events[-1].invocation_id if self.events else "",
             agent=LlmAgent(name=self.agent, **self.agent_settings()),
             session=session,
-            session_service=_SERVICE,
+            session_service=InMemorySessionService(),
             branch=self.branch,
             user_content=self.user_content(),
         )

@@ -81,22 +81,22 @@ class Teller(ABC):
 
     def transfers(self) -> None:
         """Lets one agent hand over to another."""
-        author, target, call_id = self.an_agent(), self.an_agent(), self.new_id("adk-")
-        name = "transfer_to_agent"
-        asked = types.FunctionCall(name=name, id=call_id, args={"agent_name": target})
-        done = types.FunctionResponse(name=name, id=call_id, response={"result": None})
-        self.add(author, types.Part(function_call=asked))
+        author, target = self.an_agent(), self.an_agent()
         actions = EventActions(transfer_to_agent=target)
-        self.add(author, types.Part(function_response=done), role="user", actions=actions)
+        self.exchange(author, "transfer_to_agent", {"agent_name": target}, {"result": None}, actions=actions)
 
     def loads_a_skill(self) -> None:
         """Lets an agent load a skill's instructions, as ADK's skill toolset returns them."""
-        author, name, call_id = self.an_agent(), self.pick(SKILLS), self.new_id("adk-")
+        author, name = self.an_agent(), self.pick(SKILLS)
         loaded = {"skill_name": name, "instructions": f"Always use {name}. " * 60, "frontmatter": {"name": name}}
-        asked = types.FunctionCall(name="load_skill", id=call_id, args={"skill_name": name})
-        done = types.FunctionResponse(name="load_skill", id=call_id, response=loaded)
-        self.add(author, types.Part(function_call=asked))
-        self.add(author, types.Part(function_response=done), role="user")
+        self.exchange(author, "load_skill", {"skill_name": name}, loaded)
+
+    def exchange(self, author: str, tool: str, args: dict[str, Any], result: dict[str, Any], **settings: Any) -> None:
+        """Adds a call of one tool and its result."""
+        named: dict[str, Any] = {"name": tool, "id": self.new_id("adk-")}
+        self.add(author, types.Part(function_call=types.FunctionCall(**named, args=args)))
+        done = types.Part(function_response=types.FunctionResponse(**named, response=result))
+        self.add(author, done, role="user", **settings)
 
     def changes_state(self) -> None:
         """Adds an event that changes state alone."""

@@ -18,10 +18,10 @@ from pydantic import BaseModel
 
 from adk_context_pack._adk.known_tools import active_skills, kind_in
 from adk_context_pack._adk.releases import QUOTE_END, live_events
-from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.testing.read_backs import (
+    characters,
     event_words,
     listed_events,
     names_search,
@@ -162,9 +162,8 @@ def must_go_on(old: Contents, new: Contents) -> None:
             if blocks_wait(old[index:]) and account_lines(new[index]) is not None:
                 return
             demand(index == len(old) - 1, f"content {index} of the {len(old)} that were sent changed")
-            demand(
-                account_goes_on(content, new[index]), "the last content that was sent changed other than by going on"
-            )
+            goes_on = account_goes_on(content, new[index])
+            demand(goes_on, "the last content that was sent changed other than by going on")
 
 
 def reachable(apply: Apply, conversation: Any) -> None:
@@ -189,21 +188,16 @@ def reachable(apply: Apply, conversation: Any) -> None:
 def active_stays(apply: Apply, conversation: Any) -> None:
     """Requires that the instructions of each skill that ADK counts as active for the agent stay whole."""
     request, call = conversation.built()
-    gone = _instructions(request, call) - _instructions(apply(request, call), call)
-    demand(not gone, f"{len(gone)} instructions of active skills are no longer whole")
-
-
-def _instructions(request: LlmRequest, call: ModelCall) -> set[Picture]:
     active = active_skills(call.state, call.agent_name)
-    parts = [part.function_response for content in request.contents or () for part in content.parts or ()]
-    return {
-        picture(part.response)
-        for part in parts
-        if part is not None
-        and kind_in(request.tools_dict, part.name) == "instructions"
-        and isinstance(part.response, dict)
-        and part.response.get("skill_name") in active
-    }
+
+    def instructions(shown: LlmRequest) -> set[Picture]:
+        parts = [part.function_response for content in shown.contents or () for part in content.parts or ()]
+        loaded = [part for part in parts if part and kind_in(shown.tools_dict, part.name) == "instructions"]
+        bodies = [part.response for part in loaded if isinstance(part.response, dict)]
+        return {picture(body) for body in bodies if body.get("skill_name") in active}
+
+    gone = instructions(request) - instructions(apply(request, call))
+    demand(not gone, f"{len(gone)} instructions of active skills are no longer whole")
 
 
 LAWS: Mapping[str, Law] = {
@@ -211,21 +205,6 @@ LAWS: Mapping[str, Law] = {
     for law in (pure, idle_is_identity, settled, never_grows, paired, heard, steady, reachable, active_stays)
 }
 """The laws by name."""
-
-
-def characters(contents: Contents) -> int:
-    """Characters of all texts and payloads, media and code included."""
-    return sum(_part_characters(part) for content in contents for part in content.parts or ())
-
-
-def _part_characters(part: types.Part) -> int:
-    if part.text is not None:
-        return len(part.text)
-    if (called := part.function_call) is not None:
-        return len(called.name or "") + len(json_text(called.args))
-    if (returned := part.function_response) is not None:
-        return len(returned.name or "") + len(json_text(returned.response))
-    return len(repr(part.model_dump(exclude_none=True)))
 
 
 def demand(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
@@ -301,8 +280,6 @@ def blocks_wait(contents: Sequence[types.Content]) -> bool:
     texts = ["\n".join(part.text or "" for part in content.parts or ()) for content in contents]
     called = re.findall(r"\] called tool `(.*?)` with parameters:", texts[0], re.DOTALL)
     returned = re.findall(r"\] `(.*?)` tool returned result:", "\n".join(texts), re.DOTALL)
-    are_blocks = all(
-        content.role == "user" and text.startswith("For context:")
-        for content, text in zip(contents, texts, strict=True)
-    )
+    are_said = all(content.role == "user" for content in contents)
+    are_blocks = are_said and all(text.startswith("For context:") for text in texts)
     return are_blocks and bool(Counter(called) - Counter(returned))

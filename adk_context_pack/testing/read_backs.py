@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from google.adk.events.event import Event
@@ -12,7 +12,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
-from adk_context_pack._json import is_number
+from adk_context_pack._json import is_number, json_text
 from adk_context_pack.conversation.account import entries
 from adk_context_pack.conversation.clearing import KEY
 from adk_context_pack.conversation.contents import texts_of
@@ -52,19 +52,33 @@ def part_lines(part: types.Part) -> list[str]:
     """Returns what a part says: its text, or a tool's name with the keys and values of its arguments or result."""
     if part.text is not None:
         return [part.text]
-    if part.function_call is not None:
-        return [part.function_call.name or "", *_all(part.function_call.args)]
-    if part.function_response is not None:
-        return [part.function_response.name or "", *_all(part.function_response.response)]
-    return []
+    used = part.function_call or part.function_response
+    return [used.name or "", *_all(_payload(part))] if used else []
 
 
 def part_values(part: types.Part) -> list[str]:
     """Returns what a part says, as its text or as the `leaves` of its arguments or result."""
-    if part.text is not None:
-        return [part.text]
+    return [part.text] if part.text is not None else list(leaves(_payload(part)))
+
+
+def _payload(part: types.Part) -> Any:
     used = part.function_call.args if part.function_call else None
-    return list(leaves(part.function_response.response if part.function_response else used))
+    return part.function_response.response if part.function_response else used
+
+
+def characters(contents: Iterable[types.Content]) -> int:
+    """Characters of all texts and payloads, media and code included."""
+    return sum(_part_characters(part) for content in contents for part in content.parts or ())
+
+
+def _part_characters(part: types.Part) -> int:
+    if part.text is not None:
+        return len(part.text)
+    if (called := part.function_call) is not None:
+        return len(called.name or "") + len(json_text(called.args))
+    if (returned := part.function_response) is not None:
+        return len(returned.name or "") + len(json_text(returned.response))
+    return len(repr(part.model_dump(exclude_none=True)))
 
 
 def _lines(request: LlmRequest) -> Iterator[str]:

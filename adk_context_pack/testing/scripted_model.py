@@ -40,7 +40,12 @@ class RecordedRequest:
     @classmethod
     def of(cls, request: LlmRequest) -> RecordedRequest:
         """Copies `request`."""
-        config = _copied(request.config)
+        config: Any = request.config
+        try:
+            config = copy.deepcopy(config)
+        except (TypeError, ValueError):
+            # A live client within http_options cannot be copied. Its settings are not what a test looks at.
+            config = config.model_copy()
         labels = (config.labels if config else None) or {}
         agent = labels.get(_AGENT_LABEL, "")
         return cls(agent=agent, model=request.model or "", contents=copy.deepcopy(request.contents), config=config)
@@ -58,8 +63,7 @@ class RecordedRequest:
     @property
     def tool_names(self) -> list[str]:
         """The names of the functions that the model was offered."""
-        tools = self.config.tools or []
-        return [f.name or "" for tool in tools for f in getattr(tool, "function_declarations", None) or []]
+        return [name for name, _ in _declarations(self)]
 
 
 def text_of(request: LlmRequest | RecordedRequest | Sequence[types.Content] | None) -> str:
@@ -88,19 +92,8 @@ def _part_text(part: types.Part) -> str:
         return f"{part.function_call.name}({part.function_call.args})"
     if part.function_response:
         return f"{part.function_response.name} -> {part.function_response.response}"
-    if part.executable_code:
-        return part.executable_code.code or ""
-    if part.code_execution_result:
-        return part.code_execution_result.output or ""
-    return ""
-
-
-def _copied(config: Any) -> Any:
-    try:
-        return copy.deepcopy(config)
-    except (TypeError, ValueError):
-        # A live client within http_options cannot be copied. Its settings are not what a test looks at.
-        return config.model_copy()
+    code = part.executable_code or part.code_execution_result
+    return getattr(code, "code", None) or getattr(code, "output", None) or ""
 
 
 def check_declared_tools(requests: Sequence[RecordedRequest]) -> None:
@@ -123,10 +116,10 @@ def check_declared_tools(requests: Sequence[RecordedRequest]) -> None:
                     raise AssertionError(f"{agent} is shown another declaration than before in the place of {name}")
 
 
-def _declarations(request: RecordedRequest) -> list[tuple[str | None, str]]:
+def _declarations(request: RecordedRequest) -> list[tuple[str, str]]:
     tools = (request.config.tools if request.config else None) or ()
     functions = [function for tool in tools for function in getattr(tool, "function_declarations", None) or ()]
-    return [(function.name, function.model_dump_json(exclude_none=True)) for function in functions]
+    return [(function.name or "", function.model_dump_json(exclude_none=True)) for function in functions]
 
 
 Answer = Callable[[LlmRequest], Any]
@@ -172,17 +165,15 @@ class ScriptedModel(BaseLlm):
             value = await value
         if isinstance(value, BaseException):
             raise value
-        yield self._with_usage(response_of(value), llm_request)
+        usage = self.usage(llm_request) if self.usage else None
+        if isinstance(usage, int):
+            usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=usage)
+        response = response_of(value)
+        yield response.model_copy(update={"usage_metadata": usage}) if usage else response
 
     def record(self, request: RecordedRequest) -> None:
         """Keeps a request that the model received."""
         self._requests.append(request)
-
-    def _with_usage(self, response: LlmResponse, request: LlmRequest) -> LlmResponse:
-        usage = self.usage(request) if self.usage else None
-        if isinstance(usage, int):
-            usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=usage)
-        return response.model_copy(update={"usage_metadata": usage}) if usage else response
 
 
 def call(name: str, call_id: str | None = None, /, **args: Any) -> types.Part:

@@ -53,7 +53,7 @@ class Compared:
 
 
 async def run_live(
-    app: LiveApp, *, plugins: Iterable[Any] = (), usage: Any = None
+    app: LiveApp, *, plugins: Iterable[Any] = (), usage: Any = None, artifacts: Any = None
 ) -> tuple[list[RecordedRequest], Session]:
     """Runs an app, and returns what its models received and the session."""
     sessions = InMemorySessionService()
@@ -61,7 +61,7 @@ async def run_live(
     runner = Runner(
         app=target,
         session_service=sessions,
-        artifact_service=InMemoryArtifactService(),
+        artifact_service=artifacts or InMemoryArtifactService(),
         memory_service=InMemoryMemoryService(),
     )
     await sessions.create_session(**KEY, state=dict(app.state))

@@ -19,9 +19,11 @@ async def recording(kind, folder: Path, *, turns=2, name="session"):
     questions = ["Where is Oslo?"] * turns
     if kind in ("sqlite", "database"):
         async with session_service(kind, folder) as service:
-            run, _ = await reported_run(*questions, session_service=service, session_id=name, state={"user:lang": "no"})
+            run, _ = await reported_run(
+                *questions, session_service=service, session_id=name, state={"user:lang": "no", "app:tax": 25}
+            )
         return folder / ("sessions.sqlite" if kind == "sqlite" else "sessions.db"), run.session
-    run, _ = await reported_run(*questions, session_id=name, state={"user:lang": "no"})
+    run, _ = await reported_run(*questions, session_id=name, state={"user:lang": "no", "app:tax": 25})
     if kind in ("old_tables", "new_tables"):
         return tables(run.session, folder / f"{kind}.db", "v0" if kind == "old_tables" else "v1"), run.session
     path = folder / f"{name}.json"
@@ -48,11 +50,15 @@ def tables(session: Session, path: Path, version: str) -> Path:
     engine = sqlalchemy.create_engine(f"sqlite:///{path}")
     schema.Base.metadata.create_all(engine)
     key = {"app_name": session.app_name, "user_id": session.user_id}
-    user = {name.removeprefix("user:"): value for name, value in session.state.items() if name.startswith("user:")}
+    user, app = (
+        {name.removeprefix(prefix): value for name, value in session.state.items() if name.startswith(prefix)}
+        for prefix in ("user:", "app:")
+    )
     state = {name: value for name, value in session.state.items() if ":" not in name}
     with orm.Session(engine) as rows:
         rows.add(schema.StorageSession(**key, id=session.id, state=state))
         rows.add(schema.StorageUserState(**key, state=user))
+        rows.add(schema.StorageAppState(app_name=session.app_name, state=app))
         for event in session.events:
             rows.add(schema.StorageEvent.from_event(session, event))
         rows.commit()

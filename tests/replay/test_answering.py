@@ -1,13 +1,12 @@
 """`replay --answerability`: what the next calls of recorded sessions needed, and where it is with the pack."""
 
 import json
-import sys
 
 import pytest
 
 from adk_context_pack import ContextPass
-from adk_context_pack.__main__ import main
 from adk_context_pack.replay.answering import AnswerabilitySums
+from tests.replay.test_command import run_command
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.run import session_service
 
@@ -36,11 +35,6 @@ class Fails(ContextPass):
         raise KeyError("odd")
 
 
-@pytest.fixture(autouse=True)
-def _importable(monkeypatch):
-    monkeypatch.setitem(sys.modules, "answering_settings", sys.modules[__name__])
-
-
 @pytest.fixture
 async def database(tmp_path):
     """The events in a database of ADK's own SQLite session service."""
@@ -53,9 +47,7 @@ async def database(tmp_path):
 
 
 def run(capsys, *arguments):
-    code = main(["replay", *map(str, arguments), "--answerability"])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return run_command(capsys, "replay", *arguments, "--answerability")
 
 
 def with_pack(out) -> dict:
@@ -79,18 +71,18 @@ async def test_the_table_comes_first_and_nothing_is_lost(database, capsys):
 
 async def test_what_is_lost_is_named(database, capsys):
     """A pass that drops the history without a word loses a value, and the command names the call and the value."""
-    code, out, _ = run(capsys, database, "--passes", "answering_settings:Forgets")
+    code, out, _ = run(capsys, database, "--passes", f"{__name__}:Forgets")
     assert code == 0
     assert "Neither visible nor reachable within two read-backs: 1" in out
     assert "  session s1: clerk called cancel_order with 'A-0302'" in out
-    pack = with_pack(run(capsys, database, "--json", "--passes", "answering_settings:Forgets")[1])
+    pack = with_pack(run(capsys, database, "--json", "--passes", f"{__name__}:Forgets")[1])
     assert (pack["visible"], pack["reachable"]) == (1, 1)
     assert pack["lost"] == ["session s1: clerk called cancel_order with 'A-0302'"]
 
 
 async def test_a_pass_that_fails_is_skipped(database, capsys):
     """The measurement goes on as the plugin would, without the pass that failed."""
-    code, out, _ = run(capsys, database, "--json", "--no-caps", "--passes", "answering_settings:Fails")
+    code, out, _ = run(capsys, database, "--json", "--no-caps", "--passes", f"{__name__}:Fails")
     assert code == 0
     assert with_pack(out)["visible"] == 2
 

@@ -15,10 +15,8 @@ from adk_context_pack import ContextPackPlugin, ContextPipeline, StripForContext
 from adk_context_pack.__main__ import main
 from adk_context_pack._adk import requests as adk_requests
 from adk_context_pack.replay.recordings import Progress
-from tests.replay.recordings import as_json, recording
+from tests.replay.recordings import recording
 from tests.reports.test_html_page import data_of
-from tests.support.plugin_apps import analyst
-from tests.support.run import run_agent
 from tests.support.shared_data import shared_file
 
 PASSES = (StripForContext(),)
@@ -29,11 +27,6 @@ HERE = __name__
 
 def passes():
     return PASSES
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch):
-    monkeypatch.setitem(sys.modules, "replay_settings", sys.modules[__name__])
 
 
 async def recorded(tmp_path, kind="snake", **settings):
@@ -102,21 +95,10 @@ async def test_names_cannot_steer_a_terminal(tmp_path, capsys, caplog, options):
     assert caplog.messages[-1].isprintable()
 
 
-async def test_prices_count(tmp_path, capsys):
-    """With cached tokens for nothing and at the full price, the cost goes from the new tokens alone to all of them."""
-    path = await recorded(tmp_path)
-    full, free = (
-        json.loads(run(capsys, path, "--json", "--price-input", "2", "--price-cached", cached)[1])
-        for cached in ("2", "0")
-    )
-    assert full["cost_without"] == pytest.approx(full["tokens_without"] * 2 / 1e6)
-    assert 0 < free["cost_without"] < full["cost_without"]
-
-
 @pytest.mark.parametrize("name", ["PASSES", "PIPELINE", "passes", "StripForContext", "here"])
 async def test_passes_can_be_chosen(tmp_path, capsys, monkeypatch, name):
     """`--passes` takes a tuple, a pipeline, a function, a class, also beside the working directory; none else runs."""
-    path, chosen = await recorded(tmp_path), f"replay_settings:{name}"
+    path, chosen = await recorded(tmp_path), f"{HERE}:{name}"
     if name == "here":
         (tmp_path / "mine.py").write_text("from adk_context_pack import StripForContext\nMINE = (StripForContext(),)\n")
         monkeypatch.chdir(tmp_path)
@@ -144,7 +126,7 @@ async def test_the_app_gives_instructions_and_the_plugin(tmp_path, capsys):
     path = await recorded(tmp_path, "camel")
     without_figures(path)
     alone = json.loads(run(capsys, path, "--json")[1])
-    code, out, _ = run(capsys, path, "--json", "--app", "replay_settings:app")
+    code, out, _ = run(capsys, path, "--json", "--app", f"{HERE}:app")
     found = json.loads(out)
     assert code == 0
     assert found["agents"]["scout"]["tokens_without"] > alone["agents"]["scout"]["tokens_without"] + 3 * 1000
@@ -157,28 +139,10 @@ async def test_the_app_gives_instructions_and_the_plugin(tmp_path, capsys):
 async def test_a_plugin_can_be_given(tmp_path, capsys):
     """`--plugin` takes the settings of a plugin, and refuses options that would say otherwise."""
     path = await recorded(tmp_path)
-    found = json.loads(run(capsys, path, "--json", "--plugin", "replay_settings:PLUGIN")[1])
+    found = json.loads(run(capsys, path, "--json", "--plugin", f"{HERE}:PLUGIN")[1])
     assert found["passes"].keys() <= {"strip_for_context", "tool_caps", "read_back_tools"}
-    code, _, err = run(capsys, path, "--plugin", "replay_settings:PLUGIN", "--max-rows", "5")
+    code, _, err = run(capsys, path, "--plugin", f"{HERE}:PLUGIN", "--max-rows", "5")
     assert (code, "given without --max-rows" in err) == (64, True)
-
-
-async def test_sessions_with_the_pack_are_recognised(tmp_path, capsys):
-    """A session with capped results that cannot be opened tells what the pack reported when it was recorded."""
-    plugin = ContextPackPlugin()
-    live = await run_agent(analyst(reads=False), "How many?", plugins=[plugin])
-    path = tmp_path / "packed.json"
-    lost = as_json(live.session, camel=True)
-    for each in (lost, *(event["actions"] for event in lost["events"])):
-        name = "state" if "state" in each else "stateDelta"
-        each[name] = {key: value for key, value in each.get(name, {}).items() if not key.startswith("rows:")}
-    path.write_text(json.dumps(lost), encoding="utf-8")
-    found = json.loads(run(capsys, path, "--json")[1])
-    assert found["tokens_without"] == plugin.reports.totals().tokens_without_pack
-    assert found["tokens_with"] == plugin.reports.totals().tokens_after
-    assert found["passes"]["recorded_with_the_pack"]["tokens_saved"] > 5_000
-    assert found["results"] == {"restored": 0, "capped": 1}
-    assert "cannot be opened in full: 1." in found["notes"][0]
 
 
 async def test_a_budget_fails_the_command(tmp_path, capsys):
@@ -202,9 +166,9 @@ async def test_a_budget_fails_the_command(tmp_path, capsys):
 @pytest.mark.parametrize("option", [
     ("--max-tokens", "writer"), ("--max-tokens", "writer=0"), ("--max-rows", "0"), ("--max-payload-tokens", "0"),
     ("--window", "0"), ("--price-input", "-1"), ("--price-cached", "nan"), ("--passes", "nowhere"),
-    ("--passes", "no.such.module:name"), ("--passes", "replay_settings:no_such_name"),
-    ("--passes", "replay_settings:HERE"), ("--counter", "replay_settings:PASSES"),
-    ("--app", "replay_settings:HERE"), ("--plugin", "replay_settings:HERE"),
+    ("--passes", "no.such.module:name"), ("--passes", f"{HERE}:no_such_name"),
+    ("--passes", f"{HERE}:HERE"), ("--counter", f"{HERE}:PASSES"),
+    ("--app", f"{HERE}:HERE"), ("--plugin", f"{HERE}:HERE"),
 ])  # fmt: skip
 async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):
     """An option that cannot work is named with its value in one line, before anything is read."""
@@ -212,16 +176,6 @@ async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):
     assert (code, out) == (64, "")
     assert option[1] in err
     assert len(err.splitlines()) == 1
-
-
-async def test_writes_a_page(tmp_path, capsys):
-    """`--html` writes the calls with both requests; a folder that is not there is told."""
-    path = await recorded(tmp_path)
-    assert run(capsys, path, "--html", tmp_path / "page.html")[0] == 0
-    assert "look_up" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    code, _, err = run(capsys, path, "--html", tmp_path / "no" / "page.html")
-    assert code == 2
-    assert "No such file or directory" in err
 
 
 @pytest.mark.slow
@@ -255,19 +209,11 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
         assert stream.getvalue().endswith("\r\x1b[K") == drawn
 
 
-async def test_a_database_that_is_away_does_not_hide_a_file(tmp_path, capsys):
-    """A URL, whose number of sessions nobody knows, gets its line when it cannot be read; the file is replayed."""
-    pytest.importorskip("sqlalchemy")
-    code, out, err = run(capsys, "x://nobody@127.0.0.1:1/db", await recorded(tmp_path), "--json")
-    assert (code, json.loads(out)["calls"], len(err.splitlines())) == (2, 5, 1)
-    assert err.startswith("x://nobody@127.0.0.1:1/db: the database cannot be read")
-
-
 async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatch):
-    """A page that shows few calls only says so, and its sums are those of the command, in tokens and in money."""
+    """A page that shows few calls only says so, and has the sums of the command. A folder that is missing is told."""
     monkeypatch.setattr("adk_context_pack.replay.command._MAX_HTML_CALLS", 2)
     page = tmp_path / "page.html"
-    prices = ("--price-input", "3", "--price-cached", "0.5")
+    prices = ("--price-input", "2", "--price-cached", "2")
     _, out, err = run(capsys, await recorded(tmp_path), "--html", page, "--json", *prices)
     assert err == f"{page} shows the last 2 of 5 calls\n"
     found, data = json.loads(out), data_of(page.read_text(encoding="utf-8"))
@@ -278,10 +224,14 @@ async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatc
         found["tokens_without"],
         found["tokens_with"],
     )
+    assert total["cost_without"] / 1e6 == pytest.approx(found["tokens_without"] * 2 / 1e6, rel=1e-4)
     assert total["cost_without"] / 1e6 == pytest.approx(found["cost_without"], rel=1e-4)
     assert total["cost_sent"] / 1e6 == pytest.approx(found["cost_with"], rel=1e-4)
     agents = {each["name"]: each["sent"] for each in data["use"]["agents"]}
     assert agents == {name: each["tokens_with"] for name, each in found["agents"].items()}
+    assert any("look_up" in label for label, _ in data["parts"])
+    code, _, err = run(capsys, tmp_path / "session.json", "--html", tmp_path / "no" / "page.html")
+    assert (code, "No such file or directory" in err) == (2, True)
 
 
 async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
@@ -296,14 +246,15 @@ async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
 
 
 async def test_a_folder_is_read_whole(tmp_path, capsys):
-    """A folder gives every session below it, and a folder without any is named with what was looked for."""
+    """A folder gives every session below it, also beside a database that is away. One without any is named."""
     (tmp_path / "deep" / "deeper").mkdir(parents=True)
     await recorded(tmp_path / "deep")
     await recorded(tmp_path / "deep" / "deeper", "sqlite", name="second")
     (tmp_path / "notes.md").write_text("not a session", encoding="utf-8")
     (tmp_path / "empty").mkdir()
-    code, out, err = run(capsys, tmp_path, "--json")
-    assert (code, json.loads(out)["calls"], err) == (0, 10, "")
+    code, out, err = run(capsys, "x://nobody@127.0.0.1:1/db", tmp_path, "--json")
+    assert (code, json.loads(out)["calls"], len(err.splitlines())) == (2, 10, 1)
+    assert err.startswith("x://nobody@127.0.0.1:1/db: ")
     code, out, err = run(capsys, tmp_path / "empty")
     assert (code, out) == (2, "no model calls found\n")
     assert err == f"{tmp_path / 'empty'}: no recorded sessions in this folder (.json, .db, .sqlite, .sqlite3)\n"

@@ -22,9 +22,9 @@ def case(eval_id, data, **more):
     return {"eval_id": eval_id, "conversation": [turn], **more}
 
 
-def read(folder, data):
+def read(folder, *cases):
     path = folder / "set.evalset.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
+    path.write_text(json.dumps({"eval_set_id": "set", "eval_cases": cases}), encoding="utf-8")
     return list(sessions_in(open_recording(str(path))))
 
 
@@ -40,13 +40,8 @@ def told(session):
 def test_tool_uses_and_responses(tmp_path):
     """In the older form each call has its result behind it, and all is one agent's."""
     data = {"tool_uses": [CALL], "tool_responses": [RESULT], "intermediate_responses": [["scout", [{"text": "hm"}]]]}
-    (found,) = read(
-        tmp_path,
-        {
-            "eval_set_id": "set",
-            "eval_cases": [case("one", data, session_input={"app_name": "guide", "user_id": "u", "state": {"a": 1}})],
-        },
-    )
+    given = {"app_name": "guide", "user_id": "u", "state": {"a": 1}}
+    (found,) = read(tmp_path, case("one", data, session_input=given))
     assert told(found) == [
         ("user", "user", "Where is Oslo?"),
         ("guide", "model", "call"),
@@ -61,13 +56,10 @@ def test_tool_uses_and_responses(tmp_path):
 def test_camel_case_and_several_cases(tmp_path):
     """Camel case is read as well; a case without a conversation gets its line and the next one is read."""
     turn = {"userContent": text("user", "Hello"), "finalResponse": text("model", "Hi.")}
-    broken, found = read(
-        tmp_path,
-        {
-            "evalSetId": "set",
-            "evalCases": [{"evalId": "empty", "conversation": []}, {"evalId": "two", "conversation": [turn]}],
-        },
-    )
+    cases = [{"evalId": "empty", "conversation": []}, {"evalId": "two", "conversation": [turn]}]
+    path = tmp_path / "set.evalset.json"
+    path.write_text(json.dumps({"evalSetId": "set", "evalCases": cases}), encoding="utf-8")
+    broken, found = sessions_in(open_recording(str(path)))
     assert "number 1" in str(broken)
     assert "empty holds no recorded conversation" in str(broken)
     assert told(found) == [("user", "user", "Hello"), ("agent", "model", "Hi.")]
@@ -80,7 +72,7 @@ def test_invocation_events(tmp_path):
         {"author": "scout", "content": {"parts": [{"function_response": RESULT}]}},
         {"author": "writer", "content": text("model", "I write.")},
     ]
-    (found,) = read(tmp_path, {"eval_set_id": "set", "eval_cases": [case("one", {"invocation_events": steps})]})
+    (found,) = read(tmp_path, case("one", {"invocation_events": steps}))
     assert told(found)[1:] == [
         ("scout", "model", "call"),
         ("scout", "user", "result"),
@@ -95,12 +87,8 @@ def test_steps_without_words_results_or_an_end(tmp_path):
         "user_content": text("user", "Where?"),
         "intermediate_data": {"tool_uses": [CALL, CALL], "tool_responses": [RESULT]},
     }
-    steps = {
-        "invocation_events": [{"author": "scout", "content": None}, {"author": "scout", "content": text("model", "hm")}]
-    }
-    older, newer = read(
-        tmp_path,
-        {"eval_set_id": "set", "eval_cases": [{"eval_id": "older", "conversation": [turn]}, case("newer", steps)]},
-    )
+    steps = [{"author": "scout", "content": None}, {"author": "scout", "content": text("model", "hm")}]
+    newest = case("newer", {"invocation_events": steps})
+    older, newer = read(tmp_path, {"eval_id": "older", "conversation": [turn]}, newest)
     assert [kind for _, _, kind in told(older)] == ["Where?", "call", "result", "call"]
     assert [(author, kind) for author, _, kind in told(newer)][1:] == [("scout", "hm"), ("scout", "In Norway.")]

@@ -7,19 +7,15 @@ from collections import Counter
 
 import pytest
 from google.adk.agents import SequentialAgent
-from google.adk.apps.app import App
 from google.adk.artifacts.file_artifact_service import FileArtifactService
-from google.adk.runners import Runner
-from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from adk_context_pack import ContextPackPlugin, PayloadStore, cap_rows
 from adk_context_pack.__main__ import main
 from adk_context_pack.replay.recordings import with_full_results
-from tests.replay.live_apps import agent, fail, get_rows, read_text, rows
-from tests.replay.live_runs import KEY, usage_of, weigh, written
+from tests.replay.live_apps import LiveApp, agent, fail, get_rows, read_text, rows
+from tests.replay.live_runs import run_live, usage_of, weigh, written
 from tests.support.histories import o200k
-from tests.support.run import content_of
-from tests.support.scripted_model import ScriptedModel, call, recording
+from tests.support.scripted_model import call
 
 COUNTED = ("--counter", f"{__name__}:count")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -52,21 +48,13 @@ def team(tools=TOOLS):
 
 async def run(folder, *plugins, tools=TOOLS, counted=True):
     """Runs two turns, and returns the session and what was sent by agent."""
-    sessions = InMemorySessionService()
-    runner = Runner(
-        app=App(name="app", root_agent=team(tools), plugins=list(plugins)),
-        session_service=sessions,
-        artifact_service=FileArtifactService(root_dir=folder),
-    )
-    await sessions.create_session(**KEY)
-    with recording() as requests, ScriptedModel.counting(usage_of if counted else None):
-        for text in ("Go.", "And?"):
-            async for _ in runner.run_async(user_id="user", session_id="session", new_message=content_of(text)):
-                pass
+    app = LiveApp(make=lambda: team(tools), messages=["Go.", "And?"])
+    usage, artifacts = usage_of if counted else None, FileArtifactService(root_dir=folder)
+    requests, session = await run_live(app, plugins=plugins, usage=usage, artifacts=artifacts)
     sent = Counter()
     for request in requests:
         sent[request.agent] += weigh(request, whole=True)
-    return await sessions.get_session(**KEY), sent
+    return session, sent
 
 
 def count(text):
@@ -150,7 +138,10 @@ async def test_what_cannot_be_had_is_told(tmp_path, capsys):
     packed, _ = await run(stored, plugin)
     found = replayed(packed, tmp_path / "packed", capsys)
     assert found["results"] == {"restored": 0, "capped": 5}
-    assert found["tokens_without"] == pytest.approx(plugin.reports.totals().tokens_without_pack, rel=0.01)
+    totals = plugin.reports.totals()
+    assert found["tokens_without"] == pytest.approx(totals.tokens_without_pack, rel=0.01)
+    assert found["tokens_with"] == pytest.approx(totals.tokens_after, rel=0.01)
+    assert found["passes"]["recorded_with_the_pack"]["tokens_saved"] > 5_000
     assert "cannot be opened in full: 5." in " ".join(found["notes"])
     assert "--artifacts" in " ".join(found["notes"])
 

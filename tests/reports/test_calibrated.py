@@ -6,8 +6,9 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
 
-from adk_context_pack import CallReport, ContextPackPlugin, PassReport, PrefixReport
+from adk_context_pack import ContextPackPlugin, PassReport, PrefixReport
 from adk_context_pack.reports.call_reporter import hear, rescale
+from tests.reports.test_report_log import report as plain_report
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, text_of
 
@@ -28,8 +29,7 @@ def report(**given):
         "tools": {"a": 100, "b": 100}, "results": {"a": 2000}, "pack_tools": 100,
         "prefix": PrefixReport(tokens=200, previous_tokens=400),
     }  # fmt: skip
-    names = {"agent": "a", "model": "m", "invocation_id": "i", "session_id": "s"}
-    return CallReport(**names, **{**settings, **given})
+    return plain_report(**{**settings, **given})
 
 
 def adds_up(one):

@@ -81,8 +81,8 @@ views = st.lists(st.builds(ViewPart, st.sampled_from(["user", "model"]), st.text
 def test_rows_hold_both_requests_whole(before, after):
     """Read down, each side of the rows is the request itself, in order."""
     rows = list(compare(tuple(before), tuple(after)))
-    assert [row.before for row in rows if row.before is not None] == before
-    assert [row.after for row in rows if row.after is not None] == after
+    assert [old for old, _ in rows if old is not None] == before
+    assert [new for _, new in rows if new is not None] == after
 
 
 def test_marks_only_what_differs():
@@ -107,5 +107,5 @@ def test_tells_what_became_of_each_part():
     """Parts that stayed, went, came or were rewritten each get their row."""
     before = (ViewPart("a", "1"), ViewPart("b", "gone"), ViewPart("c", "old"), ViewPart("d", "4"))
     after = (ViewPart("a", "1"), ViewPart("c", "new"), ViewPart("d", "4"), ViewPart("e", "5"))
-    rows = [(row.status, (row.before or row.after).label) for row in compare(before, after)]
-    assert rows == [("same", "a"), ("removed", "b"), ("changed", "c"), ("same", "d"), ("added", "e")]
+    rows = [tuple(part and part.label + part.text for part in pair) for pair in compare(before, after)]
+    assert rows == [("a1", "a1"), ("bgone", None), ("cold", "cnew"), ("d4", "d4"), (None, "e5")]

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from adk_context_pack import (
     CATEGORIES,
-    CastNarrative,
     CompactState,
     ContextPipeline,
     PassReport,
@@ -16,13 +15,11 @@ from adk_context_pack import (
     Prices,
     ReportTotals,
     SettingError,
-    StripForContext,
 )
 from adk_context_pack.reports.call_report import spread
-from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, AgentUse, TokenUse, broke_in_fixed
+from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, TokenUse
 from tests.reports.test_report_log import report
 from tests.support.events import agent_called, agent_said, event, summary, tool_returned, user_said
-from tests.support.reported import reported_run
 from tests.support.requests import call_for, request_for
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel
@@ -89,16 +86,6 @@ def test_costs_add_up(reports):
     assert TokenUse.of(reports).total.cost_sent == 0
 
 
-async def test_tools_add_up_to_their_category():
-    """In a real run, the tokens by tool are those of the category of calls and results, in each request and in all."""
-    _, pipeline = await reported_run(pipeline=ContextPipeline([StripForContext(), CastNarrative()]))
-    use = TokenUse.of(pipeline.reports)
-    assert use.tools.keys() == {"look_up"}
-    assert use.tools["look_up"].sent == use.categories["tool_calls_and_results"].sent > 0
-    for each in pipeline.reports:
-        assert sum(each.tools.values()) == each.categories["tool_calls_and_results"]
-
-
 def test_smaller_results_count_by_tool():
     """What was saved where a result is made counts as the tool's without the pack, and as a step before the passes."""
     categories = {"tool_calls_and_results": 3}
@@ -136,24 +123,6 @@ def test_adk_alone_keeps_its_prefix_where_the_instruction_stays(kept, cached_wit
     known.add(first, PrefixReport())
     known.add(second, PrefixReport(tokens=7, previous_tokens=80))
     assert known.total.cost_without == pytest.approx(PRICES.of(80, 0) + PRICES.of(100, 7))
-
-
-USED_SIZES = {"system_instruction": 40, "tool_declarations": 10, "user": 50}
-
-
-def one(kept, previous=100, **settings):
-    prefix = PrefixReport(tokens=kept, previous_tokens=previous)
-    return report(tokens_before=100, tokens_after=100, categories=USED_SIZES, prefix=prefix, **settings)
-
-
-def test_breaks_are_counted_by_their_place():
-    """A prefix that ends in the instruction is told from one that ends in the history, and a whole one is no break."""
-    use = AgentUse()
-    for kept, previous in ((0, 0), (100, 100), (20, 100), (70, 100)):
-        use.see(one(kept, previous))
-    assert use.breaks == 2
-    assert (use.lost, use.lost_in_fixed) == (110, 80)
-    assert not broke_in_fixed(one(0, 0))
 
 
 def test_spreads_to_an_exact_sum():

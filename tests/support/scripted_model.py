@@ -46,7 +46,7 @@ class ScriptedModel(testing.ScriptedModel):
 
     model: str = "scripted-model"
     answer: Callable[[LlmRequest], Any] = lambda request: "done"
-    usage: Callable[[LlmRequest], Any] | None = None
+    usage: Callable[[LlmRequest], Any] | None = lambda request: (usage := _usage.get()) and usage(request)
 
     @classmethod
     def supported_models(cls) -> list[str]:
@@ -61,12 +61,6 @@ class ScriptedModel(testing.ScriptedModel):
             yield
         finally:
             _usage.reset(token)
-
-    def _with_usage(self, response, request):
-        usage = self.usage or _usage.get()
-        if usage is not None and isinstance(found := usage(request), int):
-            found = types.GenerateContentResponseUsageMetadata(prompt_token_count=found)
-        return response.model_copy(update={"usage_metadata": found}) if usage is not None and found else response
 
     def record(self, request: RecordedRequest) -> None:
         super().record(request)
