@@ -16,10 +16,14 @@ _CAMEL = re.compile(
     r"(?<=[a-z0-9])(?=[A-Z])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])"
 )
 _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
-_LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "º": "", "°": ""})
+_LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i", "º": "", "°": ""})
 _COUNTING = frozenset(("num", "#", "no", "number", "numero", "n"))
 _NOTHING: frozenset[str] = frozenset()
-_KEPT = QUANTITIES | {"moment", "version", "currency", "flag"}
+_KEPT = QUANTITIES | {"moment", "version", "currency", "flag", "price", "pieces", "body", "dimension"}
+# What the last word says only of numbers as they are written: a share, a tax or its rate.
+_DOUBTED = frozenset(("share", "tariff"))
+_INFLECTED = QUANTITIES | {"rate", "average", "coordinate", "body", "dimension"}
+_MIN_STEM = 5
 _MIN_SPANNED = 3
 
 
@@ -33,7 +37,11 @@ def words(name: str) -> tuple[str, ...]:
     if "each" in meanings_of(last.rpartition("/")[2].strip(" )²").lower()):
         last = last.replace("/", " per ")
     lower = _CAMEL.sub("_", last).lower().replace("n°", "no ").replace("nº", "no ").replace("\u2116", "no ")
-    return tuple(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
+    parts = list(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
+    for at in range(len(parts) - 1, 0, -1):
+        if (phrase := "_".join(parts[at - 1 : at + 1])) in _table()[0]:
+            parts[at - 1 : at + 1] = [phrase]
+    return tuple(parts)
 
 
 def _plain(text: str) -> str:
@@ -68,12 +76,14 @@ def named(name: str) -> frozenset[str]:
     if len(parts) == 1:
         count = 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
-    return said & _KEPT | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
+    role = role or ("quantity" if parts and "money" in meanings[-1] else "")
+    doubted = _DOUBTED & meanings[max(count - 1, 0)] if parts else _NOTHING
+    return said & _KEPT | doubted | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
 def meanings_of(word: str) -> frozenset[str]:
     """Returns the meanings of one word, in lower case and without accents."""
-    whole, ends, starts = _table()
+    whole, ends, starts, stems = _table()
     # A cell may be asked about, and no word of a name is so long.
     if len(word) > 40:  # noqa: PLR2004
         return _NOTHING
@@ -83,16 +93,15 @@ def meanings_of(word: str) -> frozenset[str]:
         return whole[bare]
     if start := next((start for start in starts if bare.startswith(start)), ""):
         return starts[start]
-    return next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
+    found = next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
+    beginnings = (bare[:at] for at in range(len(bare) - 1, max(_MIN_STEM, len(bare) - 2) - 1, -1))
+    return found or next((stems[each] for each in beginnings if each in stems), _NOTHING)
 
 
 def names_nothing(name: str) -> bool:
-    """Returns whether a name leaves open what its numbers are: a word without a meaning here, and not a plural."""
-    parts = words(name)
-    is_known = any(map(meanings_of, parts)) or not any(
-        (word[2:] or not word.isascii()) and not word.isdecimal() for word in parts
-    )
-    return not is_known and not any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts)
+    """Returns whether a name leaves open what its numbers are: not an amount, and not a plural of a word unknown here."""
+    plurals = (word for word in words(name) if word[3:] and word[-1] == "s" and word[-2] not in "siu")
+    return "quantity" not in named(name) and not any(not meanings_of(word) for word in plurals)
 
 
 def is_total_label(text: str) -> bool:
@@ -110,7 +119,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     amounts = has & QUANTITIES
     # Clicks per day are an amount of each day.
     is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
-    if is_per or "average" in has:
+    if is_per or "average" in has or ("price" in last and not has.isdisjoint(("rate", "each"))):
         return "rate"
     if "alone" in last and len(parts) == 1:
         return "identifier"
@@ -147,9 +156,12 @@ def _table() -> tuple[Mapping[str, frozenset[str]], ...]:
     """Returns the meanings of words, and those of the ends and the beginnings of words."""
     found: dict[str, frozenset[str]] = {}
     data = pkgutil.get_data(__package__, "name_words.txt") or b""
-    for line in _plain(data.decode()).splitlines():
+    for line in _plain(data.decode().translate(_LETTERS)).splitlines():
         meaning, _, listed = line.partition(":")
         for word in () if line.startswith("#") else listed.split():
-            found[word] = found.get(word, _NOTHING) | {meaning}
-    ends = {word[1:]: found[word] for word in found if word[0] == "*"}
-    return found, ends, {word[:-1]: found[word] for word in found if word[-1] == "*"}
+            found[word] = found.get(word, _NOTHING) | set(meaning.split())
+    # What a long word says of numbers, it says at the end of a compound and with another ending too.
+    long = {word: found[word] for word in found if len(word) >= _MIN_STEM and not found[word].isdisjoint(_INFLECTED)}
+    stems = {stem: found.get(stem, long[word]) for word in long if len(stem := word.rstrip("aeiouyаеиоуыяюαηοιες")) >= _MIN_STEM}
+    starts = {word[:-1]: found[word] for word in found if word[-1] == "*"}
+    return found, long | {word[1:]: found[word] for word in found if word[0] == "*"}, starts, stems | long

@@ -19,7 +19,7 @@ _SPREAD, _CLOSE = 1.5, 1.05
 _GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20))
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
 _FEW, _SOME = 5, 8
-_TAIL, _LARGE = 3, 50
+_TAIL, _LARGE, _LOSSES = 3, 50, 200
 
 
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
@@ -59,19 +59,36 @@ def clock_of(numbers: Iterable[Number | None]) -> int:
 
 
 def may_be_amounts(numbers: Sequence[Number]) -> bool:
-    """Returns whether numbers look like amounts: none at all in some rows, far more than usual in others, or losses.
+    """Returns whether numbers look like amounts: none at all in many rows, far more than usual in others, or losses.
 
     Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
     that come again and again are codes.
     """
     ordered = sorted(numbers)
-    if len(set(ordered)) * _SOME <= len(ordered):
+    if len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
         return False
     if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
         return True
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
-    are_some = high > 1 and high > _TAIL * max(middle, -middle)
-    return bool(are_some or (low <= 0 and (max(-low, high) >= _LARGE or not any(number % 1 for number in ordered))))
+    if low < 0:
+        return max(-low, high) >= _LOSSES
+    has_zeros = ordered[_TAIL * len(ordered) // _LARGE] == 0 and high > 1
+    return has_zeros or high > max(1, _TAIL * middle)
+
+
+def are_levels(numbers: Sequence[Number], tags: Collection[str]) -> bool:
+    """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
+    ordered = sorted(numbers)
+    if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+        return False
+    low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
+    is_percent = ordered[0] >= 0 and ordered[-1] <= 100  # noqa: PLR2004
+    return (
+        ("body" in tags and 0 < low and high <= 2 * low)
+        or ("dimension" in tags and not may_be_amounts(ordered))
+        or ("share" in tags and is_percent and any(number % 1 for number in ordered))
+        or ("tariff" in tags and is_percent and len(ordered) >= _SOME and len(set(ordered)) * 2 <= len(ordered) and len(set(ordered)) <= _SOME)
+    )
 
 
 def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, are_many: bool) -> bool:

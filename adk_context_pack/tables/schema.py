@@ -22,7 +22,7 @@ from typing import Any, Literal
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, names_nothing, words
-from adk_context_pack.tables.number_signs import may_be_amounts, sign_of
+from adk_context_pack.tables.number_signs import are_levels, may_be_amounts, sign_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
@@ -289,7 +289,8 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    return "rate" if not has_unit and names_nothing(name) and not may_be_amounts(numbers) else "measure"
+    is_level = are_levels(numbers, tags) or (names_nothing(name) and not may_be_amounts(numbers))
+    return "rate" if is_level and not has_unit else "measure"
 
 
 def _of_found(
