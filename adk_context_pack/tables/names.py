@@ -78,7 +78,10 @@ def named(name: str) -> frozenset[str]:
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
     doubted = _DOUBTED & meanings[max(count - 1, 0)] if parts else _NOTHING
-    return said & _KEPT | doubted | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
+    plural = {"plural"} if any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts) else _NOTHING
+    dated = {"dated"} if "time" in said else _NOTHING
+    nameless = _NOTHING if any(word[2:] or not word.isascii() for word in parts) else {"nameless"}
+    return said & _KEPT | doubted | dated | ({role} if role else nameless if said else nameless | plural)
 
 
 def meanings_of(word: str) -> frozenset[str]:
@@ -98,12 +101,6 @@ def meanings_of(word: str) -> frozenset[str]:
     return found or next((stems[each] for each in beginnings if each in stems), _NOTHING)
 
 
-def names_nothing(name: str) -> bool:
-    """Returns whether a name leaves open what its numbers are: not an amount, and not a plural of a word unknown here."""
-    plurals = (word for word in words(name) if word[3:] and word[-1] == "s" and word[-2] not in "siu")
-    return "quantity" not in named(name) and not any(not meanings_of(word) for word in plurals)
-
-
 def is_total_label(text: str) -> bool:
     """Returns whether a text is the label of a row of totals, such as `Grand total`."""
     parts = words(text[:100].replace(".", " "))
@@ -119,7 +116,10 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     amounts = has & QUANTITIES
     # Clicks per day are an amount of each day.
     is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
-    if is_per or "average" in has or ("price" in last and not has.isdisjoint(("rate", "each"))):
+    if is_per or "average" in has or (last & {"price", "vague"} and has & {"rate", "each"}):
+        return "rate"
+    before = meanings[-2] if len(parts) > 1 else _NOTHING
+    if (last & {"measured", "duration"} and "rate" in first) or "measured" in last & before:
         return "rate"
     if "alone" in last and len(parts) == 1:
         return "identifier"

@@ -58,22 +58,22 @@ def clock_of(numbers: Iterable[Number | None]) -> int:
     return within[0] if within else -1 if _DAYS[0] <= low and high <= _DAYS[1] else 0
 
 
-def may_be_amounts(numbers: Sequence[Number]) -> bool:
+def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> bool:
     """Returns whether numbers look like amounts: none at all in many rows, far more than usual in others, or losses.
 
     Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
     that come again and again are codes.
     """
     ordered = sorted(numbers)
-    if len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
+    if "nameless" in tags or len(set(ordered)) < _FEW or len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
         return False
-    if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+    if "plural" in tags or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
         return True
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
     if low < 0:
         return max(-low, high) >= _LOSSES
-    has_zeros = ordered[_TAIL * len(ordered) // _LARGE] == 0 and high > 1
-    return has_zeros or high > max(1, _TAIL * middle)
+    has_zeros = ordered[_TAIL * len(ordered) // _LARGE] == 0
+    return has_zeros or (high > _TAIL * middle and (high >= _LARGE or not any(number % 1 for number in ordered)))
 
 
 def are_levels(numbers: Sequence[Number], tags: Collection[str]) -> bool:
@@ -84,7 +84,7 @@ def are_levels(numbers: Sequence[Number], tags: Collection[str]) -> bool:
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     is_percent = ordered[0] >= 0 and ordered[-1] <= 100  # noqa: PLR2004
     return (
-        ("body" in tags and 0 < low and high <= 2 * low)
+        ("body" in tags and 0 < 2 * high <= 5 * low)
         or ("dimension" in tags and not may_be_amounts(ordered))
         or ("share" in tags and is_percent and any(number % 1 for number in ordered))
         or ("tariff" in tags and is_percent and len(ordered) >= _SOME and len(set(ordered)) * 2 <= len(ordered) and len(set(ordered)) <= _SOME)

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
-from adk_context_pack.tables.names import is_total_label, meanings_of, named, names_nothing, words
+from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
 from adk_context_pack.tables.number_signs import are_levels, may_be_amounts, sign_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
@@ -289,8 +289,8 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    is_level = are_levels(numbers, tags) or (names_nothing(name) and not may_be_amounts(numbers))
-    return "rate" if is_level and not has_unit else "measure"
+    is_amount = has_unit or (not are_levels(numbers, tags) if "quantity" in tags else may_be_amounts(numbers, tags))
+    return "measure" if is_amount else "rate"
 
 
 def _of_found(
