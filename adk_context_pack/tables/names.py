@@ -19,7 +19,18 @@ _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i", "º": "", "°": ""})
 _COUNTING = frozenset(("num", "#", "no", "number", "numero", "n"))
 _NOTHING: frozenset[str] = frozenset()
-_KEPT = QUANTITIES | {"moment", "version", "currency", "flag", "price", "pieces", "body", "dimension"}
+_KEPT = QUANTITIES | {
+    "moment",
+    "version",
+    "currency",
+    "flag",
+    "price",
+    "pieces",
+    "body",
+    "bodily",
+    "narrow",
+    "dimension",
+}
 # What the last word says only of numbers as they are written: a share, a tax or its rate.
 _DOUBTED = frozenset(("share", "tariff"))
 _INFLECTED = QUANTITIES | {"rate", "average", "coordinate", "body", "dimension"}
@@ -118,6 +129,8 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
     if is_per or "average" in has or (last & {"price", "vague"} and has & {"rate", "each"}):
         return "rate"
+    if "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]):
+        return "rate"
     before = meanings[-2] if len(parts) > 1 else _NOTHING
     if (last & {"measured", "duration"} and "rate" in first) or "measured" in last & before:
         return "rate"
@@ -162,6 +175,10 @@ def _table() -> tuple[Mapping[str, frozenset[str]], ...]:
             found[word] = found.get(word, _NOTHING) | set(meaning.split())
     # What a long word says of numbers, it says at the end of a compound and with another ending too.
     long = {word: found[word] for word in found if len(word) >= _MIN_STEM and not found[word].isdisjoint(_INFLECTED)}
-    stems = {stem: found.get(stem, long[word]) for word in long if len(stem := word.rstrip("aeiouyаеиоуыяюαηοιες")) >= _MIN_STEM}
+    stems = {
+        stem: found.get(stem, long[word])
+        for word in long
+        if len(stem := word.rstrip("aeiouyаеиоуыяюαηοιες")) >= _MIN_STEM
+    }
     starts = {word[:-1]: found[word] for word in found if word[-1] == "*"}
     return found, long | {word[1:]: found[word] for word in found if word[0] == "*"}, starts, stems | long

@@ -20,6 +20,8 @@ _GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20)
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
 _FEW, _SOME = 5, 8
 _TAIL, _LARGE, _LOSSES = 3, 50, 200
+# A reader sees all of a table as short as this.
+_SHORT = 12
 
 
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
@@ -65,9 +67,11 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
     that come again and again are codes.
     """
     ordered = sorted(numbers)
-    if "nameless" in tags or len(set(ordered)) < _FEW or len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
+    if "nameless" in tags and len(ordered) < _SHORT:
+        return True
+    if len(set(ordered)) < min(_FEW, len(ordered)) or len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
         return False
-    if "plural" in tags or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+    if "plural" in tags or not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
         return True
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
     if low < 0:
@@ -76,7 +80,7 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
     return has_zeros or (high > _TAIL * middle and (high >= _LARGE or not any(number % 1 for number in ordered)))
 
 
-def are_levels(numbers: Sequence[Number], tags: Collection[str]) -> bool:
+def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
     ordered = sorted(numbers)
     if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
@@ -84,10 +88,16 @@ def are_levels(numbers: Sequence[Number], tags: Collection[str]) -> bool:
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     is_percent = ordered[0] >= 0 and ordered[-1] <= 100  # noqa: PLR2004
     return (
-        ("body" in tags and 0 < 2 * high <= 5 * low)
+        (tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low)
         or ("dimension" in tags and not may_be_amounts(ordered))
         or ("share" in tags and is_percent and any(number % 1 for number in ordered))
-        or ("tariff" in tags and is_percent and len(ordered) >= _SOME and len(set(ordered)) * 2 <= len(ordered) and len(set(ordered)) <= _SOME)
+        or (
+            "tariff" in tags
+            and is_percent
+            and len(ordered) >= _SOME
+            and len(set(ordered)) * 2 <= len(ordered)
+            and len(set(ordered)) <= _SOME
+        )
     )
 
 

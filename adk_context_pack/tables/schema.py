@@ -231,7 +231,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
 
 def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
     """Returns columns that know which column beside them holds their currency or unit."""
-    found = list(columns)
+    found = _beside_others(list(columns))
     if currencies := [column for column in found if column.reading == "currency"]:
         found = [_with_currency(column, currencies) for column in found]
     for place, unit in enumerate(found):
@@ -385,6 +385,20 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
         return all(len(code) <= _MAX_CURRENCY_NAME and not any(map(str.isdigit, code)) for code in codes)
     # Some codes are words as well, which texts of amounts do not have: all, cup, top, try.
     return all("iso4217" in meanings_of(code.lower()) for code in codes) and any(map(is_currency, codes))
+
+
+def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
+    """Returns columns among which prices beside numbers of pieces are levels, and close weights only beside people."""
+    tags = [named(column.name) for column in columns]
+    said = frozenset[str]().union(*tags)
+    roles: dict[bool, tuple[Role, Role]] = {True: ("measure", "rate"), False: ("rate", "measure")}
+    found = []
+    for column, its in zip(columns, tags, strict=True):
+        is_price = "price" in its and "amount" not in its and "pieces" in said
+        is_close = its >= {"body", "quantity"} and "bodily" not in said and not column.texts.unit
+        before, after = roles[is_price]
+        found.append(replace(column, role=after) if column.role == before and (is_price or is_close) else column)
+    return found
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
