@@ -17,7 +17,6 @@ _CAMEL = re.compile(
 )
 _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i", "º": "", "°": ""})
-_COUNTING = frozenset(("num", "#", "no", "number", "numero", "n"))
 _NOTHING: frozenset[str] = frozenset()
 _KEPT = QUANTITIES | {
     "moment",
@@ -45,7 +44,7 @@ def words(name: str) -> tuple[str, ...]:
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
     last = name.rstrip(".").rpartition(".")[2] if ". " not in name else name
-    if "each" in meanings_of(last.rpartition("/")[2].strip(" )²").lower()):
+    if "each" in meanings_of(last.rpartition("/")[2].strip("0123456789 )²").lower()):
         last = last.replace("/", " per ")
     lower = _CAMEL.sub("_", last).lower().replace("n°", "no ").replace("nº", "no ").replace("\u2116", "no ")
     parts = list(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
@@ -91,6 +90,7 @@ def named(name: str) -> frozenset[str]:
     doubted = _DOUBTED & meanings[max(count - 1, 0)] if parts else _NOTHING
     plural = {"plural"} if any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts) else _NOTHING
     dated = {"dated"} if "time" in said else _NOTHING
+    said -= {"pieces"} if len(parts) > 1 and "pieces" not in meanings[-1] else _NOTHING
     nameless = _NOTHING if any(word[2:] or not word.isascii() for word in parts) else {"nameless"}
     return said & _KEPT | doubted | dated | ({role} if role else nameless if said else nameless | plural)
 
@@ -127,7 +127,12 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     amounts = has & QUANTITIES
     # Clicks per day are an amount of each day.
     is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
-    if is_per or "average" in has or (last & {"price", "vague"} and has & {"rate", "each"}):
+    is_price = last & {"price", "vague"} and has & {"rate", "each"}
+    # The price of something, as in `prezzo azione`, but not a net price.
+    is_price = is_price or (
+        "price" in first and not any(said & (QUANTITIES - {"count"}) for said in meanings[1:]) and len(parts) > 1
+    )
+    if is_per or "average" in has or is_price:
         return "rate"
     if "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]):
         return "rate"
@@ -158,9 +163,9 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
 def _numbered(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
     """Returns what `number of orders` and `numéro de commande` name: a count, or an identifier."""
     rest = [place for place in range(1, len(parts)) if "of" not in meanings[place]]
-    counted = rest and meanings[rest[0]] & QUANTITIES and parts[0] in _COUNTING
+    counted = rest and meanings[rest[0]] & QUANTITIES and meanings[0] & {"counting", "tally"}
     # Only English counts what follows at once, as in `num_retries`.
-    counts = parts[0] in _COUNTING and rest and not meanings[rest[-1]] & {"identifier", "time", "noun"}
+    counts = "counting" in meanings[0] and rest and not meanings[rest[-1]] & {"identifier", "time", "noun"}
     return "quantity" if counted or (counts and (parts[0] != "no" or parts[1] == "of")) else "identifier"
 
 

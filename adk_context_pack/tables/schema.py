@@ -285,7 +285,7 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount="quantity" in tags)):
         return sign
     for role in ("rate", "coordinate", "time"):
-        if role in tags:
+        if role in tags and (role == "rate" or not texts.is_money):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
