@@ -16,23 +16,11 @@ _CAMEL = re.compile(
     r"(?<=[a-z0-9])(?=[A-Z])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])"
 )
 _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
-_LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i", "º": "", "°": ""})
+_LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
-_KEPT = QUANTITIES | {
-    "moment",
-    "version",
-    "currency",
-    "flag",
-    "price",
-    "pieces",
-    "body",
-    "bodily",
-    "narrow",
-    "dimension",
-}
-# What the last word says only of numbers as they are written: a share, a tax or its rate.
-_DOUBTED = frozenset(("share", "tariff"))
-_INFLECTED = QUANTITIES | {"rate", "average", "coordinate", "body", "dimension"}
+# What counts in some places of a name only.
+_ROLES = frozenset(("identifier", "time", "rate", "coordinate"))
+_OF_LAST = frozenset(("share", "tariff", "pieces"))
 _MIN_STEM = 5
 _MIN_SPANNED = 3
 
@@ -86,13 +74,15 @@ def named(name: str) -> frozenset[str]:
     if len(parts) == 1:
         count = 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
-    role = role or ("quantity" if parts and "money" in meanings[-1] else "")
-    doubted = _DOUBTED & meanings[max(count - 1, 0)] if parts else _NOTHING
-    plural = {"plural"} if any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts) else _NOTHING
-    dated = {"dated"} if "time" in said else _NOTHING
-    said -= {"pieces"} if len(parts) > 1 and "pieces" not in meanings[-1] else _NOTHING
-    nameless = _NOTHING if any(word[2:] or not word.isascii() for word in parts) else {"nameless"}
-    return said & _KEPT | doubted | dated | ({role} if role else nameless if said else nameless | plural)
+    if not role and parts and "money" in meanings[-1]:
+        role = "quantity"
+    shape = set()
+    if not any(word[2:] or not word.isascii() for word in parts):
+        shape.add("nameless")
+    elif not said and any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts):
+        shape.add("plural")
+    kept = said - _ROLES - _OF_LAST | (_OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING)
+    return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
 def meanings_of(word: str) -> frozenset[str]:
@@ -127,17 +117,14 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     amounts = has & QUANTITIES
     # Clicks per day are an amount of each day.
     is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
-    is_price = last & {"price", "vague"} and has & {"rate", "each"}
     # The price of something, as in `prezzo azione`, but not a net price.
-    is_price = is_price or (
-        "price" in first and not any(said & (QUANTITIES - {"count"}) for said in meanings[1:]) and len(parts) > 1
+    is_of = "price" in first and not any(said & (QUANTITIES - {"count"}) for said in meanings[1:]) and parts[1:]
+    is_level = "average" in has or (last & {"price", "vague"} and has & {"rate", "each"})
+    is_measured = (last & {"measured", "duration"} and "rate" in first) or (
+        parts[1:] and "measured" in last & meanings[-2]
     )
-    if is_per or "average" in has or is_price:
-        return "rate"
-    if "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]):
-        return "rate"
-    before = meanings[-2] if len(parts) > 1 else _NOTHING
-    if (last & {"measured", "duration"} and "rate" in first) or "measured" in last & before:
+    is_unnamed = "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:])
+    if is_per or is_of or is_level or is_measured or is_unnamed:
         return "rate"
     if "alone" in last and len(parts) == 1:
         return "identifier"
@@ -179,11 +166,9 @@ def _table() -> tuple[Mapping[str, frozenset[str]], ...]:
         for word in () if line.startswith("#") else listed.split():
             found[word] = found.get(word, _NOTHING) | set(meaning.split())
     # What a long word says of numbers, it says at the end of a compound and with another ending too.
-    long = {word: found[word] for word in found if len(word) >= _MIN_STEM and not found[word].isdisjoint(_INFLECTED)}
-    stems = {
-        stem: found.get(stem, long[word])
-        for word in long
-        if len(stem := word.rstrip("aeiouyаеиоуыяюαηοιες")) >= _MIN_STEM
-    }
+    said = QUANTITIES | {"rate", "average", "coordinate"}
+    long = {word: found[word] for word in found if len(word) >= _MIN_STEM and not said.isdisjoint(found[word])}
+    cut = ((word.rstrip("aeiouyаеиоуыяюαηοιες"), word) for word in long)  # noqa: RUF001 - vowels
+    stems = {stem: found.get(stem, long[word]) for stem, word in cut if len(stem) >= _MIN_STEM}
     starts = {word[:-1]: found[word] for word in found if word[-1] == "*"}
     return found, long | {word[1:]: found[word] for word in found if word[0] == "*"}, starts, stems | long

@@ -19,9 +19,7 @@ _SPREAD, _CLOSE = 1.5, 1.05
 _GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20))
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
 _FEW, _SOME = 5, 8
-_TAIL, _LARGE, _LOSSES = 3, 50, 200
-# A reader sees all of a table as short as this.
-_SHORT = 12
+_TAIL, _LARGE = 3, 50
 
 
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
@@ -67,7 +65,8 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
     that come again and again are codes.
     """
     ordered = sorted(numbers)
-    if "nameless" in tags and len(ordered) < _SHORT:
+    # A reader sees all of a table as short as this.
+    if "nameless" in tags and len(ordered) < _FEW + _SOME:
         return True
     if len(set(ordered)) < min(_FEW, len(ordered)) or len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
         return False
@@ -75,7 +74,7 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
         return True
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
     if low < 0:
-        return max(-low, high) >= _LOSSES
+        return max(-low, high) >= 4 * _LARGE
     has_zeros = ordered[_TAIL * len(ordered) // _LARGE] == 0
     return has_zeros or (high > _TAIL * middle and (high >= _LARGE or not any(number % 1 for number in ordered)))
 
@@ -86,18 +85,12 @@ def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
         return False
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
-    is_percent = ordered[0] >= 0 and ordered[-1] <= 100  # noqa: PLR2004
-    return (
-        (tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low)
-        or ("dimension" in tags and not may_be_amounts(ordered))
-        or ("share" in tags and is_percent and any(number % 1 for number in ordered))
-        or (
-            "tariff" in tags
-            and is_percent
-            and len(ordered) >= _SOME
-            and len(set(ordered)) * 2 <= len(ordered)
-            and len(set(ordered)) <= _SOME
-        )
+    few = {number for number in ordered if 0 <= number <= 100}  # noqa: PLR2004 - percent
+    is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and len(few) * 2 <= len(ordered)
+    is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
+    is_close = tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low
+    return bool(
+        (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not may_be_amounts(ordered))
     )
 
 

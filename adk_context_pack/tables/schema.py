@@ -289,8 +289,8 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    is_amount = has_unit or (not are_levels(numbers, tags) if "quantity" in tags else may_be_amounts(numbers, tags))
-    return "measure" if is_amount else "rate"
+    is_amount = has_unit or "quantity" in tags or may_be_amounts(numbers, tags)
+    return "rate" if not is_amount or are_levels(numbers, tags | named(unit)) else "measure"
 
 
 def _of_found(
@@ -395,7 +395,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     found = []
     for column, its in zip(columns, tags, strict=True):
         is_price = "price" in its and "amount" not in its and "pieces" in said
-        is_close = its >= {"body", "quantity"} and "bodily" not in said and not column.texts.unit
+        is_close = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
         before, after = roles[is_price]
         found.append(replace(column, role=after) if column.role == before and (is_price or is_close) else column)
     return found
