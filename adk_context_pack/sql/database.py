@@ -10,7 +10,7 @@ from typing import Any
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import StatementChecks, install_collations, install_exact_numbers
-from adk_context_pack.sql.guard import QueryGuard
+from adk_context_pack.sql.guard import INSTEAD, QueryGuard
 from adk_context_pack.sql.sql_names import (
     SQLITE_COLUMNS,
     TableImage,
@@ -167,6 +167,8 @@ class RowDatabase:
                 if column.digits and sorts:
                     cast = f"CAST({shown(column.name)} AS INTEGER)"
                     yield f"{column.name} holds digits as text, in which '10' is less than '9': use {cast}."
+                if (advice := INSTEAD.get(f"sum {column.role}")) and _adds_up(tokens, column.name):
+                    yield f"{column.name} seems to hold {advice}"
                 if column.note:
                     yield column.note
         yield from (note for image in self._images.values() for note in image.names.notes)
@@ -185,6 +187,17 @@ class RowDatabase:
             if self._guard.stopped:
                 return None
             raise
+
+
+def _adds_up(tokens: Sequence[Token], column: str) -> bool:
+    """Tells whether a statement adds up the bare cells of a column."""
+    said = [(token.name or token.text).lower() for token in tokens if token.kind not in {"space", "comment"}]
+    for at in (at for at in range(len(said)) if said[at] in {"sum", "total"} and ")" in said[at:]):
+        inner = "".join(said[at + 2 : said.index(")", at)]).removeprefix("distinct")
+        table = inner.removesuffix(column.lower())
+        if table != inner and (not table or table[:-1].isidentifier()):
+            return True
+    return False
 
 
 def _is_one(tokens: Sequence[Token], currency: str) -> bool:

@@ -150,10 +150,8 @@ _TOKEN = re.compile(r'unrecognized token: "(.*?)"?$', re.DOTALL)
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
 _MAY_BE_QUOTES = ("no such table", "incomplete input", "begin with SELECT")
 
-# What SQLite has in place of functions and syntax of other databases.
-_INSTEAD = dict(
-    row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines()
-)
+INSTEAD = dict(row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines())
+"""What to write in place of functions and syntax of other databases, and of sums of what is not an amount."""
 
 
 def hint_for(message: str, images: Iterable[TableNames]) -> str:
@@ -194,7 +192,7 @@ def there_are() -> tuple[str, ...]:
 def _function_hint(name: str) -> str:
     known = there_are()
     near = get_close_matches(name, known, n=3)
-    advice = _INSTEAD.get(f"function {name}") or (f"Did you mean {' or '.join(near)}?" if near else "")
+    advice = INSTEAD.get(f"function {name}") or (f"Did you mean {' or '.join(near)}?" if near else "")
     return f"{advice} Functions: {', '.join(known)}, and json_each(x) in FROM.".strip()
 
 
@@ -221,7 +219,7 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
 
 
 def _syntax_hint(near: str, names: list[str]) -> str:
-    if advice := _INSTEAD.get(f"syntax {near.lower()}"):
+    if advice := INSTEAD.get(f"syntax {near.lower()}"):
         return advice
     if near.lower() in {name.lower() for name in names}:
         return f'{near} is a reserved word: write it in double quotes, "{near}".'
@@ -233,7 +231,7 @@ def _token_hint(token: str) -> str:
         return "A quote is not closed. Within a text, write a single quote twice: 'it''s'."
     if token[:1].isdigit():
         return f'A name that begins with a digit goes in double quotes: "{one_line(token)}".'
-    if advice := _INSTEAD.get(f"syntax {token}"):
+    if advice := INSTEAD.get(f"syntax {token}"):
         return advice
     return f"SQLite does not know this character outside of quotes. {_QUOTES}"
 

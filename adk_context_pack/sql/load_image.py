@@ -19,7 +19,16 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import Number, plain, short_text
-from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
+from adk_context_pack.tables.schema import (
+    NUMBERS,
+    ColumnSchema,
+    column_schema,
+    number_schema,
+    sampled_rows,
+    total_label,
+    truth_of,
+    with_currencies,
+)
 
 # A float holds every integer up to here, and every decimal of up to 15 digits can be read back from one.
 _FLOAT_EXACT = 2**53
@@ -87,7 +96,9 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
             loaded.about["written"] = _TRUTH.replace("{}", written_in(name))
         loaded.column = column
         first = next(filter(None, column.values), None)
-        if clock_of([first]) and column_schema(column).role == "time":
+        some = [column.values[row] for row in sampled_rows(len(column.values))]
+        loaded.schema = number_schema(column.name, some, len(column.values)) if types != {bool} else None
+        if clock_of([first]) and loaded.schema and loaded.schema.role == "time":
             loaded.about["clock"] = clock_of(column.values)
         return [loaded]
     if all(issubclass(kind, date) for kind in types):
@@ -191,14 +202,13 @@ def _is_plain(text: str, end: str) -> bool:
     return ends and text[10:11] == "T" and marks == (2, 2, 0, 0)
 
 
-def name_currencies(columns: Sequence[Loaded]) -> None:
-    """Tells the columns of amounts in several currencies which column tells these apart."""
-    if not any(each.schema and each.schema.reading in {"currency", "unit"} for each in columns):
-        return
+def name_roles(columns: Sequence[Loaded]) -> None:
+    """Tells columns what they are for, and those of amounts in several currencies which column tells these apart."""
     loaded = [each for each in columns if each.column]
     known = with_currencies(each.schema or column_schema(each.column) for each in loaded if each.column)
     codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
     for each, schema in zip(loaded, known, strict=True):
+        each.about["role"] = schema.role
         if schema.currency_column and not schema.texts.units:
             each.about["currency"], each.about["codes"] = codes[schema.currency_column]
 
@@ -302,7 +312,7 @@ class _Loader:
             if column.types & _NESTED:
                 self._names.nested.append(found[0].name)
             loaded += found[: SQLITE_COLUMNS - len(names)]
-        name_currencies(loaded)
+        name_roles(loaded)
         read = [each.column for each in loaded if each.column and each.column.values]
         for place, row in ("last", -1), ("first", 0):
             if label := total_label(read, row):

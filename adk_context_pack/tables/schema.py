@@ -223,7 +223,11 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
         texts = counts.copy()
         del texts[None]
     some = (cell for cell in dict.fromkeys(_some(values)) if isinstance(cell, str))
-    are_few = len(texts) <= _TEXT_SAMPLE or any(cell[:1] == "0" or read_number(cell) for cell in some)
+    are_few = (
+        len(texts) <= _TEXT_SAMPLE
+        or "duration" in named(name)
+        or any(cell[:1] == "0" or read_number(cell) for cell in some)
+    )
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     schema = _of_found(name, found, texts, values, nothing) if found.numbers or found.names else None
     return schema or _of_words(name, found, texts, nothing)
