@@ -130,7 +130,9 @@ class RowDatabase:
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
-        return TypedStatement(quoted, columns, self._stored).written(self._can_run)
+        statement = TypedStatement(quoted, columns, self._stored)
+        self._added = statement.added
+        return statement.written(self._can_run)
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:
         handle, table = place
@@ -167,7 +169,7 @@ class RowDatabase:
                 if column.digits and sorts:
                     cast = f"CAST({shown(column.name)} AS INTEGER)"
                     yield f"{column.name} holds digits as text, in which '10' is less than '9': use {cast}."
-                if (advice := INSTEAD.get(f"sum {column.role}")) and _adds_up(tokens, column.name):
+                if column in self._added and (advice := INSTEAD.get(f"sum {column.role}")):
                     yield f"{column.name} seems to hold {advice}"
                 if column.note:
                     yield column.note
@@ -187,17 +189,6 @@ class RowDatabase:
             if self._guard.stopped:
                 return None
             raise
-
-
-def _adds_up(tokens: Sequence[Token], column: str) -> bool:
-    """Tells whether a statement adds up the bare cells of a column."""
-    said = [(token.name or token.text).lower() for token in tokens if token.kind not in {"space", "comment"}]
-    for at in (at for at in range(len(said)) if said[at] in {"sum", "total"} and ")" in said[at:]):
-        inner = "".join(said[at + 2 : said.index(")", at)]).removeprefix("distinct")
-        table = inner.removesuffix(column.lower())
-        if table != inner and (not table or table[:-1].isidentifier()):
-            return True
-    return False
 
 
 def _is_one(tokens: Sequence[Token], currency: str) -> bool:

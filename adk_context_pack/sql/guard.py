@@ -33,15 +33,9 @@ _MAX_MESSAGE = 300
 _MAX_TEXT_BYTES = 1_000_000
 _NOT_ALLOWED = re.compile("not authorized|prohibited|authorization denied", re.IGNORECASE)
 _LIMITS = {
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 200,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 50_000,
-    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
-    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
-    sqlite3.SQLITE_LIMIT_VDBE_OP: 250_000,
-    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
-}
+    "ATTACHED": 0, "COMPOUND_SELECT": 200, "LIKE_PATTERN_LENGTH": 1_000, "SQL_LENGTH": 50_000, "TRIGGER_DEPTH": 0,
+    "VARIABLE_NUMBER": 0, "VDBE_OP": 250_000, "WORKER_THREADS": 0,
+}  # fmt: skip
 
 _TEXT_IN_SUM = "sum, avg and total add up numbers, and one of the cells is a text."
 
@@ -80,7 +74,7 @@ class QueryGuard:
             connection.execute(f"SELECT * FROM {name}('[]')").fetchall()  # noqa: S608 - fixed names
         connection.execute("PRAGMA query_only = ON")
         for limit, value in _LIMITS.items():
-            connection.setlimit(limit, value)
+            connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, longest_row))
         connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, most_columns)
         connection.set_authorizer(self._allows)

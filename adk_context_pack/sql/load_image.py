@@ -19,16 +19,7 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import Number, plain, short_text
-from adk_context_pack.tables.schema import (
-    NUMBERS,
-    ColumnSchema,
-    column_schema,
-    number_schema,
-    sampled_rows,
-    total_label,
-    truth_of,
-    with_currencies,
-)
+from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
 # A float holds every integer up to here, and every decimal of up to 15 digits can be read back from one.
 _FLOAT_EXACT = 2**53
@@ -95,10 +86,8 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
         if types == {bool}:
             loaded.about["written"] = _TRUTH.replace("{}", written_in(name))
         loaded.column = column
-        first = next(filter(None, column.values), None)
-        some = [column.values[row] for row in sampled_rows(len(column.values))]
-        loaded.schema = number_schema(column.name, some, len(column.values)) if types != {bool} else None
-        if clock_of([first]) and loaded.schema and loaded.schema.role == "time":
+        loaded.schema = column_schema(column)
+        if loaded.schema.role == "time":
             loaded.about["clock"] = clock_of(column.values)
         return [loaded]
     if all(issubclass(kind, date) for kind in types):

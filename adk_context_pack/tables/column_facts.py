@@ -188,6 +188,10 @@ def facts_in_parts(
         currencies: the cells of the column that holds their currency, or None if the unit is written beside them.
         max_outliers: how many outliers of each part are listed.
     """
+    if schema.role != facts.role:
+        facts = facts_of_column(schema, values, max_outliers=max_outliers)
+    if not schema.currency_column and not schema.texts.units:
+        return facts
     rows_of: dict[Any, tuple[list[int], list[Number | None]]] = {}
     for row, number in enumerate(schema.numbers(values)):
         if number is not None:

@@ -22,23 +22,16 @@ _WRAPPERS = frozenset({"result", "output", "response"})
 _NOT_ROWS = frozenset({*_ERROR_KEYS, *MESSAGE_KEYS, "content"})
 _FAILED = frozenset({"error", "failed", "failure", "fail", "exception", "fatal"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
-_ENDED = frozenset(
-    {
-        *("denied", "rejected", "timeout", "timed_out", "cancelled", "canceled", "aborted", "forbidden", "not_found"),
-        *("permission_denied", "unauthenticated", "unauthorized", "invalid_argument", "invalid_request", "bad_request"),
-        *("failed_precondition", "resource_exhausted", "deadline_exceeded", "unavailable", "unimplemented", "internal"),
-        *("internal_error", "server_error", "quota_exceeded", "rate_limited", "data_loss"),
-    }
-)
-_BESIDE_ENDED = frozenset(
-    {
-        *_ERROR_KEYS,
-        *MESSAGE_KEYS,
-        *_BODY_KEYS,
-        *("status", "query_id", "queryId", "request_id", "requestId", "tool", "code", "error_code", "errorCode"),
-        "data",
-    }
-)
+_ENDED = frozenset((
+    "denied", "rejected", "timeout", "timed_out", "cancelled", "canceled", "aborted", "forbidden", "not_found",
+    "permission_denied", "unauthenticated", "unauthorized", "invalid_argument", "invalid_request", "bad_request",
+    "failed_precondition", "resource_exhausted", "deadline_exceeded", "unavailable", "unimplemented", "internal",
+    "internal_error", "server_error", "quota_exceeded", "rate_limited", "data_loss",
+))  # fmt: skip
+_BESIDE_ENDED = frozenset((
+    *_ERROR_KEYS, *MESSAGE_KEYS, *_BODY_KEYS, "status", "query_id", "queryId", "request_id", "requestId", "tool", "code",
+    "error_code", "errorCode", "data",
+))  # fmt: skip
 _GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "complete", "done", "passed", "pass"})
 # Values of an error field that say that there is none.
 _NONE = frozenset({"", "0", "none", "null", "nil", "nan", "n/a", "na", "ok", "false", "no error", "no errors", "-"})

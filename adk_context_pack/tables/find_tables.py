@@ -244,12 +244,10 @@ def _reads_alike(one: Any, other: Any) -> bool:
     return list(map(str, one.values())) == list(map(str, other.values()))
 
 
-_DESCRIBING = frozenset(
-    (
-        *("columns", "fields", "schema", "headers", "dimensionHeaders", "metricHeaders", "columnHeaders", "rowType"),
-        *("cols", "ColumnInfo", "columnMetadata", "column_info"),
-    )
-)
+_DESCRIBING = frozenset((
+    "columns", "fields", "schema", "headers", "dimensionHeaders", "metricHeaders", "columnHeaders", "rowType", "cols",
+    "ColumnInfo", "columnMetadata", "column_info",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ _CAMEL = re.compile(
 _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
-# What counts in some places of a name only.
-_ROLES = frozenset(("identifier", "time", "rate", "coordinate"))
+# What counts in the last word of a name only.
 _OF_LAST = frozenset(("share", "tariff", "pieces"))
 _MIN_STEM = 5
 _MIN_SPANNED = 3
@@ -81,7 +80,9 @@ def named(name: str) -> frozenset[str]:
         shape.add("nameless")
     elif not said and any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts):
         shape.add("plural")
-    kept = said - _ROLES - _OF_LAST | (_OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING)
+    kept = said - {"identifier", "time", "rate", "coordinate"} - _OF_LAST | (
+        _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
+    )
     return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import date
 from itertools import pairwise
 from typing import Literal
 
@@ -106,20 +105,12 @@ def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, a
 def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows: int) -> bool:
     low, high = min(whole), max(whole)
     if _DAYS[0] <= low and high <= _DAYS[1]:
-        return all(map(_is_day, whole))
+        return all(1 <= number // 100 % 100 <= 12 and 1 <= number % 100 <= 31 for number in whole)  # noqa: PLR2004
     if is_amount and not is_dated:
         return False
     if _MONTHS[0] <= low and high <= _MONTHS[1]:
         return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
     return _YEARS[0] <= low and high <= _YEARS[1] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance
-
-
-def _is_day(number: int) -> bool:
-    try:
-        date(number // 10_000, number // 100 % 100, number % 100)
-    except ValueError:
-        return False
-    return True
 
 
 def _have_check_digits(whole: Collection[int]) -> bool:

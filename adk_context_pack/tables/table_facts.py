@@ -8,13 +8,7 @@ from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import at_least
-from adk_context_pack.tables.column_facts import (
-    ColumnFacts,
-    facts_in_parts,
-    facts_of_column,
-    facts_of_rows,
-    moved_facts,
-)
+from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, moved_facts
 from adk_context_pack.tables.columns import as_records, free_name, iter_columns
 from adk_context_pack.tables.names import is_total_label
 from adk_context_pack.tables.numbers import plain
@@ -160,15 +154,15 @@ def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[C
         for name in (free_name(facts.name, taken),)
     ]
     schemas = with_currencies(schema for schema, _ in found)
-    split = [schema for schema in schemas if schema.role in ADDED and (schema.currency_column or schema.texts.units)]
-    again = [schema for schema, (_, facts) in zip(schemas, found, strict=True) if schema.role != facts.role]
-    needed = {name for schema in (*split, *again) for name in (schema.name, schema.currency_column)}
+    split = [
+        schema for schema, (_, facts) in zip(schemas, found, strict=True)
+        if schema.role in ADDED and (schema.currency_column or schema.texts.units or schema.role != facts.role)
+    ]  # fmt: skip
+    needed = {name for schema in split for name in (schema.name, schema.currency_column)}
     values = {column.name: column.values for column in iter_columns(records) if column.name in needed} if needed else {}
     return tuple(
         facts_in_parts(facts, schema, values[schema.name], values.get(schema.currency_column), max_outliers)
         if schema in split
-        else facts_of_column(schema, values[schema.name], max_outliers=max_outliers)
-        if schema in again
         else replace(facts, unit=schema.unit)
         if schema.currency
         else facts
