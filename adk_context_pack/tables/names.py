@@ -73,8 +73,7 @@ def named(name: str) -> frozenset[str]:
     if len(parts) == 1:
         count = 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
-    if not role and parts and "money" in meanings[-1]:
-        role = "quantity"
+    role = role or ("quantity" if parts and "money" in meanings[-1] else "")
     shape = set()
     if not any(word[2:] or not word.isascii() for word in parts):
         shape.add("nameless")

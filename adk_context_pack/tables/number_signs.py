@@ -119,14 +119,11 @@ def _have_check_digits(whole: Collection[int]) -> bool:
         return False
     widths = set(map(len, digits))
     checks: list[tuple[Collection[int], Callable[[str], int]]] = [
-        (_GTIN_WIDTHS, lambda text: sum(int(d) * (3 if at % 2 else 1) for at, d in enumerate(reversed(text))) % 10),
-        (
-            _LUHN_WIDTHS,
-            lambda text: sum(sum(divmod(int(d) * (1 + at % 2), 10)) for at, d in enumerate(text[::-1])) % 10,
-        ),
-        ((10,), lambda text: sum(int(d) * (at + 1) for at, d in enumerate(reversed(text))) % 11),
+        (_GTIN_WIDTHS, lambda text: sum(int(d) * (3 if at % 2 else 1) for at, d in enumerate(text)) % 10),
+        (_LUHN_WIDTHS, lambda text: sum(sum(divmod(int(d) * (1 + at % 2), 10)) for at, d in enumerate(text)) % 10),
+        ((10,), lambda text: sum(int(d) * (at + 1) for at, d in enumerate(text)) % 11),
     ]
-    return any(widths <= set(known) and not any(map(rest, digits)) for known, rest in checks)
+    return any(widths <= set(known) and not any(rest(text[::-1]) for text in digits) for known, rest in checks)
 
 
 def _count_on(whole: Sequence[int], rows: int) -> bool:

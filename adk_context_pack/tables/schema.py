@@ -395,13 +395,12 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     """Returns columns among which prices beside numbers of pieces are levels, and close weights only beside people."""
     tags = [named(column.name) for column in columns]
     said = frozenset[str]().union(*tags)
-    roles: dict[bool, tuple[Role, Role]] = {True: ("measure", "rate"), False: ("rate", "measure")}
     found = []
     for column, its in zip(columns, tags, strict=True):
         is_price = "price" in its and "amount" not in its and "pieces" in said
         is_close = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
-        before, after = roles[is_price]
-        found.append(replace(column, role=after) if column.role == before and (is_price or is_close) else column)
+        role: Role = "rate" if is_price else "measure" if is_close else column.role
+        found.append(replace(column, role=role) if column.role in {"measure", "rate"} else column)
     return found
 
 
