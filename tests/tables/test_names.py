@@ -26,7 +26,7 @@ from adk_context_pack.tables.names import named
             "rate",
             "ctr|averageCpc|cost_per_conversion|search_impression_share|Conversion Rate|score|Steuersatz|taux de TVA",
         ),
-        ("rate", "percentage|Anteil|tasa de rebote|średnia|requests_per_second|margin %|price_index|p95|temperature|Unnamed: 0"),
+        ("rate", "Unnamed: 0|Anteil|tasa de rebote|średnia|requests_per_second|margin %|price_index|p95|temperature"),
         ("coordinate", "lat|Longitude|Breitengrad|latitud"),
         ("quantity", "cost|clicks_per_day|cost_last_month|sales_month|logins_last_week|number of orders|# of seats"),
         (
