@@ -17,6 +17,7 @@ from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableName
 from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, literal, shown, written_in
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import Number, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
@@ -197,7 +198,8 @@ def name_roles(columns: Sequence[Loaded]) -> None:
     known = with_currencies(each.schema or column_schema(each.column) for each in loaded if each.column)
     codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
     for each, schema in zip(loaded, known, strict=True):
-        each.about["role"] = schema.role
+        # An unknown name alone is no reason for a warning.
+        each.about["role"] = schema.role if schema.role != "rate" or named(schema.name) & {"rate", "quantity"} else ""
         if schema.currency_column and not schema.texts.units:
             each.about["currency"], each.about["codes"] = codes[schema.currency_column]
 

@@ -234,7 +234,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
 
 
 def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
-    """Returns columns that know which column beside them holds their currency or unit."""
+    """Returns columns that know which column beside them holds their currency or unit, with roles as others tell."""
     found = _beside_others(list(columns))
     if currencies := [column for column in found if column.reading == "currency"]:
         found = [_with_currency(column, currencies) for column in found]
