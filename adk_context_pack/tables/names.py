@@ -118,7 +118,11 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     # Clicks per day are an amount of each day.
     is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
     # The price of something, as in `prezzo azione`, but not a net price.
-    is_of = "price" in first and not any(said & (QUANTITIES - {"count"}) for said in meanings[1:]) and parts[1:]
+    is_of = (
+        "price" in first
+        and parts[1:]
+        and not any(said & amounts - {"count"} for said in meanings[1:] if "each" not in said)
+    )
     is_level = "average" in has or (last & {"price", "vague"} and has & {"rate", "each"})
     is_measured = (last & {"measured", "duration"} and "rate" in first) or (
         parts[1:] and "measured" in last & meanings[-2]
