@@ -118,15 +118,11 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     # Clicks per day are an amount of each day.
     is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
     # The price of something, as in `prezzo azione`, but not a net price.
-    is_of = (
-        "price" in first
-        and parts[1:]
-        and not any(said & amounts - {"count"} for said in meanings[1:] if "each" not in said)
-    )
+    added = _NOTHING.union(*(said for said in meanings[1:] if "each" not in said)) & amounts - {"count"}
+    is_of = "price" in first and parts[1:] and not added
     is_level = "average" in has or (last & {"price", "vague"} and has & {"rate", "each"})
-    is_measured = (last & {"measured", "duration"} and "rate" in first) or (
-        parts[1:] and "measured" in last & meanings[-2]
-    )
+    before = meanings[-2] if parts[1:] else _NOTHING
+    is_measured = (last & {"measured", "duration"} and "rate" in first) or "measured" in last & before
     is_unnamed = "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:])
     if is_per or is_of or is_level or is_measured or is_unnamed:
         return "rate"
