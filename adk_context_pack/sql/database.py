@@ -10,7 +10,7 @@ from typing import Any
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import StatementChecks, install_collations, install_exact_numbers
-from adk_context_pack.sql.guard import QueryGuard
+from adk_context_pack.sql.guard import INSTEAD, QueryGuard
 from adk_context_pack.sql.sql_names import (
     SQLITE_COLUMNS,
     TableImage,
@@ -130,7 +130,9 @@ class RowDatabase:
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
-        return TypedStatement(quoted, columns, self._stored).written(self._can_run)
+        statement = TypedStatement(quoted, columns, self._stored)
+        self._added = statement.added
+        return statement.written(self._can_run)
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:
         handle, table = place
@@ -167,6 +169,8 @@ class RowDatabase:
                 if column.digits and sorts:
                     cast = f"CAST({shown(column.name)} AS INTEGER)"
                     yield f"{column.name} holds digits as text, in which '10' is less than '9': use {cast}."
+                if column in self._added and (advice := INSTEAD.get(f"sum {column.role}")):
+                    yield f"{column.name} seems to hold {advice}"
                 if column.note:
                     yield column.note
         yield from (note for image in self._images.values() for note in image.names.notes)

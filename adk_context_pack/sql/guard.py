@@ -33,15 +33,9 @@ _MAX_MESSAGE = 300
 _MAX_TEXT_BYTES = 1_000_000
 _NOT_ALLOWED = re.compile("not authorized|prohibited|authorization denied", re.IGNORECASE)
 _LIMITS = {
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 200,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 50_000,
-    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
-    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
-    sqlite3.SQLITE_LIMIT_VDBE_OP: 250_000,
-    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
-}
+    "ATTACHED": 0, "COMPOUND_SELECT": 200, "LIKE_PATTERN_LENGTH": 1_000, "SQL_LENGTH": 50_000, "TRIGGER_DEPTH": 0,
+    "VARIABLE_NUMBER": 0, "VDBE_OP": 250_000, "WORKER_THREADS": 0,
+}  # fmt: skip
 
 _TEXT_IN_SUM = "sum, avg and total add up numbers, and one of the cells is a text."
 
@@ -80,7 +74,7 @@ class QueryGuard:
             connection.execute(f"SELECT * FROM {name}('[]')").fetchall()  # noqa: S608 - fixed names
         connection.execute("PRAGMA query_only = ON")
         for limit, value in _LIMITS.items():
-            connection.setlimit(limit, value)
+            connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, longest_row))
         connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, most_columns)
         connection.set_authorizer(self._allows)
@@ -150,10 +144,8 @@ _TOKEN = re.compile(r'unrecognized token: "(.*?)"?$', re.DOTALL)
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
 _MAY_BE_QUOTES = ("no such table", "incomplete input", "begin with SELECT")
 
-# What SQLite has in place of functions and syntax of other databases.
-_INSTEAD = dict(
-    row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines()
-)
+INSTEAD = dict(row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines())
+"""What to write in place of functions and syntax of other databases, and of sums of what is not an amount."""
 
 
 def hint_for(message: str, images: Iterable[TableNames]) -> str:
@@ -194,7 +186,7 @@ def there_are() -> tuple[str, ...]:
 def _function_hint(name: str) -> str:
     known = there_are()
     near = get_close_matches(name, known, n=3)
-    advice = _INSTEAD.get(f"function {name}") or (f"Did you mean {' or '.join(near)}?" if near else "")
+    advice = INSTEAD.get(f"function {name}") or (f"Did you mean {' or '.join(near)}?" if near else "")
     return f"{advice} Functions: {', '.join(known)}, and json_each(x) in FROM.".strip()
 
 
@@ -221,7 +213,7 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
 
 
 def _syntax_hint(near: str, names: list[str]) -> str:
-    if advice := _INSTEAD.get(f"syntax {near.lower()}"):
+    if advice := INSTEAD.get(f"syntax {near.lower()}"):
         return advice
     if near.lower() in {name.lower() for name in names}:
         return f'{near} is a reserved word: write it in double quotes, "{near}".'
@@ -233,7 +225,7 @@ def _token_hint(token: str) -> str:
         return "A quote is not closed. Within a text, write a single quote twice: 'it''s'."
     if token[:1].isdigit():
         return f'A name that begins with a digit goes in double quotes: "{one_line(token)}".'
-    if advice := _INSTEAD.get(f"syntax {token}"):
+    if advice := INSTEAD.get(f"syntax {token}"):
         return advice
     return f"SQLite does not know this character outside of quotes. {_QUOTES}"
 

@@ -17,6 +17,7 @@ from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableName
 from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, literal, shown, written_in
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import Number, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
@@ -86,8 +87,8 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
         if types == {bool}:
             loaded.about["written"] = _TRUTH.replace("{}", written_in(name))
         loaded.column = column
-        first = next(filter(None, column.values), None)
-        if clock_of([first]) and column_schema(column).role == "time":
+        loaded.schema = column_schema(column)
+        if loaded.schema.role == "time":
             loaded.about["clock"] = clock_of(column.values)
         return [loaded]
     if all(issubclass(kind, date) for kind in types):
@@ -191,14 +192,14 @@ def _is_plain(text: str, end: str) -> bool:
     return ends and text[10:11] == "T" and marks == (2, 2, 0, 0)
 
 
-def name_currencies(columns: Sequence[Loaded]) -> None:
-    """Tells the columns of amounts in several currencies which column tells these apart."""
-    if not any(each.schema and each.schema.reading in {"currency", "unit"} for each in columns):
-        return
+def name_roles(columns: Sequence[Loaded]) -> None:
+    """Tells columns what they are for, and those of amounts in several currencies which column tells these apart."""
     loaded = [each for each in columns if each.column]
     known = with_currencies(each.schema or column_schema(each.column) for each in loaded if each.column)
     codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
     for each, schema in zip(loaded, known, strict=True):
+        # An unknown name alone is no reason for a warning.
+        each.about["role"] = schema.role if schema.role != "rate" or named(schema.name) & {"rate", "quantity"} else ""
         if schema.currency_column and not schema.texts.units:
             each.about["currency"], each.about["codes"] = codes[schema.currency_column]
 
@@ -302,7 +303,7 @@ class _Loader:
             if column.types & _NESTED:
                 self._names.nested.append(found[0].name)
             loaded += found[: SQLITE_COLUMNS - len(names)]
-        name_currencies(loaded)
+        name_roles(loaded)
         read = [each.column for each in loaded if each.column and each.column.values]
         for place, row in ("last", -1), ("first", 0):
             if label := total_label(read, row):

@@ -48,6 +48,7 @@ class TypedColumn:
         currency: the column that tells apart its amounts in several currencies or units.
         codes: some of these currencies or units.
         table: the table.
+        role: what the column is for, as `ColumnSchema` has it, if that had to be found out.
     """
 
     name: str
@@ -64,6 +65,7 @@ class TypedColumn:
     currency: str = ""
     codes: Sequence[str] = ()
     table: str = ""
+    role: str = ""
 
     @property
     def is_apart(self) -> bool:

@@ -69,6 +69,9 @@ class TypedStatement:
         columns: the columns of its tables.
         stored: returns SQL for the value of a column whose cell was written as a text, if there is one.
 
+    Attributes:
+        added: the columns that are added up as they are.
+
     Raises:
         QueryError: a text is compared with what it cannot be compared with. The message says what to write.
     """
@@ -122,6 +125,7 @@ class TypedStatement:
     def _begin(self) -> None:
         self._at = 0
         self._problem = ""
+        self.added: list[TypedColumn] = []
         self._named: dict[str, _Node] = {}
         self._before: dict[int, str] = {}
         self._after: dict[int, str] = {}
@@ -369,6 +373,7 @@ class TypedStatement:
             self._calculate(args[0])
         if function in WORDS["adding"]:
             self._add(first, close, args)
+            self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
         if function in WORDS["same"]:
             return self._chosen(node, args[function == "IIF" :], function)
         return self._result(node, function, args)

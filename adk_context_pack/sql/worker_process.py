@@ -18,12 +18,8 @@ from adk_context_pack.sql.worker import read_frame, write_frame
 
 _PACKAGE_FOLDER = str(Path(__file__).resolve().parents[2])
 # What a query needs loads without ADK, which takes seconds and a hundred megabytes.
-_BOOT = """
-import json, sys
-sys.path[:] = json.loads(sys.stdin.buffer.readline())
-from adk_context_pack.sql.worker import serve
-serve(sys.stdin.buffer, sys.stdout.buffer)
-"""
+_BOOT = """import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline())
+from adk_context_pack.sql.worker import serve; serve(sys.stdin.buffer, sys.stdout.buffer)"""
 
 
 _INHERITED = frozenset(("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP"))

@@ -188,6 +188,10 @@ def facts_in_parts(
         currencies: the cells of the column that holds their currency, or None if the unit is written beside them.
         max_outliers: how many outliers of each part are listed.
     """
+    if schema.role != facts.role:
+        facts = facts_of_column(schema, values, max_outliers=max_outliers)
+    if not schema.currency_column and not schema.texts.units:
+        return facts
     rows_of: dict[Any, tuple[list[int], list[Number | None]]] = {}
     for row, number in enumerate(schema.numbers(values)):
         if number is not None:
@@ -199,17 +203,13 @@ def facts_in_parts(
     for unit, (rows, numbers) in sorted(rows_of.items(), key=lambda item: -len(item[1][0])):
         part = moved_facts(_Numbers.of_all(schema, numbers).facts(schema, max_outliers), rows)
         parts.append(replace(part, missing=0, not_numbers=0, example=None, note="", unit=unit, part_rows=len(rows)))
+    blank: Any = dict.fromkeys(("total", "minimum", "maximum", "mean", "min_row", "max_row"))
     outliers = sorted((cell for part in parts for cell in part.outliers), key=lambda cell: -cell.distance)
     return replace(
         facts,
         parts=tuple(parts),
-        total=None,
-        minimum=None,
-        maximum=None,
-        mean=None,
-        min_row=None,
-        max_row=None,
         unit="",
+        **blank,
         outliers=tuple(outliers[: max(map(len, (part.outliers for part in parts)), default=0)]),
         outlier_count=sum(part.outlier_count for part in parts),
         outlier_rule=next((part.outlier_rule for part in parts if part.outlier_rule), ""),
@@ -501,7 +501,11 @@ def counted_facts(
         types: the types of the values, if they are known.
     """
     rows = counts.total()
-    missing = _take_out_missing(counts, schema, types or set(map(type, counts)))
+    # Asking each of a hundred thousand identifiers would take longer than counting them.
+    quick = [None, "", *(schema.texts.missing if schema.kind != "text" else ())]
+    is_quick = _WITHOUT_NAN.issuperset(types or set(map(type, counts)))
+    empty = quick if is_quick else list(filter(schema.is_empty, counts))
+    missing = sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
     rare, rule = rare_values(counts, rows) if schema.kind in {"text", "boolean"} else ([], "")
     hits = (
         Outlier(row, schema.name, value, 0.0)
@@ -520,7 +524,10 @@ def counted_facts(
         maximum=high,
         note=schema.texts.note if schema.texts.names else "",
         distinct=len(counts),
-        commonest=_commonest(counts, rows - missing),
+        # The first of equals, as Counter keeps the order of appearance.
+        commonest=tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))
+        if len(counts) < rows - missing
+        else (),
         outliers=tuple(islice(hits, max_outliers)),
         outlier_count=sum(counts[value] for value in rare),
         outlier_rule=rule,
@@ -539,23 +546,6 @@ def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
     if not kinds or bool in kinds or not all(issubclass(kind, (int, float, Decimal)) for kind in kinds):
         return None, None
     return min(values), max(values)
-
-
-def _take_out_missing(counts: Counter[Any], schema: ColumnSchema, types: Collection[type]) -> int:
-    """Takes the values that are missing out of `counts`, and returns how many cells they were."""
-    if _WITHOUT_NAN.issuperset(types):
-        # Asking each of a hundred thousand identifiers would take longer than counting them.
-        empty = [None, "", *(schema.texts.missing if schema.kind != "text" else ())]
-    else:
-        empty = list(filter(schema.is_empty, counts))
-    return sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
-
-
-def _commonest(counts: Counter[Any], present: int) -> tuple[tuple[Any, int], ...]:
-    if len(counts) == present:
-        return ()
-    # The first of equals, as Counter keeps the order of appearance.
-    return tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))
 
 
 def hashable(value: Any) -> Any:

@@ -22,23 +22,16 @@ _WRAPPERS = frozenset({"result", "output", "response"})
 _NOT_ROWS = frozenset({*_ERROR_KEYS, *MESSAGE_KEYS, "content"})
 _FAILED = frozenset({"error", "failed", "failure", "fail", "exception", "fatal"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
-_ENDED = frozenset(
-    {
-        *("denied", "rejected", "timeout", "timed_out", "cancelled", "canceled", "aborted", "forbidden", "not_found"),
-        *("permission_denied", "unauthenticated", "unauthorized", "invalid_argument", "invalid_request", "bad_request"),
-        *("failed_precondition", "resource_exhausted", "deadline_exceeded", "unavailable", "unimplemented", "internal"),
-        *("internal_error", "server_error", "quota_exceeded", "rate_limited", "data_loss"),
-    }
-)
-_BESIDE_ENDED = frozenset(
-    {
-        *_ERROR_KEYS,
-        *MESSAGE_KEYS,
-        *_BODY_KEYS,
-        *("status", "query_id", "queryId", "request_id", "requestId", "tool", "code", "error_code", "errorCode"),
-        "data",
-    }
-)
+_ENDED = frozenset((
+    "denied", "rejected", "timeout", "timed_out", "cancelled", "canceled", "aborted", "forbidden", "not_found",
+    "permission_denied", "unauthenticated", "unauthorized", "invalid_argument", "invalid_request", "bad_request",
+    "failed_precondition", "resource_exhausted", "deadline_exceeded", "unavailable", "unimplemented", "internal",
+    "internal_error", "server_error", "quota_exceeded", "rate_limited", "data_loss",
+))  # fmt: skip
+_BESIDE_ENDED = frozenset((
+    *_ERROR_KEYS, *MESSAGE_KEYS, *_BODY_KEYS, "status", "query_id", "queryId", "request_id", "requestId", "tool",
+    "code", "error_code", "errorCode", "data",
+))  # fmt: skip
 _GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "complete", "done", "passed", "pass"})
 # Values of an error field that say that there is none.
 _NONE = frozenset({"", "0", "none", "null", "nil", "nan", "n/a", "na", "ok", "false", "no error", "no errors", "-"})
@@ -126,13 +119,12 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
         return value.strip()[:20].lower() not in _NONE
     if isinstance(value, Mapping | list | tuple):
         # Figures are counts or measures. A check that went well may list what it found.
-        return not _are_figures(value) and not (several and _is_good(result))
+        values = value.values() if isinstance(value, Mapping) else value
+        has_codes = isinstance(value, Mapping) and _CODES & value.keys()
+        are_figures = not has_codes and all(map(is_number, values))
+        is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
+        return not are_figures and not (several and is_good)
     return value is True or (_is_http_error(value) and _said_by(result) is not None)
-
-
-def _are_figures(value: Any) -> bool:
-    has_codes = isinstance(value, Mapping) and _CODES & value.keys()
-    return not has_codes and all(map(is_number, value.values() if isinstance(value, Mapping) else value))
 
 
 def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
@@ -193,10 +185,6 @@ def _rows_beside(result: Mapping[Any, Any]) -> bool:
 def _status_of(result: Mapping[Any, Any]) -> str | None:
     status = result.get("status")
     return status.strip().lower() if isinstance(status, str) and status.strip() else None
-
-
-def _is_good(result: Mapping[Any, Any]) -> bool:
-    return _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
 
 
 def _is_http_error(value: Any) -> bool:

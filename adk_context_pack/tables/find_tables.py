@@ -11,7 +11,7 @@ from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.row_forms import RowForm, read_dict, read_rows
 from adk_context_pack.tables.shapes import far_header, fits, header_of, is_mcp, is_text, rows_of_blocks, with_rows
-from adk_context_pack.tables.text_tables import TextTable, find_in_text, joined, rows_path
+from adk_context_pack.tables.text_tables import find_in_text, joined, rows_path
 
 Read = TypeVar("Read")
 Memo = dict[int, tuple[Any, Any]]
@@ -74,7 +74,12 @@ class TableWalk:
         if len(text) < max(2 * self._min_rows, 2):
             return text
         parts = self._once(text, lambda: find_in_text(text))
-        values = [self._part(part, keys) for part in parts]
+        values = [
+            part if isinstance(part, str)
+            else self._value(part.value, keys) if part.form in {"json", "lines"}
+            else self._table(part.value, keys, None, unread=part.unread)
+            for part in parts
+        ]  # fmt: skip
         if all(
             value is (part if isinstance(part, str) else part.value) for part, value in zip(parts, values, strict=True)
         ):
@@ -84,13 +89,6 @@ class TableWalk:
             for part, value in zip(parts, values, strict=True)
         ]
         return new[0] if len(new) == 1 else "".join(one if isinstance(one, str) else json_text(one) for one in new)
-
-    def _part(self, part: str | TextTable, keys: tuple[Any, ...]) -> Any:
-        if isinstance(part, str):
-            return part
-        if part.form in {"json", "lines"}:
-            return self._value(part.value, keys)
-        return self._table(part.value, keys, None, unread=part.unread)
 
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
@@ -122,7 +120,10 @@ class TableWalk:
         path = rows_path(value)
         if path is not None and read_rows(value, around or {}) is None:
             return self._pages(value, path, keys)
-        if len(value) >= self._min_rows and _holds_rows(value) and not _wraps_rows(value, 0):
+        # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
+        ends = (value[0], value[-1]) if value else ()
+        are_media = any(isinstance(end, bytes) or any(hasattr(end, name) for name in _MEDIA) for end in ends)
+        if len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0):
             return self._rows_of(value, keys, names, around or {})
         if len(value) > _MAX_OPENED:
             return value
@@ -221,12 +222,6 @@ class TableWalk:
         return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else json_text(new)}
 
 
-def _holds_rows(value: Sequence[Any]) -> bool:
-    # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
-    ends = (value[0], value[-1]) if value else ()
-    return not any(isinstance(end, bytes) or any(hasattr(end, name) for name in _MEDIA) for end in ends)
-
-
 def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
     """Returns whether a list is one page or one result with rows of its own, and not a row."""
     if len(value) != 1 or not isinstance(value[0], Mapping) or depth > _MAX_PAGES:
@@ -244,12 +239,10 @@ def _reads_alike(one: Any, other: Any) -> bool:
     return list(map(str, one.values())) == list(map(str, other.values()))
 
 
-_DESCRIBING = frozenset(
-    (
-        *("columns", "fields", "schema", "headers", "dimensionHeaders", "metricHeaders", "columnHeaders", "rowType"),
-        *("cols", "ColumnInfo", "columnMetadata", "column_info"),
-    )
-)
+_DESCRIBING = frozenset((
+    "columns", "fields", "schema", "headers", "dimensionHeaders", "metricHeaders", "columnHeaders", "rowType", "cols",
+    "ColumnInfo", "columnMetadata", "column_info",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +289,11 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: Memo | None = None) -> l
         return SAME
 
     TableWalk(collect, min_rows, memo).start(value)
-    rows = [table for table in found if not _describes(table)]
+    rows = [
+        table for table in found
+        if table.key.rpartition(".")[2] not in _DESCRIBING
+        or not all(isinstance(row, Mapping) and ("name" in row or "Name" in row) for row in table.rows)
+    ]  # fmt: skip
     # A list of columns with their types describes the rows beside it, and is a table only where it stands alone.
     return rows if any(table.rows and isinstance(table.rows[0], (Mapping, list)) for table in rows) else found
 
@@ -321,13 +318,6 @@ def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo
         return [_plain_row(row) for row in shown] if isinstance(shown, (list, tuple)) else shown
 
     return TableWalk(replace, min_rows, memo).start(value)
-
-
-def _describes(table: Table) -> bool:
-    names = ("name", "Name")
-    return table.key.rpartition(".")[2] in _DESCRIBING and all(
-        isinstance(row, Mapping) and any(name in row for name in names) for row in table.rows
-    )
 
 
 def _plain_row(row: Any) -> Any:

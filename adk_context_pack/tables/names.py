@@ -16,10 +16,11 @@ _CAMEL = re.compile(
     r"(?<=[a-z0-9])(?=[A-Z])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])"
 )
 _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
-_LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "º": "", "°": ""})
-_COUNTING = frozenset(("num", "#", "no", "number", "numero", "n"))
+_LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
-_KEPT = QUANTITIES | {"moment", "version", "currency", "flag"}
+# What counts in the last word of a name only.
+_OF_LAST = frozenset(("share", "tariff", "pieces"))
+_MIN_STEM = 5
 _MIN_SPANNED = 3
 
 
@@ -30,10 +31,14 @@ def words(name: str) -> tuple[str, ...]:
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
     last = name.rstrip(".").rpartition(".")[2] if ". " not in name else name
-    if "each" in meanings_of(last.rpartition("/")[2].strip(" )²").lower()):
+    if "each" in meanings_of(last.rpartition("/")[2].strip("0123456789 )²").lower()):
         last = last.replace("/", " per ")
     lower = _CAMEL.sub("_", last).lower().replace("n°", "no ").replace("nº", "no ").replace("\u2116", "no ")
-    return tuple(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
+    parts = list(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
+    for at in range(len(parts) - 1, 0, -1):
+        if (phrase := "_".join(parts[at - 1 : at + 1])) in _table()[0]:
+            parts[at - 1 : at + 1] = [phrase]
+    return tuple(parts)
 
 
 def _plain(text: str) -> str:
@@ -68,12 +73,21 @@ def named(name: str) -> frozenset[str]:
     if len(parts) == 1:
         count = 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
-    return said & _KEPT | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
+    role = role or ("quantity" if parts and "money" in meanings[-1] else "")
+    shape = set()
+    if not any(word[2:] or not word.isascii() for word in parts):
+        shape.add("nameless")
+    elif not said and any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts):
+        shape.add("plural")
+    kept = said - {"identifier", "time", "rate", "coordinate"} - _OF_LAST | (
+        _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
+    )
+    return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
 def meanings_of(word: str) -> frozenset[str]:
     """Returns the meanings of one word, in lower case and without accents."""
-    whole, ends, starts = _table()
+    whole, ends, starts, stems = _table()
     # A cell may be asked about, and no word of a name is so long.
     if len(word) > 40:  # noqa: PLR2004
         return _NOTHING
@@ -83,16 +97,9 @@ def meanings_of(word: str) -> frozenset[str]:
         return whole[bare]
     if start := next((start for start in starts if bare.startswith(start)), ""):
         return starts[start]
-    return next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
-
-
-def names_nothing(name: str) -> bool:
-    """Returns whether a name leaves open what its numbers are: a word without a meaning here, and not a plural."""
-    parts = words(name)
-    is_known = any(map(meanings_of, parts)) or not any(
-        (word[2:] or not word.isascii()) and not word.isdecimal() for word in parts
-    )
-    return not is_known and not any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts)
+    found = next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
+    beginnings = (bare[:at] for at in range(len(bare) - 1, max(_MIN_STEM, len(bare) - 2) - 1, -1))
+    return found or next((stems[each] for each in beginnings if each in stems), _NOTHING)
 
 
 def is_total_label(text: str) -> bool:
@@ -110,7 +117,14 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     amounts = has & QUANTITIES
     # Clicks per day are an amount of each day.
     is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
-    if is_per or "average" in has:
+    # The price of something, as in `prezzo azione`, but not a net price.
+    added = _NOTHING.union(*(said for said in meanings[1:] if "each" not in said)) & amounts - {"count"}
+    is_of = "price" in first and parts[1:] and not added
+    is_level = "average" in has or (last & {"price", "vague"} and has & {"rate", "each"})
+    before = meanings[-2] if parts[1:] else _NOTHING
+    is_measured = (last & {"measured", "duration"} and "rate" in first) or "measured" in last & before
+    is_unnamed = "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:])
+    if is_per or is_of or is_level or is_measured or is_unnamed:
         return "rate"
     if "alone" in last and len(parts) == 1:
         return "identifier"
@@ -136,9 +150,9 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
 def _numbered(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
     """Returns what `number of orders` and `numéro de commande` name: a count, or an identifier."""
     rest = [place for place in range(1, len(parts)) if "of" not in meanings[place]]
-    counted = rest and meanings[rest[0]] & QUANTITIES and parts[0] in _COUNTING
+    counted = rest and meanings[rest[0]] & QUANTITIES and meanings[0] & {"counting", "tally"}
     # Only English counts what follows at once, as in `num_retries`.
-    counts = parts[0] in _COUNTING and rest and not meanings[rest[-1]] & {"identifier", "time", "noun"}
+    counts = "counting" in meanings[0] and rest and not meanings[rest[-1]] & {"identifier", "time", "noun"}
     return "quantity" if counted or (counts and (parts[0] != "no" or parts[1] == "of")) else "identifier"
 
 
@@ -147,9 +161,14 @@ def _table() -> tuple[Mapping[str, frozenset[str]], ...]:
     """Returns the meanings of words, and those of the ends and the beginnings of words."""
     found: dict[str, frozenset[str]] = {}
     data = pkgutil.get_data(__package__, "name_words.txt") or b""
-    for line in _plain(data.decode()).splitlines():
+    for line in _plain(data.decode().translate(_LETTERS)).splitlines():
         meaning, _, listed = line.partition(":")
         for word in () if line.startswith("#") else listed.split():
-            found[word] = found.get(word, _NOTHING) | {meaning}
-    ends = {word[1:]: found[word] for word in found if word[0] == "*"}
-    return found, ends, {word[:-1]: found[word] for word in found if word[-1] == "*"}
+            found[word] = found.get(word, _NOTHING) | set(meaning.split())
+    # What a long word says of numbers, it says at the end of a compound and with another ending too.
+    said = QUANTITIES | {"rate", "average", "coordinate"}
+    long = {word: found[word] for word in found if len(word) >= _MIN_STEM and not said.isdisjoint(found[word])}
+    cut = ((word.rstrip("aeiouyаеиоуыяюαηοιες"), word) for word in long)  # noqa: RUF001 - vowels
+    stems = {stem: found.get(stem, long[word]) for stem, word in cut if len(stem) >= _MIN_STEM}
+    starts = {word[:-1]: found[word] for word in found if word[-1] == "*"}
+    return found, long | {word[1:]: found[word] for word in found if word[0] == "*"}, starts, stems | long

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import date
 from itertools import pairwise
 from typing import Literal
 
@@ -58,20 +57,40 @@ def clock_of(numbers: Iterable[Number | None]) -> int:
     return within[0] if within else -1 if _DAYS[0] <= low and high <= _DAYS[1] else 0
 
 
-def may_be_amounts(numbers: Sequence[Number]) -> bool:
-    """Returns whether numbers look like amounts: none at all in some rows, far more than usual in others, or losses.
+def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> bool:
+    """Returns whether numbers look like amounts: none at all in many rows, far more than usual in others, or losses.
 
     Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
     that come again and again are codes.
     """
     ordered = sorted(numbers)
-    if len(set(ordered)) * _SOME <= len(ordered):
+    # A reader sees all of a table as short as this.
+    if "nameless" in tags and len(ordered) < _FEW + _SOME:
+        return True
+    if len(set(ordered)) < min(_FEW, len(ordered)) or len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
         return False
-    if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+    if "plural" in tags or not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
         return True
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
-    are_some = high > 1 and high > _TAIL * max(middle, -middle)
-    return bool(are_some or (low <= 0 and (max(-low, high) >= _LARGE or not any(number % 1 for number in ordered))))
+    if low < 0:
+        return max(-low, high) >= 4 * _LARGE
+    has_zeros = ordered[_TAIL * len(ordered) // _LARGE] == 0
+    return has_zeros or (high > _TAIL * middle and (high >= _LARGE or not any(number % 1 for number in ordered)))
+
+
+def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
+    """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
+    ordered = sorted(numbers)
+    if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+        return False
+    low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
+    few = {number for number in ordered if 0 <= number <= 100}  # noqa: PLR2004 - percent
+    is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and len(few) * 2 <= len(ordered)
+    is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
+    is_close = tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low
+    return bool(
+        (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not may_be_amounts(ordered))
+    )
 
 
 def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, are_many: bool) -> bool:
@@ -86,20 +105,12 @@ def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, a
 def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows: int) -> bool:
     low, high = min(whole), max(whole)
     if _DAYS[0] <= low and high <= _DAYS[1]:
-        return all(map(_is_day, whole))
+        return all(1 <= number // 100 % 100 <= 12 and 1 <= number % 100 <= 31 for number in whole)  # noqa: PLR2004
     if is_amount and not is_dated:
         return False
     if _MONTHS[0] <= low and high <= _MONTHS[1]:
         return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
     return _YEARS[0] <= low and high <= _YEARS[1] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance
-
-
-def _is_day(number: int) -> bool:
-    try:
-        date(number // 10_000, number // 100 % 100, number % 100)
-    except ValueError:
-        return False
-    return True
 
 
 def _have_check_digits(whole: Collection[int]) -> bool:
@@ -108,14 +119,11 @@ def _have_check_digits(whole: Collection[int]) -> bool:
         return False
     widths = set(map(len, digits))
     checks: list[tuple[Collection[int], Callable[[str], int]]] = [
-        (_GTIN_WIDTHS, lambda text: sum(int(d) * (3 if at % 2 else 1) for at, d in enumerate(reversed(text))) % 10),
-        (
-            _LUHN_WIDTHS,
-            lambda text: sum(sum(divmod(int(d) * (1 + at % 2), 10)) for at, d in enumerate(text[::-1])) % 10,
-        ),
-        ((10,), lambda text: sum(int(d) * (at + 1) for at, d in enumerate(reversed(text))) % 11),
+        (_GTIN_WIDTHS, lambda text: sum(int(d) * (3 if at % 2 else 1) for at, d in enumerate(text)) % 10),
+        (_LUHN_WIDTHS, lambda text: sum(sum(divmod(int(d) * (1 + at % 2), 10)) for at, d in enumerate(text)) % 10),
+        ((10,), lambda text: sum(int(d) * (at + 1) for at, d in enumerate(text)) % 11),
     ]
-    return any(widths <= set(known) and not any(map(rest, digits)) for known, rest in checks)
+    return any(widths <= set(known) and not any(rest(text[::-1]) for text in digits) for known, rest in checks)
 
 
 def _count_on(whole: Sequence[int], rows: int) -> bool:

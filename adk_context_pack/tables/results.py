@@ -17,14 +17,11 @@ from adk_context_pack.tables.text_tables import read_text
 _ID_KEYS = ("query_id", "queryId", "id", "name")
 _ERROR_KEYS = ("error", "error_message", "errorMessage", "errors", "failure")
 # A dict with one of these says something about one result; any other dict of results has their ids as keys.
-_OWN_KEYS = frozenset(
-    (
-        *("rows", "results", "result", "data", "items", "records", "values", "columns", "content", "structuredContent"),
-        *("status", "success", "ok", "isError", "row_count", "rowCount", "stored", LIMITS, "fieldMask"),
-        *("query_id", "queryId"),
-        *_ERROR_KEYS,
-    )
-)
+_OWN_KEYS = frozenset((
+    "rows", "results", "result", "data", "items", "records", "values", "columns", "content", "structuredContent",
+    LIMITS, "status", "success", "ok", "isError", "row_count", "rowCount", "stored", "fieldMask", "query_id", "queryId",
+    *_ERROR_KEYS,
+))  # fmt: skip
 # Lists that describe the rows instead of being some.
 _NO_TABLES = frozenset(("columns", "fields", "schema", "headers", "header", "warnings", "notes", "messages"))
 _MAX_TEXT = 500
@@ -113,12 +110,10 @@ def _tables(value: Any) -> list[Table]:
 
 def _are_by_id(value: Mapping[Any, Any]) -> bool:
     are_lists = value and all(item is None or isinstance(item, (list, tuple)) for item in value.values())
-    return bool(are_lists) or any(map(_is_single, value.values()))
-
-
-def _is_single(value: Any) -> bool:
-    is_document = isinstance(value, str) and value.lstrip()[:1] in {"{", "["}
-    return is_document or isinstance(value, Mapping) or is_record(type(value))
+    return bool(are_lists) or any(
+        item.lstrip()[:1] in {"{", "["} if isinstance(item, str) else isinstance(item, Mapping) or is_record(type(item))
+        for item in value.values()
+    )
 
 
 def _are_results(value: Sequence[Any]) -> bool:

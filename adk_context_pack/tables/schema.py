@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
-from adk_context_pack.tables.names import is_total_label, meanings_of, named, names_nothing, words
-from adk_context_pack.tables.number_signs import may_be_amounts, sign_of
+from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
+from adk_context_pack.tables.number_signs import are_levels, may_be_amounts, sign_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
@@ -223,15 +223,19 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
         texts = counts.copy()
         del texts[None]
     some = (cell for cell in dict.fromkeys(_some(values)) if isinstance(cell, str))
-    are_few = len(texts) <= _TEXT_SAMPLE or any(cell[:1] == "0" or read_number(cell) for cell in some)
+    are_few = (
+        len(texts) <= _TEXT_SAMPLE
+        or "duration" in named(name)
+        or any(cell[:1] == "0" or read_number(cell) for cell in some)
+    )
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     schema = _of_found(name, found, texts, values, nothing) if found.numbers or found.names else None
     return schema or _of_words(name, found, texts, nothing)
 
 
 def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
-    """Returns columns that know which column beside them holds their currency or unit."""
-    found = list(columns)
+    """Returns columns that know which column beside them holds their currency or unit, with roles as others tell."""
+    found = _beside_others(list(columns))
     if currencies := [column for column in found if column.reading == "currency"]:
         found = [_with_currency(column, currencies) for column in found]
     for place, unit in enumerate(found):
@@ -285,11 +289,12 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount="quantity" in tags)):
         return sign
     for role in ("rate", "coordinate", "time"):
-        if role in tags:
+        if role in tags and (role == "rate" or not texts.is_money):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    return "rate" if not has_unit and names_nothing(name) and not may_be_amounts(numbers) else "measure"
+    is_amount = has_unit or "quantity" in tags or may_be_amounts(numbers, tags)
+    return "rate" if not is_amount or are_levels(numbers, tags | named(unit)) else "measure"
 
 
 def _of_found(
@@ -384,6 +389,19 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
         return all(len(code) <= _MAX_CURRENCY_NAME and not any(map(str.isdigit, code)) for code in codes)
     # Some codes are words as well, which texts of amounts do not have: all, cup, top, try.
     return all("iso4217" in meanings_of(code.lower()) for code in codes) and any(map(is_currency, codes))
+
+
+def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
+    """Returns columns among which prices beside numbers of pieces are levels, and close weights only beside people."""
+    tags = [named(column.name) for column in columns]
+    said = frozenset[str]().union(*tags)
+    found = []
+    for column, its in zip(columns, tags, strict=True):
+        is_price = "price" in its and "amount" not in its and "pieces" in said
+        is_close = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
+        role: Role = "rate" if is_price else "measure" if is_close else column.role
+        found.append(replace(column, role=role) if column.role in {"measure", "rate"} else column)
+    return found
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:

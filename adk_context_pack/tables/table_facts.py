@@ -154,7 +154,10 @@ def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[C
         for name in (free_name(facts.name, taken),)
     ]
     schemas = with_currencies(schema for schema, _ in found)
-    split = [schema for schema in schemas if schema.role in ADDED and (schema.currency_column or schema.texts.units)]
+    split = [
+        schema for schema, (_, facts) in zip(schemas, found, strict=True)
+        if schema.role in ADDED and (schema.currency_column or schema.texts.units or schema.role != facts.role)
+    ]  # fmt: skip
     needed = {name for schema in split for name in (schema.name, schema.currency_column)}
     values = {column.name: column.values for column in iter_columns(records) if column.name in needed} if needed else {}
     return tuple(

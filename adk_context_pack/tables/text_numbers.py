@@ -146,7 +146,7 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     if fast is not None:
         return fast
     missing = frozenset(filter(is_missing_text, counts))
-    if (durations := _compound_durations(counts, missing)) is not None:
+    if (durations := _compound_durations(name, counts, missing)) is not None:
         return durations
     written = [found for text in counts if text not in missing and (found := read_number(text)) is not None]
     if not written:
@@ -185,13 +185,15 @@ def _scaled(number: int | Decimal, factor: int) -> int | Decimal:
         return number * factor
 
 
-def _compound_durations(counts: Iterable[str], missing: frozenset[str]) -> TextNumbers | None:
-    """Reads texts such as `1h 30m` and `PT90S`, if that is what all texts of a column are."""
+def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str]) -> TextNumbers | None:
+    """Reads texts such as `1h 30m` and `PT90S`, and `1:30:00` under a name of durations, if all of a column are."""
     texts = [text for text in counts if text not in missing]
+    is_named = "duration" in named(name)
     found: dict[str, list[tuple[str, str]]] = {}
     for text in texts:
-        parts = _PARTS.findall(text.removeprefix("P").replace("T", "", 1) if _ISO_DURATION(text) else text)
-        if not parts or _PARTS.sub("", text if not _ISO_DURATION(text) else "").strip():
+        said = f"{text}s".replace(":", "h", 1).replace(":", "m", 1) if is_named and text.count(":") == 2 else text  # noqa: PLR2004
+        parts = _PARTS.findall(said.removeprefix("P").replace("T", "", 1) if _ISO_DURATION(text) else said)
+        if not parts or _PARTS.sub("", said if not _ISO_DURATION(text) else "").strip():
             return None
         found[text] = parts
     units = {unit.lower() for parts in found.values() for _, unit in parts}
@@ -291,7 +293,9 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
         if 2 * rows[""] <= rows.total():
             note = f"{' and '.join(others)} read in {label}" if len(others) > 1 else ""
             return TextNumbers(unit=label, family="" if label == "m" else family, factors=factors, note=note)
-    if not currencies and len(others) == sum(map(len, others)) > 1 and ("".join(others).isupper() or "b" in others):
+    are_whole = not any("." in each.text or "," in each.text for each in written)
+    are_letters = len(others) == sum(map(len, others)) > 1 and ("".join(others).isupper() or "b" in others)
+    if not currencies and are_letters and are_whole:
         return TextNumbers(names=True)
     if not currencies and 1 < len(others) <= _MAX_UNITS:
         return TextNumbers(units=tuple(others), factors=dict.fromkeys(others, 1))
@@ -319,6 +323,8 @@ def _label(unit: str, family: str) -> str:
 def _family(name: str, units: Sequence[str]) -> tuple[Literal["duration", "size", ""], dict[str, int], str] | None:
     for kind, scales in _SCALES.items():
         is_scale = kind != "other" and (kind != "letters" or "bytes" in named(name))
+        # Debit and credit are `S` and `H` in German books.
+        is_scale = is_scale and not (kind == "duration" and "".join(units).isupper() and max(map(len, units)) == 1)
         if is_scale and all(unit.lower() in scales for unit in units):
             family: Any = {"duration": "duration", "size": "size", "letters": "size"}.get(kind, "")
             smallest = min(units, key=lambda unit: scales[unit.lower()])

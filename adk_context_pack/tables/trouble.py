@@ -33,6 +33,10 @@ def _rows(kind: str) -> dict[Severity, list[str]]:
     return found
 
 
+def _pattern(kind: str) -> str:
+    return "|".join(_rows(kind)[Severity.ERROR])
+
+
 _SPOKEN, _LABELS = _rows("spoken"), _rows("label")
 _STATED, _EXITS = _rows("stated")[Severity.ERROR], _rows("exit")[Severity.ERROR]
 _WORDS = {word: severity for table in (_SPOKEN, _LABELS) for severity, words in table.items() for word in words}
@@ -47,39 +51,12 @@ _SIGNS = {
     ]
 }
 _ALARMS = (*_SIGNS[Severity.FATAL], *_SIGNS[Severity.ERROR])
-_LEVEL = re.compile(
-    r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|critical|alert|emerg|fatal|panic))(?![\w-])",
-    re.IGNORECASE,
-)
+_LEVEL = re.compile(_pattern("level"), re.IGNORECASE)
 _MAX_LEVEL_PLACE = 120
 
-# `no errors`, `0 test failures`, `standard error`, `raise ValueError`: what stands before a word and takes its meaning.
-_UNSAID = re.compile(
-    r"(?:(?:(?<![\w.,])(?:no|none|not(?! (?:found|exist|allowed|permitted|supported|valid)\b)|zero|without|never|any"
-    r"|non|if|on|free of|avoids?|prevents?|handles?|fix(?:ed|es)?|resolve[sd]?|ignor(?:e|es|ed|ing))"
-    # `worker 0 failed` counts nothing.
-    r"|(?:^|[,;:(\[|=>-]\s*|\b(?:with|found|and|had|has|have|are|were|of|after|got|in|reported)\s+)0)"
-    r"[\s-]+(?:\w+[\s-]+){0,2}?"
-    r"|\b(?:standard|rounding|squared|absolute|percentage|measurement|sampling|prediction|forecast|margin of|trial and"
-    r"|raises?|except|throws?|throw new|class|import|catch|with the)\s+)(?:[\w$]+\.)*$",
-    re.IGNORECASE,
-)
-# `error_rate`, `errors: 0`, `"error": null`, `error: 0.113`, `errors were fixed`: what follows one and takes it.
-_TAKEN = re.compile(
-    r"[\w-]|\.\w"
-    r"|\s+(?:rates?|budgets?|bars?|margins?|terms?|handl\w+|correction|log(?:s|ging)?|modes?|analysis|tolerance|counts?"
-    r"|estimates?|function|pages?|of|to the|reports?|free"
-    r"|(?:(?:is|are|was|were|has been|have been)\s+)?(?:fixed|resolved|handled|solved|cleared|closed))\b"
-    r"|[\"']?\s*[:=]\s*(?:[\"']?(?:0*\.?0+|none|null|nil|no|false|ok|n/a|-?\d*\.\d+\s*%?)?[\"']?\s*(?:[,;}\])]|$)|\[\s*\]"
-    r"|\{\s*\}|0\b(?!\.\d)|(?:none|null|no|false)\b(?=\s+\w+\s*[:=]|\s*[.!]))",
-    re.IGNORECASE,
-)
-_EXIT = re.compile(
-    r"exit(?:[ _]?(?:code|status)|ed with(?: (?:code|status|value))?|\b(?=[\"']?\s*[:=]))"
-    r"[\"']?\s*[:=]?\s*(?!0+\b)-?\d+\b"
-    r"|return_?code[\"']?\s*[:=]\s*(?!0+\b)-?\d+\b|http/\d(?:\.\d)?[\"']?\s+5\d\d\b",
-    re.IGNORECASE,
-)
+_UNSAID = re.compile(_pattern("unsaid"), re.IGNORECASE)
+_TAKEN = re.compile(_pattern("taken"), re.IGNORECASE)
+_EXIT = re.compile(_pattern("exited"), re.IGNORECASE)
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
 _LABEL_BEFORE = re.compile(r"[\"'\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected)\s+$", re.IGNORECASE)
 _LABEL_AFTER = re.compile(r"[\"'\]>|:!]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b")

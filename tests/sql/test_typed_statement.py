@@ -162,7 +162,7 @@ def test_an_unfinished_statement_is_left_to_sqlite():
 
 
 def test_notes_name_the_columns_of_the_statement_alone():
-    """A note says what a column holds here, what was left out, and where it is as it was written."""
+    """A note says what a column holds here, what was left out, where it is as written, and which sum means nothing."""
     assert answer("SELECT c FROM rows WHERE n > 1").notes == ["n: 'N/A' are NULL"]
     assert answer("WITH t AS (SELECT odd AS v FROM rows) SELECT sum(v) FROM t").notes == [
         "odd: 1 of 6 cells is not a number ('abc'), NULL here and left out of figures; as written ('1') in \"odd#text\""
@@ -176,6 +176,10 @@ def test_notes_name_the_columns_of_the_statement_alone():
     ids = image_of({"rows": iter_columns([{"user_id": "9"}, {"user_id": "010"}])})
     assert 'CAST("user_id" AS INTEGER)' in answer("SELECT max(user_id) FROM rows", ids).notes[0]
     assert answer("SELECT user_id FROM rows", ids).notes == []
+    ages = image_of({"rows": iter_columns([{"age": 7 * age % 50, "cost": age} for age in range(20)])})
+    (note,) = answer("SELECT sum(r.age), sum(cost) FROM rows r", ages).notes
+    assert "age seems to hold levels" in note
+    assert not answer("SELECT avg(age), sum(cost * age) FROM rows", ages).notes
 
 
 def test_names_beside_names_of_the_rows():

@@ -71,7 +71,7 @@ def test_stated_figures_are_true(notation, strays):
     for seed in seeds(at_least=120, shares=2 * len(NOTATIONS)):
         made = random.Random(f"{notation} {strays} {seed}")
         cells, values = column(made, notation, strays)
-        said = table_facts([{"x": cell} for cell in cells]).as_dict()["columns"]["x"]
+        said = table_facts([{"sum": cell} for cell in cells]).as_dict()["columns"]["sum"]
         numbers = [value for value in values if isinstance(value, Decimal)]
         left_out = [cell for cell, value in zip(cells, values, strict=True) if value == "stray"]
         assert exactly(said["sum"]) == sum(numbers) if notation != "percent" else "sum" not in said, cells

