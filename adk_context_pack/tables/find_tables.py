@@ -80,10 +80,12 @@ class TableWalk:
         ):
             return text
         new = [
-            value if isinstance(part, str) or isinstance(value, str) else part.write(value)
+            value if isinstance(part, str) else f"{value}\n" if isinstance(value, str) else part.write(value)
             for part, value in zip(parts, values, strict=True)
         ]
-        return new[0] if len(new) == 1 else "".join(one if isinstance(one, str) else json_text(one) for one in new)
+        if len(new) == 1:
+            return values[0] if isinstance(values[0], str) else new[0]
+        return "".join(one if isinstance(one, str) else json_text(one) for one in new)
 
     def _part(self, part: str | TextTable, keys: tuple[Any, ...]) -> Any:
         if isinstance(part, str):

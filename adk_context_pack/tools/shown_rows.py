@@ -34,7 +34,7 @@ _READ_SHARE = 0.35
 _SHORTEST_READ = 20
 _ADDRESS = re.compile(r"\w+://|www\.|/\w")
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|ico)\b", re.IGNORECASE)
-_WORDS = re.compile(r"\w\s+\w|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
+_WORDS = re.compile(r"[^\W\d_]{2}\s+\w|\w\s+[^\W\d_]{2}|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
 
 
 class CellLimits(NamedTuple):
@@ -146,7 +146,7 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     columns = [_Look(column) for column in iter_columns(looked_at, table.columns)]
     title = next((each for each in sorted(columns, key=lambda each: -each.title) if each.title), None)
     total = sum(each.characters for each in columns if not each.is_address)
-    read = sum(each.characters for each in columns if each.has_words and each.mean >= _SHORTEST_READ)
+    read = sum(each.different for each in columns if each.has_words and each.mean >= _SHORTEST_READ)
     if title is None or not (titles or read > _READ_SHARE * total):
         return RowForms([*forms, *_narrow(table, odd)], by_row=False)
     key = next((each for each in columns if each.is_key and each is not title), None)
@@ -177,7 +177,10 @@ class _Look:
         texts = [value for value in cells if isinstance(value, str)]
         self.is_text = 2 * len(texts) > len(cells)
         written = texts if self.is_text else [str(value) for value in cells]
-        self.name, self.rows, self.distinct = column.name, len(column.values), len(set(written))
+        values = set(written)
+        self.name, self.rows, self.distinct = column.name, len(column.values), len(values)
+        # A text that rows repeat is read once.
+        self.different = sum(map(len, values))
         self.characters = sum(map(len, written))
         self.mean = self.characters / max(len(written), 1)
         self.has_words = 2 * sum(_WORDS.search(text) is not None for text in texts) > len(cells)

@@ -15,8 +15,8 @@ from tests.gallery.results import FOLDER, Case, cases
 from tests.support.run import run_agent
 from tests.support.scripted_model import RecordedRequest, ScriptedModel, call, results_in, text_of
 
-# A handle says when it was made.
-_HANDLE = re.compile(r"(handle['\"]?\s?[=:]\s?['\"])[0-9a-z]{11}\b")
+# Handles and ids of events are new at each time.
+_HANDLE = re.compile(r"(handle['\"]?\s?[=:]\s?['\"])[0-9a-z-]{11,36}\b")
 
 
 async def requests_of(case: Case) -> list[RecordedRequest]:
