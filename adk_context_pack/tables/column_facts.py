@@ -47,7 +47,7 @@ from adk_context_pack.tables.schema import (
 
 Found = tuple[ColumnSchema, "ColumnFacts"]
 
-_MAX_COMMON = 8
+_MAX_COMMON, _MAX_ALONE, _MANY = 8, 2, 10
 _MAX_DIGITS = 4000
 _NONE = type(None)
 _WITHOUT_NAN = frozenset({str, int, bool, _NONE})
@@ -520,7 +520,7 @@ def counted_facts(
         maximum=high,
         note=schema.texts.note if schema.texts.names else "",
         distinct=len(counts),
-        commonest=_commonest(counts, rows - missing),
+        commonest=_commonest(counts, rows - missing, rows),
         outliers=tuple(islice(hits, max_outliers)),
         outlier_count=sum(counts[value] for value in rare),
         outlier_rule=rule,
@@ -551,8 +551,9 @@ def _take_out_missing(counts: Counter[Any], schema: ColumnSchema, types: Collect
     return sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
 
 
-def _commonest(counts: Counter[Any], present: int) -> tuple[tuple[Any, int], ...]:
-    if len(counts) == present:
+def _commonest(counts: Counter[Any], present: int, rows: int) -> tuple[tuple[Any, int], ...]:
+    # A value by itself is worth telling where the others have none.
+    if len(counts) == present and not 0 < present <= _MAX_ALONE <= rows // _MANY:
         return ()
     # The first of equals, as Counter keeps the order of appearance.
     return tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))

@@ -33,6 +33,7 @@ from adk_context_pack.tools.shown_rows import (
     Picked,
     RowForm,
     RowForms,
+    beside_rows,
     facts_of,
     forms_of,
     forms_of_facts,
@@ -257,6 +258,8 @@ class _Draft:
             weight = self._weight(plan)
             if weight < total and (target is None or weight <= target) and _shows_as_much(plan, least, by_row=by_row):
                 return plan
+        if by_row and not least.is_sample and all("columns" not in said for said in least.body[LIMITS].values()):
+            return least
         # Names of columns and totals come before rows, and may take what the whole result may have.
         most = max(limits.max_tokens or 0, target or 0)
         for said in tried[-3:] if target is not None else ():
@@ -326,11 +329,16 @@ class _Draft:
         return best
 
     def _body(self, extras: Mapping[str, Any], shown: Mapping[str, int]) -> ResultPlan:
-        rows, said = {}, {}
+        rows, said, facts = {}, {}, dict(extras.get(FACTS, {}))
         for table in self.tables:
             count, form = shown.get(table.key, 0), self._forms.get(table.key, AS_THEY_ARE)
             # The first are the most worth showing. They are shown in the order of the table.
             picked = dict(sorted(islice(self._picked[table.key].items(), count)))
+            if table.key in facts:
+                ways, all_picked = self._ways[table.key], self._picked[table.key]
+                # Without rows the rest is weighed, and some rows will be seen beside it.
+                hoped = (all_picked, ways.forms[-1] if ways.by_row else form)
+                facts[table.key] = beside_rows(facts[table.key], table, *((picked, form) if shown else hoped))
             missing = form.said(table, picked, self._odd[table.key])
             said[table.key] = {"shown": count, "total": len(table.rows), **missing}
             is_csv = self.limits.encoding == "csv" or table.key in self._inner
@@ -348,7 +356,7 @@ class _Draft:
             body, previews = {"result": body}, tuple(each._replace(path=("result", *each.path)) for each in previews)
         # A tool may have written the keys of a stub itself.
         body = {key: value for key, value in body.items() if key not in (FACTS, HANDLE, NOTE)}
-        body = {**body, LIMITS: said, **extras}
+        body = {**body, LIMITS: said, **({FACTS: facts} if facts else {})}
         return dataclasses.replace(plan, body=body, previews=previews, is_sample=count < total)
 
     def _previewed(self, smaller: Any, kept: tuple[Part, ...], inner: Mapping[Path, str]) -> ResultPlan:

@@ -28,7 +28,7 @@ from adk_context_pack.tools.result_limits import Encoding
 _MAX_DEPTH = 6
 _MAX_READ = 300
 """A table with more rows is asked rather than read."""
-_MAX_TITLE, _LONG_TEXT = 160, 200
+_MAX_TITLE = 160
 _READ_SHARE = 0.35
 """Where this share of a table's characters is in texts of several words, its rows are read one by one."""
 _SHORTEST_READ = 20
@@ -79,7 +79,7 @@ class RowForm(NamedTuple):
             said["rows"] = ", ".join([*begin, *rest])
         whole = RowForm(columns=self.columns).rows(table, picked)
         if (limits := self.limits) is not None and any(shortened(row, limits) is not row for row in whole):
-            said["cells"] = "long ones are cut, see the marks"
+            said["cells"] = "cut, see the marks"
         return {**said, "columns": f"{len(self.columns)} of {self.of}"} if 0 < len(self.columns) < self.of else said
 
     def shown(self, table: Table, picked: Picked, encoding: Encoding) -> Any:
@@ -154,7 +154,7 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     # What divides the rows comes before dates, names of people and other short cells.
     others = [each for each in columns if each.is_short and each not in (key, title, source)]
     kinds = sorted(others, key=lambda each: (not each.divides, each.distinct if each.divides else 0))[:4]
-    texts = [each for each in columns if each.has_words and each.mean > _LONG_TEXT][:1]
+    texts = sorted((each for each in columns if each.has_words and each is not title), key=lambda each: -each.mean)[:1]
     short = list(dict.fromkeys(each.name for each in (key, title, source, *kinds) if each is not None))
     least = list(dict.fromkeys(each.name for each in (title, source or key) if each is not None))
     names = [(300, [*short, *(each.name for each in texts)]), (120, [*short, *(each.name for each in texts)])]
@@ -341,11 +341,14 @@ def _categories(facts: TableFacts, rows: int, most: int) -> Sequence[ColumnFacts
     return sorted(found, key=lambda column: column.distinct or 0)[:most]
 
 
+def _has_few(column: ColumnFacts) -> bool:
+    is_told = 2 <= (column.distinct or 0) <= _MAX_VALUES and len(column.commonest) == column.distinct  # noqa: PLR2004
+    return is_told and all(len(str(value)) <= _MAX_LABEL for value, _ in column.commonest)
+
+
 def _divides(column: ColumnFacts, rows: int) -> bool:
-    if not 2 <= (column.distinct or 0) <= _MAX_VALUES or len(column.commonest) != column.distinct:  # noqa: PLR2004
-        return False
     # A category of which one value has nearly all rows divides nothing.
-    return column.commonest[0][1] <= 0.95 * rows and all(len(str(value)) <= _MAX_LABEL for value, _ in column.commonest)
+    return _has_few(column) and column.commonest[0][1] <= 0.95 * rows
 
 
 def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dict[str, Any]:
@@ -415,12 +418,31 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, Any]) -
     for count in (len(sums), 2, 1):
         yield said | ({"sums": "\n".join(sums[:count])} if sums else {})
     yield said
+    yield facts_as_text(facts, others="few") | more
     for most in (None, 12, 6, 3, 1):
         yield facts_as_text(facts, others=False, most=most) | more
     yield {"names": ", ".join(column.name for column in facts.columns), **beside}
 
 
-_NUMBERS = ("column", "sum", "min", "max", "mean", "missing", "min_row", "max_row")
+def beside_rows(said: Mapping[str, Any], table: Table, picked: Picked, form: RowForm) -> dict[str, Any]:
+    """Returns facts without what rows say that are shown beside them: names of columns, and values if all rows are."""
+    some = form.rows(table, dict(islice(picked.items(), 3)))
+    seen = set(form.columns)
+    if some and (isinstance(some[0], Mapping) or is_record(type(some[0]))):
+        seen |= {column.name for column in iter_columns(some)}
+    left = dict(said)
+    if "more_columns" in said:
+        left["more_columns"] = ", ".join(name for name in said["more_columns"].split(", ") if name not in seen)
+    if "others" in said and len(picked) == len(table.rows):
+        lines = said["others"].split("\n")
+        left["others"] = "\n".join(line for line in lines if not any(line.startswith(f"{name}: ") for name in seen))
+    if "notable_rows" in said:
+        left["notable_rows"] = [cell for cell in said["notable_rows"] if cell["row"] not in picked or set(cell) - seen - {"row"}]
+    return {name: value for name, value in left.items() if value}
+
+
+_NUMBERS = ("column", "sum", "min", "max", "mean", "min_row", "max_row", "missing", "remark")
+_RARE = frozenset({7, 8})
 _MARKS = frozenset(',=\n"')
 
 
@@ -438,12 +460,12 @@ def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> st
     return _csv([[column.name for column in found], *(map(plain, row) for row in cells)])
 
 
-def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = None) -> dict[str, Any]:
+def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | None = None) -> dict[str, Any]:
     """Returns facts in the fewest tokens: numbers as CSV, a line for each other column, and the names of the rest.
 
     Args:
         facts: the facts of a table.
-        others: whether columns that are not numbers get their facts, or just their names.
+        others: whether columns that are not numbers get their facts, "few" for those of few values, or just their names.
         most: how many columns of numbers get theirs: those with outliers, then those of the largest sums. None for all.
     """
     numbers = [column for column in facts.columns if column.kind == "number"]
@@ -454,15 +476,16 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
     # Amounts of several currencies have a line for each of them.
     if parts := [part for column in numbers for part in column.parts or (column,)]:
         # Each form of a figure, however short, states what limits it.
-        remarks = [_remark(column) for column in parts]
         lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, parts)]
-        if any(remarks):
-            lines = [[*line, remark] for line, remark in zip(lines, ["remark", *remarks], strict=True)]
-        result["numbers"] = _csv(lines)
+        # What no column has to say is not said of any.
+        kept = [place for place in range(len(lines[0])) if place not in _RARE or any(line[place] for line in lines[1:])]
+        result["numbers"] = _csv([line[place] for place in kept] for line in lines)
     if facts.rows_apart:
         result["rows_apart"] = facts.rows_apart
     said = [
-        (column.name, _said_of(column, facts.rows)) for column in facts.columns if others and column.kind != "number"
+        (column.name, _said_of(column, facts.rows))
+        for column in facts.columns
+        if column.kind != "number" and (others is True or (others and _has_few(column)))
     ]
     if any(line for _, line in said):
         result["others"] = "\n".join(f"{name}: {line}" for name, line in said if line)
@@ -475,7 +498,8 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
 def _number_line(column: ColumnFacts) -> list[Any]:
     low, high = plain(column.minimum), plain(column.maximum)
     total, mean = without_noise(plain(column.total)), without_noise(with_decimals(column.mean, column.decimals))
-    return [column.name, total, low, high, mean, column.missing, column.min_row, column.max_row]
+    rows = column.min_row, column.max_row
+    return [column.name, total, low, high, mean, *rows, column.missing, _remark(column)]
 
 
 def _remark(column: ColumnFacts) -> str:
@@ -495,7 +519,7 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
     parts = [f"{said['min']} to {said['max']}"] if "min" in said else []
     counts = list(said.get("commonest", {}).items())
     if counts and len(counts) == said["distinct"]:
-        parts[:0] = [", ".join(f"{quoted(value)} x{count}" for value, count in counts)]
+        parts = [", ".join(f"{quoted(value)} x{count}" for value, count in counts)]
     elif parts or 2 * said["distinct"] <= rows:
         parts[:0] = [f"{said['distinct']} distinct"]
         # A value that fewer rows have says nothing about a column.
