@@ -250,13 +250,13 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     formats, lines = (data.translate(table).split(b"\v") for table in (_TO_FORMATS, _TO_WORDS))
     if len(lines) != len(texts):
         return
-    yield from _rare_cells(name, formats)
-    if len(set(formats)) < _FORMATS:
-        return
     counts = Counter(b" ".join(lines).split())
-    coded = sum(count for word, count in counts.items() if b"0" in word)
-    if 2 * coded > counts.total():
-        # Of letters between figures, as in codes, none are words.
+    # What is mostly codes has no words, and figures and letters in any order.
+    are_codes = sum(count for word, count in counts.items() if b"0" in word) > 0.4 * counts.total()
+    if are_codes and len(set(formats)) >= _FORMATS:
+        formats = [each.replace(b"0", b"a").lower() for each in formats]
+    yield from _rare_cells(name, formats)
+    if are_codes or len(set(formats)) < _FORMATS:
         return
     rare = {word for word, count in counts.items() if count * 100 <= max(len(texts), 100) and b"0" not in word}
     loud = {word for word in rare if len(word) >= _MIN_LOUD and word.isupper()}

@@ -82,7 +82,7 @@ _EXIT = re.compile(
 )
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
 _LABEL_BEFORE = re.compile(r"[\"'\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected)\s+$", re.IGNORECASE)
-_LABEL_AFTER = re.compile(r"[\"'\]>|:!]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b")
+_LABEL_AFTER = re.compile(r"[\"'\]>|:!]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b")
 _WORD_AT = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))), re.IGNORECASE)
 _MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
@@ -179,7 +179,8 @@ def _severity_at(text: str, place: int) -> Severity:
 
 def _is_meant(text: str, start: int, end: int) -> bool:
     """Returns whether a word reports trouble in its place."""
-    before = text[max(0, start - _MAX_AROUND) : start].rpartition("\n")[2]
+    # What a color begins with is not part of a word.
+    before = re.sub(r"\x1b\[[\d;]*m", " ", text[max(0, start - _MAX_AROUND) : start].rpartition("\n")[2])
     after = text[end : end + _MAX_AROUND].partition("\n")[0]
     word = text[start:end]
     if word.lower() in _STATED:

@@ -8,6 +8,7 @@ from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
 from html import unescape
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
@@ -20,12 +21,16 @@ from adk_context_pack.tables.trouble import level_of, troubles
 _MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
-_MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
+_MAX_SEARCHED_FOR_NAMES, _MAX_NAMES, _CODED = 200_000, 12, 100
 _MAX_PARSED = 64 * 2**20
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
-_ID = re.compile(r"[\w.:/+-]*\d[\w.:/+-]*|\"[^\"]*\"|'[^']*'")
-_TIME = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|(?:[A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d")
+# The verb of a request and the first figure of its status say what kind of line it is in.
+_ID = re.compile(r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\"([A-Z]+(?= ))?[^\"]*\"|'[^']*'")
+_TIME = re.compile(
+    r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d"
+    r"|(?:[^\W\d_]{3} [ \d]\d )?\d\d:\d\d:\d\d"
+)
 _PROSE_SAMPLE = 4_000
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
 _MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.95, 0.15, 40
@@ -72,7 +77,14 @@ def outline_of(text: str) -> Outline:
             if found and (name != "text" or 2 * len(found) < text.count("\n") - 1):
                 if name in {"diff", "SQL dump"}:
                     return _counted(text, found, name, unit)
-                return Outline(f"{name} of {len(found)} {unit}", unit, [(str(at), part) for at, part in found])
+                parts = [(str(at), part) for at, part in found]
+                if unit == "headings" and len(found) <= _MAX_NAMES:
+                    ends = [*(at for at, _ in found[1:]), len(text)]
+                    parts = [
+                        (str(at), f"{part}\n{_opening(text[at:end], part)}")
+                        for (at, part), end in zip(found, ends, strict=True)
+                    ]
+                return Outline(f"{name} of {len(found)} {unit}", unit, parts)
     return _kinds_of_lines(text, is_log=is_log)
 
 
@@ -84,9 +96,18 @@ def _parts(text: str, part: str) -> list[tuple[int, str]]:
         for match in re.finditer(part, text[at : stop + _MAX_LINE], re.MULTILINE):
             if at + match.start() < stop:
                 name = " ".join(each for each in match.groups() if each and each.strip("=~^*-"))
-                found.append((at + match.start(), " ".join(unescape(_MARKUP.sub(" ", name)).split())))
+                found.append((at + match.start(), _plain(name)))
         at = stop
     return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(unescape(_MARKUP.sub(" ", text)).split())
+
+
+def _opening(part: str, name: str) -> str:
+    """Returns how a part with a heading goes on after it."""
+    return _plain(part[:_PROSE_SAMPLE]).removeprefix(name).lstrip("=~^*- ")[:_MAX_LINE]
 
 
 def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) -> Outline:
@@ -132,7 +153,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
             levels[level] += 1
         if line.strip() and at not in places:
             shown = line.strip()[:_MAX_LINE]
-            kinds.setdefault(_ID.sub("#", shown), _Lines(shown, [])).places.append(at)
+            kinds.setdefault(_ID.sub(r"\1\2#", shown), _Lines(shown, [])).places.append(at)
         at += len(line)
     # Lines of a few kinds only: then a kind that is rare says something.
     are_few = 8 * len(kinds) < count
@@ -154,12 +175,12 @@ class _Lines(NamedTuple):
     places: list[int]
     are_all: bool = True
 
-    def where(self) -> str:
+    def where(self, times: str = "times") -> str:
         """Says where the lines are."""
         first, *rest = self.places
         if not self.are_all:
             return f"{first}, at least {len(rest) + 1} times"
-        return f"{first}, {len(rest) + 1} times, last at {rest[-1]}" if rest else str(first)
+        return f"{first}, {len(rest) + 1} {times}, last at {rest[-1]}" if rest else str(first)
 
 
 def _trouble(text: str) -> list[_Lines]:
@@ -175,7 +196,7 @@ def _trouble(text: str) -> list[_Lines]:
             first, line, covered = _line_around(text, place)
             if first not in seen:
                 # The same message with other numbers says nothing new.
-                kinds.setdefault(_ID.sub("#", line), _Lines(line, [], are_all)).places.append(first)
+                kinds.setdefault(_ID.sub(r"\1\2#", line), _Lines(line, [], are_all)).places.append(first)
                 seen.add(first)
         found += sorted(kinds.values(), key=lambda each: len(each.places))
     return found
@@ -206,7 +227,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
         text = "\n".join(filter(str.strip, unescape(_MARKUP.sub("\n", text)).splitlines()))
     shown = _safe(_with_ends(text, outline, budget))
     while count(shown) > max_tokens and budget > 40:  # noqa: PLR2004 - too short to say anything
-        budget = budget * 3 // 4
+        budget = min(budget * 9 // 10, budget * max_tokens // count(shown))
         shown = _safe(_with_ends(text, outline, budget))
     return shown
 
@@ -271,9 +292,17 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
 def _with_ends(text: str, outline: Outline, budget: int) -> str:
     said = [f"[{outline.said}]"] if outline.said and 2 * len(outline.said) < budget else []
     budget -= sum(map(len, said))
-    # Of a text with parts they say more than its ends.
-    head, tail = (_HEAD, _TAIL) if not outline.parts else (_HEAD / 3, _TAIL / 3)
-    start, end = _cut_head(text, int(budget * head)), _cut_tail(text, int(budget * tail))
+    if outline.said.startswith("base64"):
+        budget = min(budget, _CODED)
+    head, tail = int(budget * _HEAD), int(budget * _TAIL)
+    start, end = _cut_head(text, head), _cut_tail(text, tail)
+    if outline.parts:
+        # These say more than the ends, of which whole lines are shown, and none of a page with its menus. A log's last
+        # line says how it ended.
+        share = 0 if outline.said.startswith("HTML") else 1 if "lines" in outline.unit else 3
+        start = text[: head // 3] if share else ""
+        end = text[-4 * _MAX_LINE :].rstrip()[-tail // share :] if share else ""
+        start, end = start[: start.rfind("\n") + 1], end.partition("\n")[2]
     # An odd line that the ends show is not listed again.
     seen = {line.strip() for line in (start + end).splitlines() if "lines" in outline.unit}
     parts = [(at, line) for at, line in outline.parts if line not in seen or not at.isdigit()]
@@ -288,20 +317,59 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
     left_out = len(text) - len(start) - len(end)
     if left_out <= 0:
         return text
-    return "\n".join([*said, start.rstrip("\n"), f"[… {left_out} characters left out …]", *lines, end.lstrip("\n")])
+    gap = "[…]" if outline.parts else f"[… {left_out} characters left out …]"
+    ends = [start.rstrip("\n"), gap] if start else []
+    return "\n".join([*said, *ends, *lines, *([end.lstrip("\n")] if end else [])])
 
 
 def _fitting(outline: Outline, budget: int) -> list[str]:
     """Returns the lines of the parts that fit: the first ones if these are worth most, otherwise some from all over."""
-    most = max(60, min(_MAX_LINE, budget // max(1, min(len(outline.parts), 5))))
-    lines = [f"[at {where}] {text[:most]}" for where, text in outline.parts[:_MAX_LOOKED_AT]]
+    unit, parts = outline.unit, outline.parts
+    chosen = _first_lines(parts, budget) if "lines" in unit else _some_parts(parts, budget)
+    if "lines" not in unit and len(chosen) < len(parts):
+        parts, unit = _alike(parts), f"kinds of {unit}"
+        chosen = _some_parts(parts, budget)
+    more = f"[… more {unit}: {len(parts) - len(chosen)} …]" if len(chosen) < len(parts) else "[…]"
+    return [*chosen, more] if chosen else []
+
+
+def _first_lines(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
+    chosen = list[str]()
+    for left, (where, text) in zip(range(len(parts), 0, -1), parts[:_MAX_LOOKED_AT], strict=False):
+        # The worst come first, and have the most room.
+        most = max(2 * _SHORTEST_LINE, budget // min(left, 3))
+        # Rulers, and the colors of a terminal, say nothing.
+        line = _cut(re.sub(r"\x1b\[[\d;]*m|(\W)\1{3,}", r"\1\1\1", f"[at {where}] {text}"), most)
+        budget -= len(line) + 1
+        if budget < 0:
+            break
+        chosen.append(line)
+    return chosen
+
+
+def _some_parts(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
+    most = max(60, min(_MAX_LINE, budget // max(1, min(len(parts), 5))))
+    texts = [text.partition("\n") for _, text in parts[:_MAX_LOOKED_AT]]
+    lines = [f"[at {where}] {_cut(name, most)}" for (where, _), (name, _, _) in zip(parts, texts, strict=False)]
     for number in range(min(len(lines), budget // 16), 0, -1):
-        among = number if "lines" in outline.unit else len(lines)
-        chosen = [lines[at * among // number] for at in range(number)]
-        if sum(map(len, chosen)) + number <= budget:
-            left = len(outline.parts) - number
-            return [*chosen, f"[… more {outline.unit}: {left} …]" if left else "[…]"]
+        chosen = [lines[at * len(lines) // number] for at in range(number)]
+        if (room := budget - sum(map(len, chosen)) - number) >= 0:
+            # All of them leave room for what comes after each.
+            openings = [opening[: max(0, room // number - 2)] for _, _, opening in texts if number == len(parts)]
+            return [": ".join(filter(None, pair)) for pair in zip_longest(chosen, openings)]
     return []
+
+
+def _cut(line: str, most: int) -> str:
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _alike(parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Returns one of the parts whose names differ in their figures alone."""
+    kinds = dict[str, _Lines]()
+    for at, name in parts:
+        kinds.setdefault(re.sub(r"\d+", "#", name.partition("\n")[0]), _Lines(name, [])).places.append(int(at))
+    return [(each.where("alike"), each.text) for each in kinds.values()]
 
 
 def _cut_head(text: str, length: int) -> str:
