@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from google.adk.agents import LlmAgent, SequentialAgent
@@ -19,17 +20,23 @@ from tests.support.scripted_model import RecordedRequest, ScriptedModel, call, r
 _HANDLE = re.compile(r"(handle['\"]?\s?[=:]\s?['\"])[0-9a-z-]{11,36}\b")
 
 
-async def requests_of(case: Case) -> list[RecordedRequest]:
-    """Returns the request with the result of an agent's tool, and that of the agent after it, both with the plugin."""
+def fetched(case: Case) -> Callable[[], Any]:
+    """Returns a tool whose result it is."""
 
     def fetch() -> Any:
-        """Fetches it."""
+        """Fetches the result."""
         return case.result
+
+    return fetch
+
+
+async def requests_of(case: Case) -> list[RecordedRequest]:
+    """Returns the request with the result of an agent's tool, and that of the agent after it, both with the plugin."""
 
     def answer(request: RecordedRequest) -> Any:
         return "Done." if results_in(request, "fetch") else call("fetch")
 
-    fetcher = LlmAgent(name="fetcher", model=ScriptedModel(answer=answer), tools=[fetch])
+    fetcher = LlmAgent(name="fetcher", model=ScriptedModel(answer=answer), tools=[fetched(case)])
     reader = LlmAgent(name="reader", model=ScriptedModel())
     both = SequentialAgent(name="both", sub_agents=[fetcher, reader])
     return (await run_agent(both, case.ask, plugins=[ContextPackPlugin()])).requests[1:]
