@@ -47,7 +47,7 @@ from adk_context_pack.tables.schema import (
 
 Found = tuple[ColumnSchema, "ColumnFacts"]
 
-_MAX_COMMON, _MAX_ALONE, _MANY = 8, 2, 10
+_MAX_COMMON, _MAX_ALONE = 8, 2
 _MAX_DIGITS = 4000
 _NONE = type(None)
 _WITHOUT_NAN = frozenset({str, int, bool, _NONE})
@@ -553,7 +553,7 @@ def _take_out_missing(counts: Counter[Any], schema: ColumnSchema, types: Collect
 
 def _commonest(counts: Counter[Any], present: int, rows: int) -> tuple[tuple[Any, int], ...]:
     # A value by itself is worth telling where the others have none.
-    if len(counts) == present and not 0 < present <= _MAX_ALONE <= rows // _MANY:
+    if len(counts) == present and not 0 < present <= _MAX_ALONE <= rows // _MAX_COMMON:
         return ()
     # The first of equals, as Counter keeps the order of appearance.
     return tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))

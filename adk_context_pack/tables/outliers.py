@@ -40,7 +40,7 @@ _SURELY_INSIDE = 0.32
 # Of a column so many characters are searched for rare words, and of each rule so many cells are told.
 _SEARCHED, _TOLD = 200_000, 3
 # In fewer formats than this a column has no words of its own.
-_FORMATS, _LONG, _MIN_LOUD, _DEEP = 5, 40, 4, 6
+_FORMATS, _LONG, _MIN_LOUD = 5, 40, 4
 _TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
 _TO_FORMATS = bytes.maketrans((string.digits + string.ascii_letters).encode(), b"0" * 10 + b"a" * 26 + b"A" * 26)
 
@@ -214,22 +214,20 @@ def _odd_cells(column: Column) -> Iterator[Odd]:
         yield from _far_numbers(name, values)
     if column.types <= {float, type(None)}:
         return
-    is_plain = column.types <= _COUNTED
-    yield from _rare_cells(name, values if is_plain else list(map(repr, values)))
-    if not is_plain:
-        yield from _rare_cells(name, list(map(_keys_in, values)))
+    are_plain = column.types <= _COUNTED
+    for texts in [values] if are_plain else [list(map(repr, values)), list(map(_keys_in, values))]:
+        yield from _rare_cells(name, texts)
     if column.types <= {str, type(None)}:
         texts = ["" if text is None else text for text in values]
         if 2 * len(set(texts)) > len(texts) or sum(map(len, texts)) > _LONG * len(texts):
             yield from _odd_texts(name, texts)
 
 
-def _keys_in(cell: Any, depth: int = 0) -> Any:
+def _keys_in(cell: Any, depth: int = 6) -> Any:
     """Returns what a nested cell holds, whatever its values: its keys, and those within."""
-    if isinstance(cell, Mapping) and depth < _DEEP:
-        return tuple((key, _keys_in(inner, depth + 1)) for key, inner in cell.items())
-    is_list = isinstance(cell, (list, tuple)) and depth < _DEEP
-    return frozenset(_keys_in(inner, depth + 1) for inner in cell) if is_list else None
+    if isinstance(cell, Mapping) and depth:
+        return tuple((key, _keys_in(inner, depth - 1)) for key, inner in cell.items())
+    return frozenset(_keys_in(inner, depth - 1) for inner in cell) if isinstance(cell, (list, tuple)) and depth else None
 
 
 def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:

@@ -60,7 +60,7 @@ def main() -> None:
         if "--write" in sys.argv:
             (FOLDER / "golden" / f"{case.name}.txt").write_text(text, "utf-8")
         else:
-            print(f"=== {case.name}\n{text}")
+            sys.stdout.write(f"=== {case.name}\n{text}")
 
 
 if __name__ == "__main__":

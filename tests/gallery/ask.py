@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 from collections.abc import Iterator
 
 from google.adk.agents import LlmAgent
@@ -46,4 +47,4 @@ if __name__ == "__main__":
     parser.add_argument("--whole", action="store_true", help="without the plugin")
     options = parser.parse_args()
     for answer in answers(options.names, options.model, whole=options.whole):
-        print(answer)
+        sys.stdout.write(answer)

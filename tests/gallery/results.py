@@ -54,7 +54,7 @@ def _case(path: Path) -> Case:
 
 
 class _Filler:
-    """Fills `<<n>>` (a count, `<<n+100>>`), `<<1..9>>`, `<<1.00..9.00 de>>`, `<<hex8>>`, `<<w12>>`, `<<a|b*9>>`, `<<@city>>`.
+    """Fills `<<n>>` (a count, `<<n+100>>`), `<<1..9>>`, `<<1.00..9.00 de>>`, `<<hex8>>`, `<<w12>>`, `<<a|b*9>>`, `<<@k>>`.
 
     `<<t+30 %H:%M:%S>>` moves a clock by up to 30 seconds, and `<<x:=…>>` keeps a value for `<<x>>` in the same row.
     """
@@ -67,7 +67,8 @@ class _Filler:
     def filled(self, text: str) -> str:
         """Returns the text with its lines repeated and its blanks filled."""
         found = []
-        for times, block, one, line in re.findall(r"^(?:\*(\d+)(?:\{\n([\s\S]*?)^\*\}\n?| (.*)\n?)|(.*\n?))", text, re.M):
+        rule = r"(?m)^(?:\*(\d+)(?:\{\n([\s\S]*?)^\*\}\n?| (.*)\n?)|(.*\n?))"
+        for times, block, one, line in re.findall(rule, text):
             for _ in range(int(times or 1)):
                 self.number += bool(times)
                 rows = block or (f"{one}\n" if times else line)
@@ -104,7 +105,7 @@ def _written(made: random.Random, low: str, high: str, form: str | None) -> str:
     """Returns a number between two, with the decimals of the first one and in the form of a country."""
     decimals = len(low.partition(".")[2])
     # Small numbers are more frequent than large ones, as in life.
-    number = float(low) + (float(high) - float(low)) * made.random() ** (2 if decimals == 2 else 1)  # noqa: PLR2004
+    number = float(low) + (float(high) - float(low)) * made.random() ** (2 if decimals == 2 else 1)
     text = f"{number:,.{decimals}f}"
     if form == "in":
         whole, dot, rest = text.replace(",", "").partition(".")
