@@ -203,12 +203,7 @@ def facts_in_parts(
     return replace(
         facts,
         parts=tuple(parts),
-        total=None,
-        minimum=None,
-        maximum=None,
-        mean=None,
-        min_row=None,
-        max_row=None,
+        **dict.fromkeys(("total", "minimum", "maximum", "mean", "min_row", "max_row")),
         unit="",
         outliers=tuple(outliers[: max(map(len, (part.outliers for part in parts)), default=0)]),
         outlier_count=sum(part.outlier_count for part in parts),

@@ -227,7 +227,9 @@ def _keys_in(cell: Any, depth: int = 6) -> Any:
     """Returns what a nested cell holds, whatever its values: its keys, and those within."""
     if isinstance(cell, Mapping) and depth:
         return tuple((key, _keys_in(inner, depth - 1)) for key, inner in cell.items())
-    return frozenset(_keys_in(inner, depth - 1) for inner in cell) if isinstance(cell, (list, tuple)) and depth else None
+    return (
+        frozenset(_keys_in(inner, depth - 1) for inner in cell) if isinstance(cell, (list, tuple)) and depth else None
+    )
 
 
 def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:

@@ -21,7 +21,7 @@ from adk_context_pack.tables.trouble import level_of, troubles
 _MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
-_MAX_SEARCHED_FOR_NAMES, _MAX_NAMES, _CODED = 200_000, 12, 100
+_MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
 _MAX_PARSED = 64 * 2**20
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
@@ -47,13 +47,7 @@ _BASE64 = re.compile(
 
 
 class Outline(NamedTuple):
-    """What a text is.
-
-    Attributes:
-        said: what it is, with its counts.
-        unit: what its parts are called.
-        parts: where each part begins, and what is said of it.
-    """
+    """What a text is, what its parts are called, and for each of these where it begins and what is said of it."""
 
     said: str
     unit: str
@@ -77,13 +71,14 @@ def outline_of(text: str) -> Outline:
             if found and (name != "text" or 2 * len(found) < text.count("\n") - 1):
                 if name in {"diff", "SQL dump"}:
                     return _counted(text, found, name, unit)
-                parts = [(str(at), part) for at, part in found]
-                if unit == "headings" and len(found) <= _MAX_NAMES:
-                    ends = [*(at for at, _ in found[1:]), len(text)]
-                    parts = [
-                        (str(at), f"{part}\n{_opening(text[at:end], part)}")
-                        for (at, part), end in zip(found, ends, strict=True)
-                    ]
+                ends = [*(at for at, _ in found[1:]), len(text)] if len(found) <= _MAX_NAMES else ()
+                after = [
+                    "\n"
+                    + _plain(text[at : min(end, at + _PROSE_SAMPLE)]).removeprefix(part).lstrip("=~^*- ")[:_MAX_LINE]
+                    for (at, part), end in zip(found, ends, strict=False)
+                    if unit == "headings"
+                ]
+                parts = [(str(at), part + more) for (at, part), more in zip_longest(found, after, fillvalue="")]
                 return Outline(f"{name} of {len(found)} {unit}", unit, parts)
     return _kinds_of_lines(text, is_log=is_log)
 
@@ -103,11 +98,6 @@ def _parts(text: str, part: str) -> list[tuple[int, str]]:
 
 def _plain(text: str) -> str:
     return " ".join(unescape(_MARKUP.sub(" ", text)).split())
-
-
-def _opening(part: str, name: str) -> str:
-    """Returns how a part with a heading goes on after it."""
-    return _plain(part[:_PROSE_SAMPLE]).removeprefix(name).lstrip("=~^*- ")[:_MAX_LINE]
 
 
 def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) -> Outline:
@@ -291,18 +281,12 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
 
 def _with_ends(text: str, outline: Outline, budget: int) -> str:
     said = [f"[{outline.said}]"] if outline.said and 2 * len(outline.said) < budget else []
-    budget -= sum(map(len, said))
-    if outline.said.startswith("base64"):
-        budget = min(budget, _CODED)
-    head, tail = int(budget * _HEAD), int(budget * _TAIL)
-    start, end = _cut_head(text, head), _cut_tail(text, tail)
-    if outline.parts:
-        # These say more than the ends, of which whole lines are shown, and none of a page with its menus. A log's last
-        # line says how it ended.
-        share = 0 if outline.said.startswith("HTML") else 1 if "lines" in outline.unit else 3
-        start = text[: head // 3] if share else ""
-        end = text[-4 * _MAX_LINE :].rstrip()[-tail // share :] if share else ""
-        start, end = start[: start.rfind("\n") + 1], end.partition("\n")[2]
+    budget = min(budget - sum(map(len, said)), _MAX_LINE // 2 if outline.said.startswith("base64") else budget)
+    # Parts say more than the ends, of which whole lines are shown. A log's last line says how it ended, and on a page
+    # both ends are menus.
+    less = 3 if outline.parts and "lines" not in outline.unit else 1
+    head, tail = budget * _HEAD / (3 if outline.parts else 1), budget * _TAIL / less
+    start, end = ("", "") if outline.said.startswith("HTML") else _ends(text, head, tail, whole=bool(outline.parts))
     # An odd line that the ends show is not listed again.
     seen = {line.strip() for line in (start + end).splitlines() if "lines" in outline.unit}
     parts = [(at, line) for at, line in outline.parts if line not in seen or not at.isdigit()]
@@ -313,75 +297,51 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
     if not lines:
         # The ends may have its share.
         more = budget * _OUTLINE_SHARE / 2
-        start, end = _cut_head(text, int(budget * _HEAD + more)), _cut_tail(text, int(budget * _TAIL + more))
+        start, end = _ends(text, budget * _HEAD + more, budget * _TAIL + more)
     left_out = len(text) - len(start) - len(end)
     if left_out <= 0:
         return text
     gap = "[…]" if outline.parts else f"[… {left_out} characters left out …]"
-    ends = [start.rstrip("\n"), gap] if start else []
-    return "\n".join([*said, *ends, *lines, *([end.lstrip("\n")] if end else [])])
+    return "\n".join([*said, *([start.rstrip("\n"), gap] if start else []), *lines, end.strip("\n")]).rstrip("\n")
+
+
+def _ends(text: str, head: float, tail: float, *, whole: bool = False) -> tuple[str, str]:
+    """Returns the first and the last characters, without a part of a line if that is short, or if lines are whole."""
+    start, end = text[: int(head)], text[max(0, len(text) - int(tail)) :]
+    first, last = start.rfind("\n") + 1, end.find("\n") + 1 or len(end)
+    return start[:first] if whole or 2 * first > head else start, end[last:] if whole or 2 * last <= tail else end
 
 
 def _fitting(outline: Outline, budget: int) -> list[str]:
     """Returns the lines of the parts that fit: the first ones if these are worth most, otherwise some from all over."""
-    unit, parts = outline.unit, outline.parts
-    chosen = _first_lines(parts, budget) if "lines" in unit else _some_parts(parts, budget)
+    unit, parts, chosen = outline.unit, outline.parts, _lines_of(outline.parts, budget)
     if "lines" not in unit and len(chosen) < len(parts):
-        parts, unit = _alike(parts), f"kinds of {unit}"
-        chosen = _some_parts(parts, budget)
-    more = f"[… more {unit}: {len(parts) - len(chosen)} …]" if len(chosen) < len(parts) else "[…]"
-    return [*chosen, more] if chosen else []
+        kinds = dict[str, _Lines]()
+        for at, name in parts:
+            # Names that differ in their figures alone say nothing new.
+            kinds.setdefault(re.sub(r"\d+", "#", name.partition("\n")[0]), _Lines(name, [])).places.append(int(at))
+        unit, parts = f"kinds of {unit}", [(each.where("alike"), each.text) for each in kinds.values()]
+        count = len(_lines_of(parts, budget))
+        chosen = _lines_of([parts[at * len(parts) // count] for at in range(count)], budget)
+    if not chosen:
+        return []
+    room = (budget - sum(map(len, chosen))) // len(chosen) - 3
+    after = [text.partition("\n")[2][: max(0, room)] for _, text in parts] if len(chosen) == len(parts) else ()
+    shown = [f"{line}: {more}" if more else line for line, more in zip_longest(chosen, after)]
+    return [*shown, "[…]" if after else f"[… more {unit}: {len(parts) - len(chosen)} …]"]
 
 
-def _first_lines(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
+def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
     chosen = list[str]()
     for left, (where, text) in zip(range(len(parts), 0, -1), parts[:_MAX_LOOKED_AT], strict=False):
-        # The worst come first, and have the most room.
+        # The worst come first, and have the most room. Rulers, and the colors of a terminal, say nothing.
         most = max(2 * _SHORTEST_LINE, budget // min(left, 3))
-        # Rulers, and the colors of a terminal, say nothing.
-        line = _cut(re.sub(r"\x1b\[[\d;]*m|(\W)\1{3,}", r"\1\1\1", f"[at {where}] {text}"), most)
-        budget -= len(line) + 1
-        if budget < 0:
+        line = re.sub(r"\x1b\[[\d;]*m|(\W)\1{3,}", r"\1\1\1", f"[at {where}] " + text.partition("\n")[0])
+        line = line if len(line) <= most else f"{line[: most - 1]}…"
+        if (budget := budget - len(line) - 1) < 0:
             break
         chosen.append(line)
     return chosen
-
-
-def _some_parts(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
-    most = max(60, min(_MAX_LINE, budget // max(1, min(len(parts), 5))))
-    texts = [text.partition("\n") for _, text in parts[:_MAX_LOOKED_AT]]
-    lines = [f"[at {where}] {_cut(name, most)}" for (where, _), (name, _, _) in zip(parts, texts, strict=False)]
-    for number in range(min(len(lines), budget // 16), 0, -1):
-        chosen = [lines[at * len(lines) // number] for at in range(number)]
-        if (room := budget - sum(map(len, chosen)) - number) >= 0:
-            # All of them leave room for what comes after each.
-            openings = [opening[: max(0, room // number - 2)] for _, _, opening in texts if number == len(parts)]
-            return [": ".join(filter(None, pair)) for pair in zip_longest(chosen, openings)]
-    return []
-
-
-def _cut(line: str, most: int) -> str:
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def _alike(parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Returns one of the parts whose names differ in their figures alone."""
-    kinds = dict[str, _Lines]()
-    for at, name in parts:
-        kinds.setdefault(re.sub(r"\d+", "#", name.partition("\n")[0]), _Lines(name, [])).places.append(int(at))
-    return [(each.where("alike"), each.text) for each in kinds.values()]
-
-
-def _cut_head(text: str, length: int) -> str:
-    cut = text[:length]
-    end = cut.rfind("\n")
-    return cut[: end + 1] if end > length // 2 else cut
-
-
-def _cut_tail(text: str, length: int) -> str:
-    cut = text[len(text) - length :] if length else ""
-    start = cut.find("\n")
-    return cut[start + 1 :] if 0 <= start < length // 2 else cut
 
 
 def _names(text: str, start: int, end: int, budget: int) -> list[str]:

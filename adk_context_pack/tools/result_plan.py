@@ -56,15 +56,7 @@ _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "i
 
 
 class Preview(NamedTuple):
-    """A text in the place of a longer one.
-
-    Attributes:
-        path: keys and indexes that lead to it in the body.
-        part: the number of the part that it stands for.
-        kind: what the whole is.
-        characters: the length of the whole.
-        text: the preview, without the line that names the handle.
-    """
+    """A text in the place of a longer one, with its path in the body, the number of its part, and what the whole is."""
 
     path: Path
     part: int
@@ -92,12 +84,7 @@ class ResultPlan:
     is_sample: bool = True
 
     def shown(self, handles: Sequence[str | None], reason: str = "") -> Any:
-        """Returns what the model gets.
-
-        Args:
-            handles: one for each part, None for a part that could not be kept.
-            reason: why that was so.
-        """
+        """Returns what the model gets, with a handle for each part, or None and the reason why it was not kept."""
         shown, limits = self.body, self.limits
         for path, part, kind, characters, text in self.previews:
             if (handle := handles[part]) is None:
@@ -122,12 +109,7 @@ class ResultPlan:
 
 
 def make_plan(result: Any, limits: Limits) -> ResultPlan | None:
-    """Returns the plan of a result, or None if it stays as it is.
-
-    Args:
-        result: a tool's result. It is not changed, and what is shown of it are its own objects.
-        limits: what may be shown.
-    """
+    """Returns the plan of a result, which is not changed, or None if it stays as it is."""
     # ADK has no JSON for a frame, so that one becomes rows in any case.
     whole = without_frames(result)
     plan = _Draft(whole, limits).plan()
@@ -400,13 +382,7 @@ def _shows_as_much(plan: ResultPlan, least: ResultPlan, *, by_row: bool) -> bool
 
 
 class Branch(NamedTuple):
-    """A part of a result that a preview may replace.
-
-    Attributes:
-        path: keys and indexes that lead to it, empty for the whole result.
-        value: the text, dict or list.
-        tokens: its tokens.
-    """
+    """A text, dict or list in a result that a preview may replace, with its path, empty for the whole result."""
 
     path: Path
     value: Any

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import islice
+from itertools import compress, islice
 from math import log2
 from operator import getitem
 from typing import Any, NamedTuple
@@ -38,12 +38,7 @@ _WORDS = re.compile(r"[^\W\d_]{2}\s+\w|\w\s+[^\W\d_]{2}|[^\W\d_a-zA-Z\u00c0-\u02
 
 
 class CellLimits(NamedTuple):
-    """The most that is shown of a cell.
-
-    Attributes:
-        characters: of a text.
-        entries: of a list within a row. A dict within a row shows four times as many keys.
-    """
+    """The most characters of a text, and entries of a list, that a cell shows. A dict shows four times as many keys."""
 
     characters: int
     entries: int
@@ -185,36 +180,16 @@ class _Look:
         self.mean = self.characters / max(len(written), 1)
         self.has_words = 2 * sum(_WORDS.search(text) is not None for text in texts) > len(cells)
         self.is_address = 2 * sum(_ADDRESS.match(text) is not None for text in texts) > len(cells)
-        self.is_picture = any(map(_PICTURE.search, texts[:3]))
-        self.is_measure = any(type(value) is float for value in cells)
-
-    @property
-    def tells_apart(self) -> bool:
-        return 10 * self.distinct >= 8 * self.rows
-
-    @property
-    def title(self) -> float:
-        """How good a title the column is, 0 for none: the words of a short text that is another one in each row."""
-        if not self.has_words or self.is_address or not self.tells_apart:
-            return 0
-        return 1 / (1 + max(0.0, self.mean - _MAX_TITLE))
-
-    @property
-    def is_key(self) -> bool:
-        is_short = self.mean <= 16 and not self.has_words and not self.is_address  # noqa: PLR2004
-        return self.tells_apart and is_short and not self.is_measure
-
-    @property
-    def is_source(self) -> bool:
-        return self.is_address and self.tells_apart and self.is_text and not self.is_picture
-
-    @property
-    def is_short(self) -> bool:
-        return self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
-
-    @property
-    def divides(self) -> bool:
-        return self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
+        is_picture = any(map(_PICTURE.search, texts[:3]))
+        is_measure = any(type(value) is float for value in cells)
+        self.tells_apart = 10 * self.distinct >= 8 * self.rows
+        # The words of a short text that is another one in each row are a good title.
+        may_be_title = self.has_words and not self.is_address and self.tells_apart
+        self.title = may_be_title / (1 + max(0.0, self.mean - _MAX_TITLE))
+        self.is_key = self.tells_apart and self.mean <= 16 and not (self.has_words or self.is_address or is_measure)  # noqa: PLR2004
+        self.is_source = self.is_address and self.tells_apart and self.is_text and not is_picture
+        self.is_short = self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
+        self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
 
 
 def _under(record: Mapping[str, Any], name: str) -> Any:
@@ -279,19 +254,10 @@ _MAX_FIGURES = 12
 def sums_by_value(
     rows: Sequence[Any], facts: TableFacts, *, measures: int = 2, categories: int = 3
 ) -> dict[str, dict[str, Any]]:
-    """Returns the exact sums of measures for each value of columns with few values.
+    """Returns the exact sums of measures for each value of columns with few values, by `measure by category`.
 
     Only of columns whose cells are all numbers, none of them rates, and only in rows that are dicts. Identifiers are
     never summed. Takes one look at each row for each pair of columns.
-
-    Args:
-        rows: all rows of the table.
-        facts: what is known of its columns.
-        measures: how many number columns are summed.
-        categories: by how many columns.
-
-    Returns:
-        By `measure by category`, the sum for each value, the largest first.
     """
     if not rows or not all(type(row) is dict for row in (rows[0], rows[-1])):
         return {}
@@ -400,15 +366,8 @@ def _facts(table: Table) -> Facts:
 
 
 def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the forms in which the facts of a table may join its rows, the fullest first and always as many.
-
-    Args:
-        table: the table.
-        facts: what is known of all its rows.
-        beside: what is said with each form.
-    """
-    levels = level_counts(table.rows)
-    more = {"levels": levels, "unread_rows": table.unread, **beside}
+    """Yields the forms in which the facts of a table may join its rows, the fullest first and always as many."""
+    more = {"levels": level_counts(table.rows), "unread_rows": table.unread, **beside}
     more = {name: value for name, value in more.items() if value}
     sums = [
         f"{name}: " + ", ".join(f"{quoted(value)} = {total}" for value, total in by.items())
@@ -430,19 +389,18 @@ def beside_rows(said: Mapping[str, Any], table: Table, picked: Picked, form: Row
     seen = set(form.columns)
     if some and (isinstance(some[0], Mapping) or is_record(type(some[0]))):
         seen |= {column.name for column in iter_columns(some)}
-    left = dict(said)
-    if "more_columns" in said:
-        left["more_columns"] = ", ".join(name for name in said["more_columns"].split(", ") if name not in seen)
+    names, notable = said.get("more_columns", "").split(", "), said.get("notable_rows", ())
+    left = {
+        "more_columns": ", ".join(name for name in names if name not in seen),
+        "notable_rows": [cell for cell in notable if cell["row"] not in picked or cell.keys() - seen - {"row"}],
+    }
     if "others" in said and len(picked) == len(table.rows):
         lines = said["others"].split("\n")
         left["others"] = "\n".join(line for line in lines if not any(line.startswith(f"{name}: ") for name in seen))
-    if "notable_rows" in said:
-        left["notable_rows"] = [cell for cell in said["notable_rows"] if cell["row"] not in picked or set(cell) - seen - {"row"}]
-    return {name: value for name, value in left.items() if value}
+    return {name: value for name, value in ((name, left.get(name, said[name])) for name in said) if value}
 
 
 _NUMBERS = ("column", "sum", "min", "max", "mean", "min_row", "max_row", "missing", "remark")
-_RARE = frozenset({7, 8})
 _MARKS = frozenset(',=\n"')
 
 
@@ -450,10 +408,6 @@ def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> st
     """Returns rows as RFC 4180 CSV with a header. Lines end in a line feed, nested columns are dotted.
 
     About half the tokens of the same rows as JSON. Missing cells are empty, lists within a row are Python's text.
-
-    Args:
-        rows: dicts (nested ones too), pydantic models, lists of values, or scalars.
-        columns: names, where rows are lists of values.
     """
     found = list(iter_columns(rows, columns))
     cells = zip(*(column.values for column in found), strict=True)
@@ -463,10 +417,8 @@ def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> st
 def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | None = None) -> dict[str, Any]:
     """Returns facts in the fewest tokens: numbers as CSV, a line for each other column, and the names of the rest.
 
-    Args:
-        facts: the facts of a table.
-        others: whether columns that are not numbers get their facts, "few" for those of few values, or just their names.
-        most: how many columns of numbers get theirs: those with outliers, then those of the largest sums. None for all.
+    At most `most` columns of numbers get their facts: those with outliers, then those of the largest sums. `others`
+    says whether the others do, "few" those of few values.
     """
     numbers = [column for column in facts.columns if column.kind == "number"]
     if most is not None and len(numbers) > most:
@@ -478,8 +430,11 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
         # Each form of a figure, however short, states what limits it.
         lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, parts)]
         # What no column has to say is not said of any.
-        kept = [place for place in range(len(lines[0])) if place not in _RARE or any(line[place] for line in lines[1:])]
-        result["numbers"] = _csv([line[place] for place in kept] for line in lines)
+        kept = [
+            *[True] * len(_NUMBERS[:-2]),
+            *(any(cells) for cells in zip(*(line[-2:] for line in lines[1:]), strict=True)),
+        ]
+        result["numbers"] = _csv(list(compress(line, kept)) for line in lines)
     if facts.rows_apart:
         result["rows_apart"] = facts.rows_apart
     said = [

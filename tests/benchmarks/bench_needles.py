@@ -1,8 +1,8 @@
 """Measures how many reads it takes to find something in a result: `python -m tests.benchmarks.bench_needles`.
 
 The results and what is to be found in them are those of `tests/gallery`. It is found in what the model is shown, or by
-reads that a careful reader would try: a search for the question's words, the page at the line of the outline that shares
-most words with it, the beginning, the end. `--missed` prints what takes more than one read.
+reads that a careful reader would try: a search for the question's words, the page at the line of the outline that
+shares most words with it, the beginning, the end. `--missed` prints what takes more than one read.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ async def reads(case: Case) -> list[int]:
     """Returns for each needle after how many reads it is seen, at most one more than are made."""
     preview, text = await shown(case), whole_text(case.result)
     preview = preview.removeprefix(case.ask).partition("\n\n[fetcher]")[0]
-    seen = [text for text in [preview, *[reply async for reply in replies(text, case.ask, preview)]]]
+    seen = [preview, *[reply async for reply in replies(text, case.ask, preview)]]
     return [next((n for n, reply in enumerate(seen) if needle in reply), MOST + 1) for needle in case.find]
 
 

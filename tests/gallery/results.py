@@ -54,7 +54,7 @@ def _case(path: Path) -> Case:
 
 
 class _Filler:
-    """Fills `<<n>>` (a count, `<<n+100>>`), `<<1..9>>`, `<<1.00..9.00 de>>`, `<<hex8>>`, `<<w12>>`, `<<a|b*9>>`, `<<@k>>`.
+    """Fills `<<n>>` (a count, `<<n+100>>`), `<<1..9>>`, `<<1.00..9.00 de>>`, `<<hex8>>`, `<<w12>>`, `<<a|b*9>>`.
 
     `<<t+30 %H:%M:%S>>` moves a clock by up to 30 seconds, and `<<x:=…>>` keeps a value for `<<x>>` in the same row.
     """
