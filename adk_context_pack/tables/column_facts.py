@@ -200,10 +200,11 @@ def facts_in_parts(
         part = moved_facts(_Numbers.of_all(schema, numbers).facts(schema, max_outliers), rows)
         parts.append(replace(part, missing=0, not_numbers=0, example=None, note="", unit=unit, part_rows=len(rows)))
     outliers = sorted((cell for part in parts for cell in part.outliers), key=lambda cell: -cell.distance)
+    without: dict[str, Any] = dict.fromkeys(("total", "minimum", "maximum", "mean", "min_row", "max_row"))
     return replace(
         facts,
+        **without,
         parts=tuple(parts),
-        **dict.fromkeys(("total", "minimum", "maximum", "mean", "min_row", "max_row")),
         unit="",
         outliers=tuple(outliers[: max(map(len, (part.outliers for part in parts)), default=0)]),
         outlier_count=sum(part.outlier_count for part in parts),

@@ -6,10 +6,11 @@ This is the one table of such words, for stubs, previews, counts of levels and f
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from importlib.resources import files
-from itertools import islice
+from itertools import accumulate, chain, islice
 
 from adk_context_pack.tables.long_text import find_any
 
@@ -46,7 +47,6 @@ _SIGNS = {
         [word for word, bad in (*_WORDS.items(), *dict.fromkeys(_EXITS, Severity.ERROR).items()) if bad is severity]
     ]
 }
-_ALARMS = (*_SIGNS[Severity.FATAL], *_SIGNS[Severity.ERROR])
 _LEVEL = re.compile(
     r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|critical|alert|emerg|fatal|panic))(?![\w-])",
     re.IGNORECASE,
@@ -98,30 +98,18 @@ _VERDICT = re.compile(
 _MAX_OUTRIGHT = 200
 
 
-def _severity(text: str, lower: str) -> Severity:
-    for severity, signs in _SIGNS.items():
-        for sign in signs:
-            place = lower.find(sign)
-            while place >= 0:
-                if _severity_at(text, place) is severity:
-                    return severity
-                place = lower.find(sign, place + len(sign))
-    return Severity.NONE
-
-
 def alarming_rows(rows: Sequence[object], *, most: int) -> list[int]:
-    """Returns the indexes of the first strings among `rows` that report an error or worse.
-
-    Args:
-        rows: the lines of a log. Rows that are not strings are not searched.
-        most: how many are wanted.
-    """
+    """Returns the indexes of strings among `rows`, the lines of a log, that report an error or worse, at most `most`."""
     if not rows or not isinstance(rows[0], str):
         return []
-    texts = ((index, row, row.lower()) for index, row in enumerate(rows) if isinstance(row, str))
-    # Most lines have none of these words.
-    signed = (entry for entry in texts if any(sign in entry[2] for sign in _ALARMS))
-    return list(islice((index for index, *texts in signed if _severity(*texts) >= Severity.ERROR), most))
+    texts = [row if isinstance(row, str) else "" for row in rows]
+    text, starts = "\n".join(texts), list(accumulate((len(row) + 1 for row in texts), initial=0))
+    found = set[int]()
+    for place in chain.from_iterable(islice(troubles(text, 0, len(text), most=len(text)), 2)):
+        found.add(bisect_right(starts, place) - 1)
+        if len(found) >= most:
+            break
+    return sorted(found)
 
 
 def level_of(line: str) -> str | None:

@@ -71,15 +71,14 @@ def outline_of(text: str) -> Outline:
             if found and (name != "text" or 2 * len(found) < text.count("\n") - 1):
                 if name in {"diff", "SQL dump"}:
                     return _counted(text, found, name, unit)
-                ends = [*(at for at, _ in found[1:]), len(text)] if len(found) <= _MAX_NAMES else ()
-                after = [
-                    "\n"
-                    + _plain(text[at : min(end, at + _PROSE_SAMPLE)]).removeprefix(part).lstrip("=~^*- ")[:_MAX_LINE]
-                    for (at, part), end in zip(found, ends, strict=False)
-                    if unit == "headings"
-                ]
-                parts = [(str(at), part + more) for (at, part), more in zip_longest(found, after, fillvalue="")]
-                return Outline(f"{name} of {len(found)} {unit}", unit, parts)
+                ends = [*(at for at, _ in found[1:]), len(text)]
+                if unit == "headings" and len(found) <= _MAX_NAMES:
+                    bodies = [_plain(text[at:end][:_PROSE_SAMPLE]) for (at, _), end in zip(found, ends, strict=True)]
+                    after = [body.removeprefix(part) for (_, part), body in zip(found, bodies, strict=True)]
+                    found = [
+                        (at, f"{part}\n{more.lstrip('=~^*- ')}") for (at, part), more in zip(found, after, strict=True)
+                    ]
+                return Outline(f"{name} of {len(found)} {unit}", unit, [(str(at), part) for at, part in found])
     return _kinds_of_lines(text, is_log=is_log)
 
 
@@ -284,11 +283,11 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
     budget = min(budget - sum(map(len, said)), _MAX_LINE // 2 if outline.said.startswith("base64") else budget)
     # Parts say more than the ends, of which whole lines are shown. A log's last line says how it ended, and on a page
     # both ends are menus.
-    less = 3 if outline.parts and "lines" not in outline.unit else 1
+    less = 3 if outline.parts and "kinds" not in outline.unit else 1
     head, tail = budget * _HEAD / (3 if outline.parts else 1), budget * _TAIL / less
     start, end = ("", "") if outline.said.startswith("HTML") else _ends(text, head, tail, whole=bool(outline.parts))
     # An odd line that the ends show is not listed again.
-    seen = {line.strip() for line in (start + end).splitlines() if "lines" in outline.unit}
+    seen = {line.strip() for line in (start + end).splitlines() if "kinds" in outline.unit}
     parts = [(at, line) for at, line in outline.parts if line not in seen or not at.isdigit()]
     lines = _fitting(outline._replace(parts=parts), budget - len(start) - len(end)) if parts else []
     if not lines:
@@ -315,7 +314,7 @@ def _ends(text: str, head: float, tail: float, *, whole: bool = False) -> tuple[
 def _fitting(outline: Outline, budget: int) -> list[str]:
     """Returns the lines of the parts that fit: the first ones if these are worth most, otherwise some from all over."""
     unit, parts, chosen = outline.unit, outline.parts, _lines_of(outline.parts, budget)
-    if "lines" not in unit and len(chosen) < len(parts):
+    if "kinds" not in unit and len(chosen) < len(parts):
         kinds = dict[str, _Lines]()
         for at, name in parts:
             # Names that differ in their figures alone say nothing new.

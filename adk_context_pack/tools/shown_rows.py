@@ -291,30 +291,22 @@ def without_noise(value: Any) -> Any:
 
 
 def _measures(facts: TableFacts, most: int) -> list[str]:
-    found = [column for column in facts.columns if _is_measure(column)]
+    measures = [each for each in facts.columns if each.role == "measure" and not (each.not_numbers or each.missing)]
+    found = [each for each in measures if isinstance(each.total, (int, float)) and math.isfinite(each.total)]
     # The largest sums are those of money, which is asked for first.
     return [column.name for column in sorted(found, key=lambda column: -abs(float(column.total or 0)))[:most]]
 
 
-def _is_measure(column: ColumnFacts) -> bool:
-    if column.role != "measure" or column.not_numbers or column.missing:
-        return False
-    return isinstance(column.total, (int, float)) and math.isfinite(column.total)
-
-
 def _categories(facts: TableFacts, rows: int, most: int) -> Sequence[ColumnFacts]:
-    found = [column for column in facts.columns if column.kind in {"text", "boolean"} and _divides(column, rows)]
-    return sorted(found, key=lambda column: column.distinct or 0)[:most]
+    found = [column for column in facts.columns if column.kind in {"text", "boolean"} and _has_few(column)]
+    # A category of which one value has nearly all rows divides nothing.
+    divide = [column for column in found if column.commonest[0][1] <= 0.95 * rows]
+    return sorted(divide, key=lambda column: column.distinct or 0)[:most]
 
 
 def _has_few(column: ColumnFacts) -> bool:
     is_told = 2 <= (column.distinct or 0) <= _MAX_VALUES and len(column.commonest) == column.distinct  # noqa: PLR2004
     return is_told and all(len(str(value)) <= _MAX_LABEL for value, _ in column.commonest)
-
-
-def _divides(column: ColumnFacts, rows: int) -> bool:
-    # A category of which one value has nearly all rows divides nothing.
-    return _has_few(column) and column.commonest[0][1] <= 0.95 * rows
 
 
 def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dict[str, Any]:
