@@ -21,10 +21,7 @@ NOTE = "_note"
 PREVIEW = "_preview"
 """The preview of a whole result."""
 
-_MARK = re.compile(
-    r"\[(text|JSON) of (\d+) characters, shown in part[.;](?: The whole is kept;?)?"
-    r"(?: \w+\(handle='(\w+)'\)[^\]]*|(?: kept)? as (\w+)[^\]]*)\]"
-)
+_MARK = re.compile(r"\[(text|JSON) of (\d+) characters, shown in part[^\]]*?(?:handle='(\w+)'|kept as (\w+))[^\]]*\]")
 
 
 def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *, opener: str, refer_in: str) -> str:

@@ -30,7 +30,9 @@ def _rows(kind: str) -> dict[Severity, list[str]]:
     for row in files(__package__).joinpath("trouble_words.txt").read_text("utf-8").split("\n"):
         head, _, listed = row.partition(": ")
         if head[:-2] == kind:
-            found.setdefault(Severity(int(head[-1])), []).extend([listed] if kind == "statement" else listed.split("|"))
+            found.setdefault(Severity(int(head[-1])), []).extend(
+                [listed] if kind in {"statement", "before", "after", "ended"} else listed.split("|")
+            )
     return found
 
 
@@ -54,32 +56,10 @@ _LEVEL = re.compile(
 _MAX_LEVEL_PLACE = 120
 
 # `no errors`, `0 test failures`, `standard error`, `raise ValueError`: what stands before a word and takes its meaning.
-_UNSAID = re.compile(
-    r"(?:(?:(?<![\w.,])(?:no|none|not(?! (?:found|exist|allowed|permitted|supported|valid)\b)|zero|without|never|any"
-    r"|non|if|on|free of|avoids?|prevents?|handles?|fix(?:ed|es)?|resolve[sd]?|ignor(?:e|es|ed|ing))"
-    # `worker 0 failed` counts nothing.
-    r"|(?:^|[,;:(\[|=>-]\s*|\b(?:with|found|and|had|has|have|are|were|of|after|got|in|reported)\s+)0)"
-    r"[\s-]+(?:\w+[\s-]+){0,2}?"
-    r"|\b(?:standard|rounding|squared|absolute|percentage|measurement|sampling|prediction|forecast|margin of|trial and"
-    r"|raises?|except|throws?|throw new|class|import|catch|with the)\s+)(?:[\w$]+\.)*$",
-    re.IGNORECASE,
-)
+_UNSAID = re.compile("".join(_rows("before")[Severity.NONE]), re.IGNORECASE)
 # `error_rate`, `errors: 0`, `"error": null`, `error: 0.113`, `errors were fixed`: what follows one and takes it.
-_TAKEN = re.compile(
-    r"[\w-]|\.\w"
-    r"|\s+(?:rates?|budgets?|bars?|margins?|terms?|handl\w+|correction|log(?:s|ging)?|modes?|analysis|tolerance|counts?"
-    r"|estimates?|function|pages?|of|to the|reports?|free"
-    r"|(?:(?:is|are|was|were|has been|have been)\s+)?(?:fixed|resolved|handled|solved|cleared|closed))\b"
-    r"|[\"']?\s*[:=]\s*(?:[\"']?(?:0*\.?0+|none|null|nil|no|false|ok|n/a|-?\d*\.\d+\s*%?)?[\"']?\s*(?:[,;}\])]|$)|\[\s*\]"
-    r"|\{\s*\}|0\b(?!\.\d)|(?:none|null|no|false)\b(?=\s+\w+\s*[:=]|\s*[.!]))",
-    re.IGNORECASE,
-)
-_EXIT = re.compile(
-    r"exit(?:[ _]?(?:code|status)|ed with(?: (?:code|status|value))?|\b(?=[\"']?\s*[:=]))"
-    r"[\"']?\s*[:=]?\s*(?!0+\b)-?\d+\b"
-    r"|return_?code[\"']?\s*[:=]\s*(?!0+\b)-?\d+\b|http/\d(?:\.\d)?[\"']?\s+5\d\d\b",
-    re.IGNORECASE,
-)
+_TAKEN = re.compile("".join(_rows("after")[Severity.NONE]), re.IGNORECASE)
+_EXIT = re.compile("".join(_rows("ended")[Severity.NONE]), re.IGNORECASE)
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
 _LABEL_BEFORE = re.compile(r"[\"'\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected)\s+$", re.IGNORECASE)
 _LABEL_AFTER = re.compile(r"[\"'\]>|:!]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b")
@@ -92,14 +72,12 @@ _STATEMENTS = [re.compile(pattern, re.IGNORECASE) for pattern in _rows("statemen
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
 _OUTRIGHT = re.compile("|".join(word for words in _SPOKEN.values() for word in words if " " in word), re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
-_VERDICT = re.compile(
-    rf"\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)", re.IGNORECASE
-)
+_VERDICT = re.compile(rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)")
 _MAX_OUTRIGHT = 200
 
 
 def alarming_rows(rows: Sequence[object], *, most: int) -> list[int]:
-    """Returns the indexes of strings among `rows`, the lines of a log, that report an error or worse, at most `most`."""
+    """Returns the indexes of at most `most` strings among the lines of a log that report an error or worse."""
     if not rows or not isinstance(rows[0], str):
         return []
     texts = [row if isinstance(row, str) else "" for row in rows]

@@ -28,8 +28,7 @@ _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 # The verb of a request and the first figure of its status say what kind of line it is in.
 _ID = re.compile(r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\"([A-Z]+(?= ))?[^\"]*\"|'[^']*'")
 _TIME = re.compile(
-    r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d"
-    r"|(?:[^\W\d_]{3} [ \d]\d )?\d\d:\d\d:\d\d"
+    r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|(?:\d\d/\w{3}/\d{4}:|\w{3} [ \d]\d )?\d\d:\d\d:\d\d"
 )
 _PROSE_SAMPLE = 4_000
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
@@ -104,16 +103,13 @@ def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) 
     first, sums = dict[str, int](), dict[str, Tally[str]]()
     for (at, name), end in zip(found, [*(at for at, _ in found[1:]), len(text)], strict=True):
         first.setdefault(name, at)
-        sums.setdefault(name, Tally()).update((_changed_lines if kind == "diff" else _rows)(text[at:end]))
+        # The two lines that name the files, and the line that ends a mail with a patch, change nothing.
+        changed = re.findall(r"^(?:--- .*\n\+\+\+ |-- $|[+-])", text[at:end], re.MULTILINE) if kind == "diff" else ()
+        sums.setdefault(name, Tally()).update(changed or _rows(text[at:end]))
     form = "+{0[+]} -{0[-]}" if kind == "diff" else "{0[rows]} rows"
     parts = [(str(at), f"{name} {form.format(sums[name])}") for name, at in first.items()]
     total = Tally({sign: sum(each[sign] for each in sums.values()) for sign in ("+", "-", "rows")})
     return Outline(f"{kind} of {len(parts)} {unit}, {form.format(total)}", unit, parts)
-
-
-def _changed_lines(part: str) -> dict[str, int]:
-    # The two lines that name the files, and the line that ends a mail with a patch, change nothing.
-    return Tally(re.findall(r"^(?:--- .*\n\+\+\+ |-- $|[+-])", part, re.MULTILINE))
 
 
 def _rows(part: str) -> dict[str, int]:
@@ -203,8 +199,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     budget = int(max_tokens * max(0.5, len(sample) / max(1, count(sample))))
     parsed = _parsed(text)
     if parsed is not None:
-        share = int(max_tokens * (1 - _OUTLINE_SHARE))
-        shape = json_text(json_shape(parsed, max_tokens=share, counter=counter))
+        shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
         lines = [(each.where(), each.text) for each in _trouble(text)]
         trouble = _fitting(Outline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
         return _safe("\n".join([f"JSON of this shape: {shape}", *trouble]))
@@ -214,10 +209,8 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     if outline.said.startswith("HTML"):
         # Scripts, styles and tags are most of a page, and say nothing of it.
         text = "\n".join(filter(str.strip, unescape(_MARKUP.sub("\n", text)).splitlines()))
-    shown = _safe(_with_ends(text, outline, budget))
-    while count(shown) > max_tokens and budget > 40:  # noqa: PLR2004 - too short to say anything
-        budget = min(budget * 9 // 10, budget * max_tokens // count(shown))
-        shown = _safe(_with_ends(text, outline, budget))
+    while (tokens := count(shown := _safe(_with_ends(text, outline, budget)))) > max_tokens and budget > _SHORTEST_LINE:
+        budget = min(budget * 9 // 10, budget * max_tokens // tokens)
     return shown
 
 
@@ -283,8 +276,8 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
     budget = min(budget - sum(map(len, said)), _MAX_LINE // 2 if outline.said.startswith("base64") else budget)
     # Parts say more than the ends, of which whole lines are shown. A log's last line says how it ended, and on a page
     # both ends are menus.
-    less = 3 if outline.parts and "kinds" not in outline.unit else 1
-    head, tail = budget * _HEAD / (3 if outline.parts else 1), budget * _TAIL / less
+    less = 3 if outline.parts else 1
+    head, tail = budget * _HEAD / less, budget * _TAIL / (1 if "kinds" in outline.unit else less)
     start, end = ("", "") if outline.said.startswith("HTML") else _ends(text, head, tail, whole=bool(outline.parts))
     # An odd line that the ends show is not listed again.
     seen = {line.strip() for line in (start + end).splitlines() if "kinds" in outline.unit}
@@ -295,8 +288,7 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
         lines = _names(text, len(start), len(text) - len(end), int(budget * _OUTLINE_SHARE))
     if not lines:
         # The ends may have its share.
-        more = budget * _OUTLINE_SHARE / 2
-        start, end = _ends(text, budget * _HEAD + more, budget * _TAIL + more)
+        start, end = _ends(text, budget * (_HEAD + _OUTLINE_SHARE / 2), budget * (_TAIL + _OUTLINE_SHARE / 2))
     left_out = len(text) - len(start) - len(end)
     if left_out <= 0:
         return text
@@ -322,12 +314,10 @@ def _fitting(outline: Outline, budget: int) -> list[str]:
         unit, parts = f"kinds of {unit}", [(each.where("alike"), each.text) for each in kinds.values()]
         count = len(_lines_of(parts, budget))
         chosen = _lines_of([parts[at * len(parts) // count] for at in range(count)], budget)
-    if not chosen:
-        return []
-    room = (budget - sum(map(len, chosen))) // len(chosen) - 3
+    room = (budget - sum(map(len, chosen))) // max(1, len(chosen)) - 3
     after = [text.partition("\n")[2][: max(0, room)] for _, text in parts] if len(chosen) == len(parts) else ()
     shown = [f"{line}: {more}" if more else line for line, more in zip_longest(chosen, after)]
-    return [*shown, "[…]" if after else f"[… more {unit}: {len(parts) - len(chosen)} …]"]
+    return [*shown, "[…]" if after else f"[… more {unit}: {len(parts) - len(chosen)} …]"] if shown else []
 
 
 def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:

@@ -317,9 +317,9 @@ class _Draft:
             # The first are the most worth showing. They are shown in the order of the table.
             picked = dict(sorted(islice(self._picked[table.key].items(), count)))
             if table.key in facts:
-                ways, all_picked = self._ways[table.key], self._picked[table.key]
                 # Without rows the rest is weighed, and some rows will be seen beside it.
-                hoped = (all_picked, ways.forms[-1] if ways.by_row else form)
+                ways = self._ways[table.key]
+                hoped = self._picked[table.key], ways.forms[-1] if ways.by_row else form
                 facts[table.key] = beside_rows(facts[table.key], table, *((picked, form) if shown else hoped))
             missing = form.said(table, picked, self._odd[table.key])
             said[table.key] = {"shown": count, "total": len(table.rows), **missing}

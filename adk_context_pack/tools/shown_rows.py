@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import compress, islice
+from itertools import islice
 from math import log2
 from operator import getitem
 from typing import Any, NamedTuple
@@ -422,18 +422,12 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
         # Each form of a figure, however short, states what limits it.
         lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, parts)]
         # What no column has to say is not said of any.
-        kept = [
-            *[True] * len(_NUMBERS[:-2]),
-            *(any(cells) for cells in zip(*(line[-2:] for line in lines[1:]), strict=True)),
-        ]
-        result["numbers"] = _csv(list(compress(line, kept)) for line in lines)
+        columns = [each for each in zip(*lines, strict=True) if each[0] not in _NUMBERS[-2:] or any(each[1:])]
+        result["numbers"] = _csv(zip(*columns, strict=True))
     if facts.rows_apart:
         result["rows_apart"] = facts.rows_apart
-    said = [
-        (column.name, _said_of(column, facts.rows))
-        for column in facts.columns
-        if column.kind != "number" and (others is True or (others and _has_few(column)))
-    ]
+    shown = [each for each in facts.columns if others is True or (others and _has_few(each))]
+    said = [(column.name, _said_of(column, facts.rows)) for column in shown if column.kind != "number"]
     if any(line for _, line in said):
         result["others"] = "\n".join(f"{name}: {line}" for name, line in said if line)
     told = {column.name for column in numbers} | {name for name, line in said if line}
@@ -445,8 +439,7 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
 def _number_line(column: ColumnFacts) -> list[Any]:
     low, high = plain(column.minimum), plain(column.maximum)
     total, mean = without_noise(plain(column.total)), without_noise(with_decimals(column.mean, column.decimals))
-    rows = column.min_row, column.max_row
-    return [column.name, total, low, high, mean, *rows, column.missing, _remark(column)]
+    return [column.name, total, low, high, mean, column.min_row, column.max_row, column.missing, _remark(column)]
 
 
 def _remark(column: ColumnFacts) -> str:
