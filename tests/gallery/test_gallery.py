@@ -1,4 +1,4 @@
-"""What models read of sixty realistic results."""
+"""What models read of results that look like those of real tools."""
 
 import pytest
 from google.adk.models.registry import LLMRegistry
@@ -9,6 +9,7 @@ from tests.gallery.results import FOLDER, cases
 from tests.support.scripted_model import ScriptedModel
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 async def test_a_model_is_shown_what_the_file_says(case):
     """Stub or preview, and what the next agent is told, are as they were read and approved (`--write` renews them)."""
