@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Iterator
 
@@ -36,8 +35,7 @@ def answers(names: list[str], model: str, *, whole: bool = False) -> Iterator[st
     """Yields for each result what a model says of it, or without a model what it would be asked."""
     for case in cases():
         if not names or case.name in names:
-            told = json.dumps(case.result, ensure_ascii=False) if whole else None
-            yield asyncio.run(asked(case, model, whole=whole)) if model else told or asyncio.run(shown(case))
+            yield asyncio.run(asked(case, model, whole=whole) if model else shown(case))
 
 
 if __name__ == "__main__":
