@@ -47,7 +47,7 @@ from adk_context_pack.tables.schema import (
 
 Found = tuple[ColumnSchema, "ColumnFacts"]
 
-_MAX_COMMON = 8
+_MAX_COMMON, _MAX_ALONE = 8, 2
 _MAX_DIGITS = 4000
 _NONE = type(None)
 _WITHOUT_NAN = frozenset({str, int, bool, _NONE})
@@ -524,10 +524,7 @@ def counted_facts(
         maximum=high,
         note=schema.texts.note if schema.texts.names else "",
         distinct=len(counts),
-        # The first of equals, as Counter keeps the order of appearance.
-        commonest=tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))
-        if len(counts) < rows - missing
-        else (),
+        commonest=_commonest(counts, rows - missing, rows),
         outliers=tuple(islice(hits, max_outliers)),
         outlier_count=sum(counts[value] for value in rare),
         outlier_rule=rule,
@@ -546,6 +543,14 @@ def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
     if not kinds or bool in kinds or not all(issubclass(kind, (int, float, Decimal)) for kind in kinds):
         return None, None
     return min(values), max(values)
+
+
+def _commonest(counts: Counter[Any], present: int, rows: int) -> tuple[tuple[Any, int], ...]:
+    # A value by itself is worth telling where the others have none.
+    if len(counts) == present and not 0 < present <= _MAX_ALONE <= rows // _MAX_COMMON:
+        return ()
+    # The first of equals, as Counter keeps the order of appearance.
+    return tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))
 
 
 def hashable(value: Any) -> Any:

@@ -85,10 +85,12 @@ class TableWalk:
         ):
             return text
         new = [
-            value if isinstance(part, str) or isinstance(value, str) else part.write(value)
+            value if isinstance(part, str) else f"{value}\n" if isinstance(value, str) else part.write(value)
             for part, value in zip(parts, values, strict=True)
         ]
-        return new[0] if len(new) == 1 else "".join(one if isinstance(one, str) else json_text(one) for one in new)
+        if len(new) == 1:
+            return values[0] if isinstance(values[0], str) else new[0]
+        return "".join(one if isinstance(one, str) else json_text(one) for one in new)
 
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))

@@ -41,7 +41,7 @@ _SURELY_INSIDE = 0.32
 _SEARCHED, _TOLD = 200_000, 3
 # In fewer formats than this a column has no words of its own.
 _FORMATS, _LONG, _MIN_LOUD = 5, 40, 4
-_TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b" " * 42)
+_TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
 _TO_FORMATS = bytes.maketrans((string.digits + string.ascii_letters).encode(), b"0" * 10 + b"a" * 26 + b"A" * 26)
 
 
@@ -214,12 +214,22 @@ def _odd_cells(column: Column) -> Iterator[Odd]:
         yield from _far_numbers(name, values)
     if column.types <= {float, type(None)}:
         return
-    texts = values if column.types <= _COUNTED else list(map(repr, values))
-    yield from _rare_cells(name, texts)
+    are_plain = column.types <= _COUNTED
+    for texts in [values] if are_plain else [list(map(repr, values)), list(map(_keys_in, values))]:
+        yield from _rare_cells(name, texts)
     if column.types <= {str, type(None)}:
-        texts = ["" if text is None else text for text in texts]
+        texts = ["" if text is None else text for text in values]
         if 2 * len(set(texts)) > len(texts) or sum(map(len, texts)) > _LONG * len(texts):
             yield from _odd_texts(name, texts)
+
+
+def _keys_in(cell: Any, depth: int = 6) -> Any:
+    """Returns what a nested cell holds, whatever its values: its keys, and those within."""
+    if isinstance(cell, Mapping) and depth:
+        return tuple((key, _keys_in(inner, depth - 1)) for key, inner in cell.items())
+    return (
+        frozenset(_keys_in(inner, depth - 1) for inner in cell) if isinstance(cell, (list, tuple)) and depth else None
+    )
 
 
 def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
@@ -240,11 +250,15 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     formats, lines = (data.translate(table).split(b"\v") for table in (_TO_FORMATS, _TO_WORDS))
     if len(lines) != len(texts):
         return
-    yield from _rare_cells(name, formats)
-    if len(set(formats)) < _FORMATS:
-        return
     counts = Counter(b" ".join(lines).split())
-    rare = {word for word, count in counts.items() if count * 100 <= max(len(texts), 100)}
+    # What is mostly codes has no words, and figures and letters in any order.
+    are_codes = sum(count for word, count in counts.items() if b"0" in word) > 0.4 * counts.total()
+    if are_codes and len(set(formats)) >= _FORMATS:
+        formats = [each.replace(b"0", b"a").lower() for each in formats]
+    yield from _rare_cells(name, formats)
+    if are_codes or len(set(formats)) < _FORMATS:
+        return
+    rare = {word for word, count in counts.items() if count * 100 <= max(len(texts), 100) and b"0" not in word}
     loud = {word for word in rare if len(word) >= _MIN_LOUD and word.isupper()}
     words = [rare.intersection(line.split()) for line in lines] if rare else []
     weights = [len(found) + len(found & loud) for found in words]

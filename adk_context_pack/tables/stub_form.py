@@ -21,44 +21,25 @@ NOTE = "_note"
 PREVIEW = "_preview"
 """The preview of a whole result."""
 
-_MARK = re.compile(
-    r"\[(text|JSON) of (\d+) characters, shown in part\. The whole is kept"
-    r"(?:; \w+\(handle='(\w+)'\)[^\]]*| as (\w+)[^\]]*)\]"
-)
+_MARK = re.compile(r"\[(text|JSON) of (\d+) characters, shown in part[^\]]*?(?:handle='(\w+)'|kept as (\w+))[^\]]*\]")
 
 
 def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *, opener: str, refer_in: str) -> str:
-    """Returns the line before a preview.
-
-    Args:
-        kind: what the whole is.
-        characters: its length.
-        handle: opens the whole.
-        opener: the name of the agent's tool that opens it; "" for none.
-        refer_in: where the agent may write a reference to the whole; "" for nowhere.
-    """
-    how = f"; {opener}(handle='{handle}') reads and searches it" if opener else f" as {handle}"
+    """Returns the line before a preview, with the tool that opens the whole and where a reference may stand, if any."""
+    how = f"{opener}(handle='{handle}') reads and searches all" if opener else f"kept as {handle}"
     reference = f"; {{{{result:{handle}}}}} in {refer_in} passes it on" if refer_in else ""
-    return f"[{kind} of {characters} characters, shown in part. The whole is kept{how}{reference}]"
+    return f"[{kind} of {characters} characters, shown in part; {how}{reference}]"
 
 
-_SAMPLE, _PICKED = "A sample of the rows", f", not the first ones (numbers in {LIMITS})"
+# Sessions also hold notes of earlier releases, which began in another way.
+_NEVER = "never count or add them up"
 
 
 def rows_note(*, is_sample: bool, has_facts: bool, opener: str, are_first: bool = True, refer_in: str = "") -> str:
-    """Returns what a model needs to know about the rows that a stub shows.
-
-    Args:
-        is_sample: whether rows are missing, and not only cells.
-        has_facts: whether the stub has facts.
-        opener: the name of the agent's tool that queries the rows, "" for none.
-        are_first: whether the shown rows are the first ones.
-        refer_in: where the agent may write a reference to the whole, "" for nowhere.
-    """
-    note = (
-        f"{_SAMPLE}{'' if are_first else _PICKED}: never count or add them up." if is_sample else "All rows, in part."
-    )
-    note += f" {FACTS} is exact over all rows (indexes from 0)." if has_facts else ""
+    """Returns what a model needs to know about the rows that a stub shows, of which a sample lacks some."""
+    note = f"Only {'the first rows' if are_first else f'some rows, numbered in {LIMITS}'}: {_NEVER}."
+    note = note if is_sample else "All rows, in part."
+    note += f" {FACTS} is exact over all rows, numbered from 0." if has_facts else ""
     note += _asking(opener)
     if not refer_in:
         return note
@@ -81,13 +62,7 @@ def opening(opener: str) -> str:
 
 
 def told_to(asks: str, reads: str, result: Any) -> Any:
-    """Returns a reduced result as another agent reads it; the same object if it names no tool that this one lacks.
-
-    Args:
-        asks: the name of the agent's tool that queries rows, "" for none.
-        reads: the name of the one that reads texts, "" for none.
-        result: a reduced result of another agent, which names the tools of that one.
-    """
+    """Returns a reduced result as an agent with other tools to ask and to read reads it, the same object if it can."""
     if isinstance(result, str):
         if (stored := stored_text(result)) is None:
             return result
@@ -100,7 +75,7 @@ def told_to(asks: str, reads: str, result: Any) -> Any:
         if HANDLE in result and isinstance(note, str):
             note = re.sub(r"\w+ reads the whole by|the whole is kept as", opening(reads), note)
             if LIMITS in result and _asking(asks) not in note:
-                is_sample, are_first, has_facts = _SAMPLE in note, _PICKED not in note, f"{FACTS} is" in note
+                is_sample, are_first, has_facts = _NEVER in note, LIMITS not in note, f"{FACTS} is" in note
                 note = rows_note(is_sample=is_sample, has_facts=has_facts, opener=asks, are_first=are_first)
             told[NOTE] = note if note != result[NOTE] else result[NOTE]
         return told if any(told[key] is not value for key, value in result.items()) else result
@@ -112,13 +87,7 @@ def told_to(asks: str, reads: str, result: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredText:
-    """The content that a preview replaces.
-
-    Attributes:
-        kind: "text" or "JSON".
-        characters: the length of the whole.
-        handle: opens the whole.
-    """
+    """The content that a preview replaces: its kind, its length, and the handle that opens it."""
 
     kind: Literal["text", "JSON"]
     characters: int

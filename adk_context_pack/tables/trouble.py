@@ -6,10 +6,11 @@ This is the one table of such words, for stubs, previews, counts of levels and f
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from importlib.resources import files
-from itertools import islice
+from itertools import accumulate, chain, islice
 
 from adk_context_pack.tables.long_text import find_any
 
@@ -29,12 +30,10 @@ def _rows(kind: str) -> dict[Severity, list[str]]:
     for row in files(__package__).joinpath("trouble_words.txt").read_text("utf-8").split("\n"):
         head, _, listed = row.partition(": ")
         if head[:-2] == kind:
-            found.setdefault(Severity(int(head[-1])), []).extend([listed] if kind == "statement" else listed.split("|"))
+            found.setdefault(Severity(int(head[-1])), []).extend(
+                [listed] if kind in {"statement", "before", "after", "ended"} else listed.split("|")
+            )
     return found
-
-
-def _pattern(kind: str) -> str:
-    return "|".join(_rows(kind)[Severity.ERROR])
 
 
 _SPOKEN, _LABELS = _rows("spoken"), _rows("label")
@@ -50,16 +49,20 @@ _SIGNS = {
         [word for word, bad in (*_WORDS.items(), *dict.fromkeys(_EXITS, Severity.ERROR).items()) if bad is severity]
     ]
 }
-_ALARMS = (*_SIGNS[Severity.FATAL], *_SIGNS[Severity.ERROR])
-_LEVEL = re.compile(_pattern("level"), re.IGNORECASE)
+_LEVEL = re.compile(
+    r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|critical|alert|emerg|fatal|panic))(?![\w-])",
+    re.IGNORECASE,
+)
 _MAX_LEVEL_PLACE = 120
 
-_UNSAID = re.compile(_pattern("unsaid"), re.IGNORECASE)
-_TAKEN = re.compile(_pattern("taken"), re.IGNORECASE)
-_EXIT = re.compile(_pattern("exited"), re.IGNORECASE)
+# `no errors`, `0 test failures`, `standard error`, `raise ValueError`: what stands before a word and takes its meaning.
+_UNSAID = re.compile("".join(_rows("before")[Severity.NONE]), re.IGNORECASE)
+# `error_rate`, `errors: 0`, `"error": null`, `error: 0.113`, `errors were fixed`: what follows one and takes it.
+_TAKEN = re.compile("".join(_rows("after")[Severity.NONE]), re.IGNORECASE)
+_EXIT = re.compile("".join(_rows("ended")[Severity.NONE]), re.IGNORECASE)
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
 _LABEL_BEFORE = re.compile(r"[\"'\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected)\s+$", re.IGNORECASE)
-_LABEL_AFTER = re.compile(r"[\"'\]>|:!]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b")
+_LABEL_AFTER = re.compile(r"[\"'\]>|:!]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b")
 _WORD_AT = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))), re.IGNORECASE)
 _MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
@@ -69,36 +72,22 @@ _STATEMENTS = [re.compile(pattern, re.IGNORECASE) for pattern in _rows("statemen
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
 _OUTRIGHT = re.compile("|".join(word for words in _SPOKEN.values() for word in words if " " in word), re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
-_VERDICT = re.compile(
-    rf"\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)", re.IGNORECASE
-)
+_VERDICT = re.compile(rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)")
 _MAX_OUTRIGHT = 200
 
 
-def _severity(text: str, lower: str) -> Severity:
-    for severity, signs in _SIGNS.items():
-        for sign in signs:
-            place = lower.find(sign)
-            while place >= 0:
-                if _severity_at(text, place) is severity:
-                    return severity
-                place = lower.find(sign, place + len(sign))
-    return Severity.NONE
-
-
 def alarming_rows(rows: Sequence[object], *, most: int) -> list[int]:
-    """Returns the indexes of the first strings among `rows` that report an error or worse.
-
-    Args:
-        rows: the lines of a log. Rows that are not strings are not searched.
-        most: how many are wanted.
-    """
+    """Returns the indexes of at most `most` strings among the lines of a log that report an error or worse."""
     if not rows or not isinstance(rows[0], str):
         return []
-    texts = ((index, row, row.lower()) for index, row in enumerate(rows) if isinstance(row, str))
-    # Most lines have none of these words.
-    signed = (entry for entry in texts if any(sign in entry[2] for sign in _ALARMS))
-    return list(islice((index for index, *texts in signed if _severity(*texts) >= Severity.ERROR), most))
+    texts = [row if isinstance(row, str) else "" for row in rows]
+    text, starts = "\n".join(texts), list(accumulate((len(row) + 1 for row in texts), initial=0))
+    found = set[int]()
+    for place in chain.from_iterable(islice(troubles(text, 0, len(text), most=len(text)), 2)):
+        found.add(bisect_right(starts, place) - 1)
+        if len(found) >= most:
+            break
+    return sorted(found)
 
 
 def level_of(line: str) -> str | None:
@@ -156,7 +145,8 @@ def _severity_at(text: str, place: int) -> Severity:
 
 def _is_meant(text: str, start: int, end: int) -> bool:
     """Returns whether a word reports trouble in its place."""
-    before = text[max(0, start - _MAX_AROUND) : start].rpartition("\n")[2]
+    # What a color begins with is not part of a word.
+    before = re.sub(r"\x1b\[[\d;]*m", " ", text[max(0, start - _MAX_AROUND) : start].rpartition("\n")[2])
     after = text[end : end + _MAX_AROUND].partition("\n")[0]
     word = text[start:end]
     if word.lower() in _STATED:

@@ -8,6 +8,7 @@ from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
 from html import unescape
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
@@ -24,8 +25,11 @@ _MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
 _MAX_PARSED = 64 * 2**20
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
-_ID = re.compile(r"[\w.:/+-]*\d[\w.:/+-]*|\"[^\"]*\"|'[^']*'")
-_TIME = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|(?:[A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d")
+# The verb of a request and the first figure of its status say what kind of line it is in.
+_ID = re.compile(r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\"([A-Z]+(?= ))?[^\"]*\"|'[^']*'")
+_TIME = re.compile(
+    r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|(?:\d\d/\w{3}/\d{4}:|\w{3} [ \d]\d )?\d\d:\d\d:\d\d"
+)
 _PROSE_SAMPLE = 4_000
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
 _MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.95, 0.15, 40
@@ -42,13 +46,7 @@ _BASE64 = re.compile(
 
 
 class Outline(NamedTuple):
-    """What a text is.
-
-    Attributes:
-        said: what it is, with its counts.
-        unit: what its parts are called.
-        parts: where each part begins, and what is said of it.
-    """
+    """What a text is, what its parts are called, and for each of these where it begins and what is said of it."""
 
     said: str
     unit: str
@@ -72,6 +70,13 @@ def outline_of(text: str) -> Outline:
             if found and (name != "text" or 2 * len(found) < text.count("\n") - 1):
                 if name in {"diff", "SQL dump"}:
                     return _counted(text, found, name, unit)
+                ends = [*(at for at, _ in found[1:]), len(text)]
+                if unit == "headings" and len(found) <= _MAX_NAMES:
+                    bodies = [_plain(text[at:end][:_PROSE_SAMPLE]) for (at, _), end in zip(found, ends, strict=True)]
+                    after = [body.removeprefix(part) for (_, part), body in zip(found, bodies, strict=True)]
+                    found = [
+                        (at, f"{part}\n{more.lstrip('=~^*- ')}") for (at, part), more in zip(found, after, strict=True)
+                    ]
                 return Outline(f"{name} of {len(found)} {unit}", unit, [(str(at), part) for at, part in found])
     return _kinds_of_lines(text, is_log=is_log)
 
@@ -84,9 +89,13 @@ def _parts(text: str, part: str) -> list[tuple[int, str]]:
         for match in re.finditer(part, text[at : stop + _MAX_LINE], re.MULTILINE):
             if at + match.start() < stop:
                 name = " ".join(each for each in match.groups() if each and each.strip("=~^*-"))
-                found.append((at + match.start(), " ".join(unescape(_MARKUP.sub(" ", name)).split())))
+                found.append((at + match.start(), _plain(name)))
         at = stop
     return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(unescape(_MARKUP.sub(" ", text)).split())
 
 
 def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) -> Outline:
@@ -94,16 +103,13 @@ def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) 
     first, sums = dict[str, int](), dict[str, Tally[str]]()
     for (at, name), end in zip(found, [*(at for at, _ in found[1:]), len(text)], strict=True):
         first.setdefault(name, at)
-        sums.setdefault(name, Tally()).update((_changed_lines if kind == "diff" else _rows)(text[at:end]))
+        # The two lines that name the files, and the line that ends a mail with a patch, change nothing.
+        changed = re.findall(r"^(?:--- .*\n\+\+\+ |-- $|[+-])", text[at:end], re.MULTILINE) if kind == "diff" else ()
+        sums.setdefault(name, Tally()).update(changed or _rows(text[at:end]))
     form = "+{0[+]} -{0[-]}" if kind == "diff" else "{0[rows]} rows"
     parts = [(str(at), f"{name} {form.format(sums[name])}") for name, at in first.items()]
     total = Tally({sign: sum(each[sign] for each in sums.values()) for sign in ("+", "-", "rows")})
     return Outline(f"{kind} of {len(parts)} {unit}, {form.format(total)}", unit, parts)
-
-
-def _changed_lines(part: str) -> dict[str, int]:
-    # The two lines that name the files, and the line that ends a mail with a patch, change nothing.
-    return Tally(re.findall(r"^(?:--- .*\n\+\+\+ |-- $|[+-])", part, re.MULTILINE))
 
 
 def _rows(part: str) -> dict[str, int]:
@@ -132,7 +138,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
             levels[level] += 1
         if line.strip() and at not in places:
             shown = line.strip()[:_MAX_LINE]
-            kinds.setdefault(_ID.sub("#", shown), _Lines(shown, [])).places.append(at)
+            kinds.setdefault(_ID.sub(r"\1\2#", shown), _Lines(shown, [])).places.append(at)
         at += len(line)
     # Lines of a few kinds only: then a kind that is rare says something.
     are_few = 8 * len(kinds) < count
@@ -154,12 +160,12 @@ class _Lines(NamedTuple):
     places: list[int]
     are_all: bool = True
 
-    def where(self) -> str:
+    def where(self, times: str = "times") -> str:
         """Says where the lines are."""
         first, *rest = self.places
         if not self.are_all:
             return f"{first}, at least {len(rest) + 1} times"
-        return f"{first}, {len(rest) + 1} times, last at {rest[-1]}" if rest else str(first)
+        return f"{first}, {len(rest) + 1} {times}, last at {rest[-1]}" if rest else str(first)
 
 
 def _trouble(text: str) -> list[_Lines]:
@@ -175,7 +181,7 @@ def _trouble(text: str) -> list[_Lines]:
             first, line, covered = _line_around(text, place)
             if first not in seen:
                 # The same message with other numbers says nothing new.
-                kinds.setdefault(_ID.sub("#", line), _Lines(line, [], are_all)).places.append(first)
+                kinds.setdefault(_ID.sub(r"\1\2#", line), _Lines(line, [], are_all)).places.append(first)
                 seen.add(first)
         found += sorted(kinds.values(), key=lambda each: len(each.places))
     return found
@@ -193,8 +199,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     budget = int(max_tokens * max(0.5, len(sample) / max(1, count(sample))))
     parsed = _parsed(text)
     if parsed is not None:
-        share = int(max_tokens * (1 - _OUTLINE_SHARE))
-        shape = json_text(json_shape(parsed, max_tokens=share, counter=counter))
+        shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
         lines = [(each.where(), each.text) for each in _trouble(text)]
         trouble = _fitting(Outline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
         return _safe("\n".join([f"JSON of this shape: {shape}", *trouble]))
@@ -204,10 +209,8 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     if outline.said.startswith("HTML"):
         # Scripts, styles and tags are most of a page, and say nothing of it.
         text = "\n".join(filter(str.strip, unescape(_MARKUP.sub("\n", text)).splitlines()))
-    shown = _safe(_with_ends(text, outline, budget))
-    while count(shown) > max_tokens and budget > 40:  # noqa: PLR2004 - too short to say anything
-        budget = budget * 3 // 4
-        shown = _safe(_with_ends(text, outline, budget))
+    while (tokens := count(shown := _safe(_with_ends(text, outline, budget)))) > max_tokens and budget > _SHORTEST_LINE:
+        budget = min(budget * 9 // 10, budget * max_tokens // tokens)
     return shown
 
 
@@ -270,12 +273,14 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
 
 def _with_ends(text: str, outline: Outline, budget: int) -> str:
     said = [f"[{outline.said}]"] if outline.said and 2 * len(outline.said) < budget else []
-    budget -= sum(map(len, said))
-    # Of a text with parts they say more than its ends.
-    head, tail = (_HEAD, _TAIL) if not outline.parts else (_HEAD / 3, _TAIL / 3)
-    start, end = _cut_head(text, int(budget * head)), _cut_tail(text, int(budget * tail))
+    budget = min(budget - sum(map(len, said)), _MAX_LINE // 2 if outline.said.startswith("base64") else budget)
+    # Parts say more than the ends, of which whole lines are shown. A log's last line says how it ended, and on a page
+    # both ends are menus.
+    less = 3 if outline.parts else 1
+    head, tail = budget * _HEAD / less, budget * _TAIL / (1 if "kinds" in outline.unit else less)
+    start, end = ("", "") if outline.said.startswith("HTML") else _ends(text, head, tail, whole=bool(outline.parts))
     # An odd line that the ends show is not listed again.
-    seen = {line.strip() for line in (start + end).splitlines() if "lines" in outline.unit}
+    seen = {line.strip() for line in (start + end).splitlines() if "kinds" in outline.unit}
     parts = [(at, line) for at, line in outline.parts if line not in seen or not at.isdigit()]
     lines = _fitting(outline._replace(parts=parts), budget - len(start) - len(end)) if parts else []
     if not lines:
@@ -283,37 +288,49 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
         lines = _names(text, len(start), len(text) - len(end), int(budget * _OUTLINE_SHARE))
     if not lines:
         # The ends may have its share.
-        more = budget * _OUTLINE_SHARE / 2
-        start, end = _cut_head(text, int(budget * _HEAD + more)), _cut_tail(text, int(budget * _TAIL + more))
+        start, end = _ends(text, budget * (_HEAD + _OUTLINE_SHARE / 2), budget * (_TAIL + _OUTLINE_SHARE / 2))
     left_out = len(text) - len(start) - len(end)
     if left_out <= 0:
         return text
-    return "\n".join([*said, start.rstrip("\n"), f"[… {left_out} characters left out …]", *lines, end.lstrip("\n")])
+    gap = "[…]" if outline.parts else f"[… {left_out} characters left out …]"
+    return "\n".join([*said, *([start.rstrip("\n"), gap] if start else []), *lines, end.strip("\n")]).rstrip("\n")
+
+
+def _ends(text: str, head: float, tail: float, *, whole: bool = False) -> tuple[str, str]:
+    """Returns the first and the last characters, without a part of a line if that is short, or if lines are whole."""
+    start, end = text[: int(head)], text[max(0, len(text) - int(tail)) :]
+    first, last = start.rfind("\n") + 1, end.find("\n") + 1 or len(end)
+    return start[:first] if whole or 2 * first > head else start, end[last:] if whole or 2 * last <= tail else end
 
 
 def _fitting(outline: Outline, budget: int) -> list[str]:
     """Returns the lines of the parts that fit: the first ones if these are worth most, otherwise some from all over."""
-    most = max(60, min(_MAX_LINE, budget // max(1, min(len(outline.parts), 5))))
-    lines = [f"[at {where}] {text[:most]}" for where, text in outline.parts[:_MAX_LOOKED_AT]]
-    for number in range(min(len(lines), budget // 16), 0, -1):
-        among = number if "lines" in outline.unit else len(lines)
-        chosen = [lines[at * among // number] for at in range(number)]
-        if sum(map(len, chosen)) + number <= budget:
-            left = len(outline.parts) - number
-            return [*chosen, f"[… more {outline.unit}: {left} …]" if left else "[…]"]
-    return []
+    unit, parts, chosen = outline.unit, outline.parts, _lines_of(outline.parts, budget)
+    if "kinds" not in unit and len(chosen) < len(parts):
+        kinds = dict[str, _Lines]()
+        for at, name in parts:
+            # Names that differ in their figures alone say nothing new.
+            kinds.setdefault(re.sub(r"\d+", "#", name.partition("\n")[0]), _Lines(name, [])).places.append(int(at))
+        unit, parts = f"kinds of {unit}", [(each.where("alike"), each.text) for each in kinds.values()]
+        count = len(_lines_of(parts, budget))
+        chosen = _lines_of([parts[at * len(parts) // count] for at in range(count)], budget)
+    room = (budget - sum(map(len, chosen))) // max(1, len(chosen)) - 3
+    after = [text.partition("\n")[2][: max(0, room)] for _, text in parts] if len(chosen) == len(parts) else ()
+    shown = [f"{line}: {more}" if more else line for line, more in zip_longest(chosen, after)]
+    return [*shown, "[…]" if after else f"[… more {unit}: {len(parts) - len(chosen)} …]"] if shown else []
 
 
-def _cut_head(text: str, length: int) -> str:
-    cut = text[:length]
-    end = cut.rfind("\n")
-    return cut[: end + 1] if end > length // 2 else cut
-
-
-def _cut_tail(text: str, length: int) -> str:
-    cut = text[len(text) - length :] if length else ""
-    start = cut.find("\n")
-    return cut[start + 1 :] if 0 <= start < length // 2 else cut
+def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
+    chosen = list[str]()
+    for left, (where, text) in zip(range(len(parts), 0, -1), parts[:_MAX_LOOKED_AT], strict=False):
+        # The worst come first, and have the most room. Rulers, and the colors of a terminal, say nothing.
+        most = max(2 * _SHORTEST_LINE, budget // min(left, 3))
+        line = re.sub(r"\x1b\[[\d;]*m|(\W)\1{3,}", r"\1\1\1", f"[at {where}] " + text.partition("\n")[0])
+        line = line if len(line) <= most else f"{line[: most - 1]}…"
+        if (budget := budget - len(line) - 1) < 0:
+            break
+        chosen.append(line)
+    return chosen
 
 
 def _names(text: str, start: int, end: int, budget: int) -> list[str]:

@@ -33,6 +33,7 @@ from adk_context_pack.tools.shown_rows import (
     Picked,
     RowForm,
     RowForms,
+    beside_rows,
     facts_of,
     forms_of,
     forms_of_facts,
@@ -55,15 +56,7 @@ _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "i
 
 
 class Preview(NamedTuple):
-    """A text in the place of a longer one.
-
-    Attributes:
-        path: keys and indexes that lead to it in the body.
-        part: the number of the part that it stands for.
-        kind: what the whole is.
-        characters: the length of the whole.
-        text: the preview, without the line that names the handle.
-    """
+    """A text in the place of a longer one, with its path in the body, the number of its part, and what the whole is."""
 
     path: Path
     part: int
@@ -91,12 +84,7 @@ class ResultPlan:
     is_sample: bool = True
 
     def shown(self, handles: Sequence[str | None], reason: str = "") -> Any:
-        """Returns what the model gets.
-
-        Args:
-            handles: one for each part, None for a part that could not be kept.
-            reason: why that was so.
-        """
+        """Returns what the model gets, with a handle for each part, or None and the reason why it was not kept."""
         shown, limits = self.body, self.limits
         for path, part, kind, characters, text in self.previews:
             if (handle := handles[part]) is None:
@@ -121,12 +109,7 @@ class ResultPlan:
 
 
 def make_plan(result: Any, limits: Limits) -> ResultPlan | None:
-    """Returns the plan of a result, or None if it stays as it is.
-
-    Args:
-        result: a tool's result. It is not changed, and what is shown of it are its own objects.
-        limits: what may be shown.
-    """
+    """Returns the plan of a result, which is not changed, or None if it stays as it is."""
     # ADK has no JSON for a frame, so that one becomes rows in any case.
     whole = without_frames(result)
     plan = _Draft(whole, limits).plan()
@@ -257,6 +240,8 @@ class _Draft:
             weight = self._weight(plan)
             if weight < total and (target is None or weight <= target) and _shows_as_much(plan, least, by_row=by_row):
                 return plan
+        if by_row and not least.is_sample and all("columns" not in said for said in least.body[LIMITS].values()):
+            return least
         # Names of columns and totals come before rows, and may take what the whole result may have.
         most = max(limits.max_tokens or 0, target or 0)
         for said in tried[-3:] if target is not None else ():
@@ -326,11 +311,16 @@ class _Draft:
         return best
 
     def _body(self, extras: Mapping[str, Any], shown: Mapping[str, int]) -> ResultPlan:
-        rows, said = {}, {}
+        rows, said, facts = {}, {}, dict(extras.get(FACTS, {}))
         for table in self.tables:
             count, form = shown.get(table.key, 0), self._forms.get(table.key, AS_THEY_ARE)
             # The first are the most worth showing. They are shown in the order of the table.
             picked = dict(sorted(islice(self._picked[table.key].items(), count)))
+            if table.key in facts:
+                # Without rows the rest is weighed, and some rows will be seen beside it.
+                ways = self._ways[table.key]
+                hoped = self._picked[table.key], ways.forms[-1] if ways.by_row else form
+                facts[table.key] = beside_rows(facts[table.key], table, *((picked, form) if shown else hoped))
             missing = form.said(table, picked, self._odd[table.key])
             said[table.key] = {"shown": count, "total": len(table.rows), **missing}
             is_csv = self.limits.encoding == "csv" or table.key in self._inner
@@ -348,7 +338,7 @@ class _Draft:
             body, previews = {"result": body}, tuple(each._replace(path=("result", *each.path)) for each in previews)
         # A tool may have written the keys of a stub itself.
         body = {key: value for key, value in body.items() if key not in (FACTS, HANDLE, NOTE)}
-        body = {**body, LIMITS: said, **extras}
+        body = {**body, LIMITS: said, **({FACTS: facts} if facts else {})}
         return dataclasses.replace(plan, body=body, previews=previews, is_sample=count < total)
 
     def _previewed(self, smaller: Any, kept: tuple[Part, ...], inner: Mapping[Path, str]) -> ResultPlan:
@@ -392,13 +382,7 @@ def _shows_as_much(plan: ResultPlan, least: ResultPlan, *, by_row: bool) -> bool
 
 
 class Branch(NamedTuple):
-    """A part of a result that a preview may replace.
-
-    Attributes:
-        path: keys and indexes that lead to it, empty for the whole result.
-        value: the text, dict or list.
-        tokens: its tokens.
-    """
+    """A text, dict or list in a result that a preview may replace, with its path, empty for the whole result."""
 
     path: Path
     value: Any

@@ -28,22 +28,17 @@ from adk_context_pack.tools.result_limits import Encoding
 _MAX_DEPTH = 6
 _MAX_READ = 300
 """A table with more rows is asked rather than read."""
-_MAX_TITLE, _LONG_TEXT = 160, 200
+_MAX_TITLE = 160
 _READ_SHARE = 0.35
 """Where this share of a table's characters is in texts of several words, its rows are read one by one."""
 _SHORTEST_READ = 20
 _ADDRESS = re.compile(r"\w+://|www\.|/\w")
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|ico)\b", re.IGNORECASE)
-_WORDS = re.compile(r"\w\s+\w|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
+_WORDS = re.compile(r"[^\W\d_]{2}\s+\w|\w\s+[^\W\d_]{2}|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
 
 
 class CellLimits(NamedTuple):
-    """The most that is shown of a cell.
-
-    Attributes:
-        characters: of a text.
-        entries: of a list within a row. A dict within a row shows four times as many keys.
-    """
+    """The most characters of a text, and entries of a list, that a cell shows. A dict shows four times as many keys."""
 
     characters: int
     entries: int
@@ -79,7 +74,7 @@ class RowForm(NamedTuple):
             said["rows"] = ", ".join([*begin, *rest])
         whole = RowForm(columns=self.columns).rows(table, picked)
         if (limits := self.limits) is not None and any(shortened(row, limits) is not row for row in whole):
-            said["cells"] = "long ones are cut, see the marks"
+            said["cells"] = "cut, see the marks"
         return {**said, "columns": f"{len(self.columns)} of {self.of}"} if 0 < len(self.columns) < self.of else said
 
     def shown(self, table: Table, picked: Picked, encoding: Encoding) -> Any:
@@ -146,7 +141,7 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     columns = [_Look(column) for column in iter_columns(looked_at, table.columns)]
     title = next((each for each in sorted(columns, key=lambda each: -each.title) if each.title), None)
     total = sum(each.characters for each in columns if not each.is_address)
-    read = sum(each.characters for each in columns if each.has_words and each.mean >= _SHORTEST_READ)
+    read = sum(each.different for each in columns if each.has_words and each.mean >= _SHORTEST_READ)
     if title is None or not (titles or read > _READ_SHARE * total):
         return RowForms([*forms, *_narrow(table, odd)], by_row=False)
     key = next((each for each in columns if each.is_key and each is not title), None)
@@ -154,7 +149,7 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     # What divides the rows comes before dates, names of people and other short cells.
     others = [each for each in columns if each.is_short and each not in (key, title, source)]
     kinds = sorted(others, key=lambda each: (not each.divides, each.distinct if each.divides else 0))[:4]
-    texts = [each for each in columns if each.has_words and each.mean > _LONG_TEXT][:1]
+    texts = sorted((each for each in columns if each.has_words and each is not title), key=lambda each: -each.mean)[:1]
     short = list(dict.fromkeys(each.name for each in (key, title, source, *kinds) if each is not None))
     least = list(dict.fromkeys(each.name for each in (title, source or key) if each is not None))
     names = [(300, [*short, *(each.name for each in texts)]), (120, [*short, *(each.name for each in texts)])]
@@ -177,41 +172,24 @@ class _Look:
         texts = [value for value in cells if isinstance(value, str)]
         self.is_text = 2 * len(texts) > len(cells)
         written = texts if self.is_text else [str(value) for value in cells]
-        self.name, self.rows, self.distinct = column.name, len(column.values), len(set(written))
+        values = set(written)
+        self.name, self.rows, self.distinct = column.name, len(column.values), len(values)
+        # A text that rows repeat is read once.
+        self.different = sum(map(len, values))
         self.characters = sum(map(len, written))
         self.mean = self.characters / max(len(written), 1)
         self.has_words = 2 * sum(_WORDS.search(text) is not None for text in texts) > len(cells)
         self.is_address = 2 * sum(_ADDRESS.match(text) is not None for text in texts) > len(cells)
-        self.is_picture = any(map(_PICTURE.search, texts[:3]))
-        self.is_measure = any(type(value) is float for value in cells)
-
-    @property
-    def tells_apart(self) -> bool:
-        return 10 * self.distinct >= 8 * self.rows
-
-    @property
-    def title(self) -> float:
-        """How good a title the column is, 0 for none: the words of a short text that is another one in each row."""
-        if not self.has_words or self.is_address or not self.tells_apart:
-            return 0
-        return 1 / (1 + max(0.0, self.mean - _MAX_TITLE))
-
-    @property
-    def is_key(self) -> bool:
-        is_short = self.mean <= 16 and not self.has_words and not self.is_address  # noqa: PLR2004
-        return self.tells_apart and is_short and not self.is_measure
-
-    @property
-    def is_source(self) -> bool:
-        return self.is_address and self.tells_apart and self.is_text and not self.is_picture
-
-    @property
-    def is_short(self) -> bool:
-        return self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
-
-    @property
-    def divides(self) -> bool:
-        return self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
+        is_picture = any(map(_PICTURE.search, texts[:3]))
+        is_measure = any(type(value) is float for value in cells)
+        self.tells_apart = 10 * self.distinct >= 8 * self.rows
+        # The words of a short text that is another one in each row are a good title.
+        may_be_title = self.has_words and not self.is_address and self.tells_apart
+        self.title = may_be_title / (1 + max(0.0, self.mean - _MAX_TITLE))
+        self.is_key = self.tells_apart and self.mean <= 16 and not (self.has_words or self.is_address or is_measure)  # noqa: PLR2004
+        self.is_source = self.is_address and self.tells_apart and self.is_text and not is_picture
+        self.is_short = self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
+        self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
 
 
 def _under(record: Mapping[str, Any], name: str) -> Any:
@@ -276,19 +254,10 @@ _MAX_FIGURES = 12
 def sums_by_value(
     rows: Sequence[Any], facts: TableFacts, *, measures: int = 2, categories: int = 3
 ) -> dict[str, dict[str, Any]]:
-    """Returns the exact sums of measures for each value of columns with few values.
+    """Returns the exact sums of measures for each value of columns with few values, by `measure by category`.
 
     Only of columns whose cells are all numbers, none of them rates, and only in rows that are dicts. Identifiers are
     never summed. Takes one look at each row for each pair of columns.
-
-    Args:
-        rows: all rows of the table.
-        facts: what is known of its columns.
-        measures: how many number columns are summed.
-        categories: by how many columns.
-
-    Returns:
-        By `measure by category`, the sum for each value, the largest first.
     """
     if not rows or not all(type(row) is dict for row in (rows[0], rows[-1])):
         return {}
@@ -322,27 +291,22 @@ def without_noise(value: Any) -> Any:
 
 
 def _measures(facts: TableFacts, most: int) -> list[str]:
-    found = [column for column in facts.columns if _is_measure(column)]
+    measures = [each for each in facts.columns if each.role == "measure" and not (each.not_numbers or each.missing)]
+    found = [each for each in measures if isinstance(each.total, (int, float)) and math.isfinite(each.total)]
     # The largest sums are those of money, which is asked for first.
     return [column.name for column in sorted(found, key=lambda column: -abs(float(column.total or 0)))[:most]]
 
 
-def _is_measure(column: ColumnFacts) -> bool:
-    if column.role != "measure" or column.not_numbers or column.missing:
-        return False
-    return isinstance(column.total, (int, float)) and math.isfinite(column.total)
-
-
 def _categories(facts: TableFacts, rows: int, most: int) -> Sequence[ColumnFacts]:
-    found = [column for column in facts.columns if column.kind in {"text", "boolean"} and _divides(column, rows)]
-    return sorted(found, key=lambda column: column.distinct or 0)[:most]
-
-
-def _divides(column: ColumnFacts, rows: int) -> bool:
-    if not 2 <= (column.distinct or 0) <= _MAX_VALUES or len(column.commonest) != column.distinct:  # noqa: PLR2004
-        return False
+    found = [column for column in facts.columns if column.kind in {"text", "boolean"} and _has_few(column)]
     # A category of which one value has nearly all rows divides nothing.
-    return column.commonest[0][1] <= 0.95 * rows and all(len(str(value)) <= _MAX_LABEL for value, _ in column.commonest)
+    divide = [column for column in found if column.commonest[0][1] <= 0.95 * rows]
+    return sorted(divide, key=lambda column: column.distinct or 0)[:most]
+
+
+def _has_few(column: ColumnFacts) -> bool:
+    is_told = 2 <= (column.distinct or 0) <= _MAX_VALUES and len(column.commonest) == column.distinct  # noqa: PLR2004
+    return is_told and all(len(str(value)) <= _MAX_LABEL for value, _ in column.commonest)
 
 
 def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dict[str, Any]:
@@ -394,15 +358,8 @@ def _facts(table: Table) -> Facts:
 
 
 def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the forms in which the facts of a table may join its rows, the fullest first and always as many.
-
-    Args:
-        table: the table.
-        facts: what is known of all its rows.
-        beside: what is said with each form.
-    """
-    levels = level_counts(table.rows)
-    more = {"levels": levels, "unread_rows": table.unread, **beside}
+    """Yields the forms in which the facts of a table may join its rows, the fullest first and always as many."""
+    more = {"levels": level_counts(table.rows), "unread_rows": table.unread, **beside}
     more = {name: value for name, value in more.items() if value}
     sums = [
         f"{name}: " + ", ".join(f"{quoted(value)} = {total}" for value, total in by.items())
@@ -412,12 +369,30 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, Any]) -
     for count in (len(sums), 2, 1):
         yield said | ({"sums": "\n".join(sums[:count])} if sums else {})
     yield said
+    yield facts_as_text(facts, others="few") | more
     for most in (None, 12, 6, 3, 1):
         yield facts_as_text(facts, others=False, most=most) | more
     yield {"names": ", ".join(column.name for column in facts.columns), **beside}
 
 
-_NUMBERS = ("column", "sum", "min", "max", "mean", "missing", "min_row", "max_row")
+def beside_rows(said: Mapping[str, Any], table: Table, picked: Picked, form: RowForm) -> dict[str, Any]:
+    """Returns facts without what rows say that are shown beside them: names of columns, and values if all rows are."""
+    some = form.rows(table, dict(islice(picked.items(), 3)))
+    seen = set(form.columns)
+    if some and (isinstance(some[0], Mapping) or is_record(type(some[0]))):
+        seen |= {column.name for column in iter_columns(some)}
+    names, notable = said.get("more_columns", "").split(", "), said.get("notable_rows", ())
+    left = {
+        "more_columns": ", ".join(name for name in names if name not in seen),
+        "notable_rows": [cell for cell in notable if cell["row"] not in picked or cell.keys() - seen - {"row"}],
+    }
+    if "others" in said and len(picked) == len(table.rows):
+        lines = said["others"].split("\n")
+        left["others"] = "\n".join(line for line in lines if not any(line.startswith(f"{name}: ") for name in seen))
+    return {name: value for name, value in ((name, left.get(name, said[name])) for name in said) if value}
+
+
+_NUMBERS = ("column", "sum", "min", "max", "mean", "min_row", "max_row", "missing", "remark")
 _MARKS = frozenset(',=\n"')
 
 
@@ -425,23 +400,17 @@ def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> st
     """Returns rows as RFC 4180 CSV with a header. Lines end in a line feed, nested columns are dotted.
 
     About half the tokens of the same rows as JSON. Missing cells are empty, lists within a row are Python's text.
-
-    Args:
-        rows: dicts (nested ones too), pydantic models, lists of values, or scalars.
-        columns: names, where rows are lists of values.
     """
     found = list(iter_columns(rows, columns))
     cells = zip(*(column.values for column in found), strict=True)
     return _csv([[column.name for column in found], *(map(plain, row) for row in cells)])
 
 
-def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = None) -> dict[str, Any]:
+def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | None = None) -> dict[str, Any]:
     """Returns facts in the fewest tokens: numbers as CSV, a line for each other column, and the names of the rest.
 
-    Args:
-        facts: the facts of a table.
-        others: whether columns that are not numbers get their facts, or just their names.
-        most: how many columns of numbers get theirs: those with outliers, then those of the largest sums. None for all.
+    At most `most` columns of numbers get their facts: those with outliers, then those of the largest sums. `others`
+    says whether the others do, "few" those of few values.
     """
     numbers = [column for column in facts.columns if column.kind == "number"]
     if most is not None and len(numbers) > most:
@@ -451,16 +420,14 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
     # Amounts of several currencies have a line for each of them.
     if parts := [part for column in numbers for part in column.parts or (column,)]:
         # Each form of a figure, however short, states what limits it.
-        remarks = [_remark(column) for column in parts]
         lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, parts)]
-        if any(remarks):
-            lines = [[*line, remark] for line, remark in zip(lines, ["remark", *remarks], strict=True)]
-        result["numbers"] = _csv(lines)
+        # What no column has to say is not said of any.
+        columns = [each for each in zip(*lines, strict=True) if each[0] not in _NUMBERS[-2:] or any(each[1:])]
+        result["numbers"] = _csv(zip(*columns, strict=True))
     if facts.rows_apart:
         result["rows_apart"] = facts.rows_apart
-    said = [
-        (column.name, _said_of(column, facts.rows)) for column in facts.columns if others and column.kind != "number"
-    ]
+    shown = [each for each in facts.columns if others is True or (others and _has_few(each))]
+    said = [(column.name, _said_of(column, facts.rows)) for column in shown if column.kind != "number"]
     if any(line for _, line in said):
         result["others"] = "\n".join(f"{name}: {line}" for name, line in said if line)
     told = {column.name for column in numbers} | {name for name, line in said if line}
@@ -472,7 +439,7 @@ def facts_as_text(facts: TableFacts, *, others: bool = True, most: int | None = 
 def _number_line(column: ColumnFacts) -> list[Any]:
     low, high = plain(column.minimum), plain(column.maximum)
     total, mean = without_noise(plain(column.total)), without_noise(with_decimals(column.mean, column.decimals))
-    return [column.name, total, low, high, mean, column.missing, column.min_row, column.max_row]
+    return [column.name, total, low, high, mean, column.min_row, column.max_row, column.missing, _remark(column)]
 
 
 def _remark(column: ColumnFacts) -> str:
@@ -492,7 +459,7 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
     parts = [f"{said['min']} to {said['max']}"] if "min" in said else []
     counts = list(said.get("commonest", {}).items())
     if counts and len(counts) == said["distinct"]:
-        parts[:0] = [", ".join(f"{quoted(value)} x{count}" for value, count in counts)]
+        parts = [", ".join(f"{quoted(value)} x{count}" for value, count in counts)]
     elif parts or 2 * said["distinct"] <= rows:
         parts[:0] = [f"{said['distinct']} distinct"]
         # A value that fewer rows have says nothing about a column.

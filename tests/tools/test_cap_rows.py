@@ -361,4 +361,4 @@ async def test_settings_for_single_tools():
     tools = [list_transactions, list_some, never, always]
     calls = [(tool.__name__, {"count": 40} if tool is list_some else {}) for tool in tools]
     run = await run_agent(calling(*tools, calls=calls, after_tool_callback=cap), "go")
-    assert [len(shown(run, index)["rows"]) for index in range(4)] == [1, 3, 500, 500]
+    assert [len(shown(run, index)["rows"]) for index in range(4)] == [2, 3, 500, 500]

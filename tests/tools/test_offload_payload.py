@@ -321,11 +321,11 @@ OUTLINES = {
     "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
     "code": (
         ["import os", *["def f(a):\n    return error", "class A:\n    pass"] * 90],
-        ["code of 180 definitions", "[at 10] def f(a):"],
+        ["code of 180 definitions", "[at 10, 90 alike, last at 4015] def f(a):"],
     ),
     "HTML": (
         ["<html><script>var error;</script><h1>Über <b>uns</b></h1>", *["<p>word</p>"] * 300, "<h2>Hours</h2></html>"],
-        ["HTML page of 2 headings", "[at 33] Über uns\n[at", "] Hours\n[…]"],
+        ["HTML page of 2 headings", "[at 33] Über uns: word word", "] Hours\n[…]"],
     ),
     "mail": (
         ["From: a@b.c", "To: x", "Subject: Bill", "", *["words of mail"] * 90],
@@ -333,7 +333,7 @@ OUTLINES = {
     ),
     "headings": (
         [f"{n}. Thema\n\nnur Worte hier\n" for n in range(1, 80)],
-        ["[text of 79 headings]", "[at 0] 1. Thema", "more headings"],
+        ["[text of 79 headings]", "[at 0, 79 alike, last at 2097] 1. Thema"],
     ),
     "base64": (
         [base64.b64encode(b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(2000)).decode()],
