@@ -246,9 +246,11 @@ def _compacted(value: Any) -> Any:
 def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | None:
     is_deep = not keys and any(type(item) is list for item in items)
     rows = list(_rows(items)) if is_deep else items
-    kinds = Counter(tuple(sorted(row, key=str)) for row in rows if type(row) is dict)
-    names, count = max(kinds.items(), key=itemgetter(1), default=((), 0))
-    alike = [row for row in rows if type(row) is dict and len(row) == len(names) and all(name in row for name in names)]
+    objects = [row for row in rows if type(row) is dict]
+    if len(objects) < max(_MIN_ROWS, len(rows) / 2):
+        return None
+    names, count = max(Counter(tuple(sorted(row, key=str)) for row in objects).items(), key=itemgetter(1))
+    alike = [row for row in objects if len(row) == len(names) and all(name in row for name in names)]
     if not names or count < max(_MIN_ROWS, len(rows) / 2) or (columns := _columns(alike)) is None:
         return None
     # What holds a list is then no row, and what holds none is one.
@@ -306,7 +308,6 @@ def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
     return found
 
 
-def _are_same(cells: Sequence[Any]) -> bool:
-    # By what is written: True and 1.0 equal 1.
-    first, *others = map(json_text, cells)
-    return all(text == first for text in others)
+def _are_same(cells: list[Any]) -> bool:
+    # By what is written: True and 1.0 equal 1. Most cells differ, which takes no writing to see.
+    return cells.count(cells[0]) == len(cells) and len(set(map(json_text, cells))) == 1

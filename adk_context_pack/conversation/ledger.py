@@ -14,10 +14,8 @@ from adk_context_pack._json import is_number
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, NOTE, stored_text
 
-KEY = "left_out"
-"""The first key of every note that stands for a result. A result that has it is a note already."""
-NAMED = "named"
-"""The key of a note's identifiers."""
+KEY, NAMED = "left_out", "named"
+"""The first key of every note that stands for a result, and the key of its identifiers."""
 _MAX_OF_CONTENT = 200
 _MAX_OF_TEXT = 4
 _MAX_CHARACTERS = 20_000
@@ -101,10 +99,7 @@ def ledger_text(
 
 
 def result_names(response: Any, *, max_tokens: int, said: str) -> str:
-    """Returns the identifiers within one result, codes before words and words before small numbers, or "".
-
-    Only the beginning of a large result is searched.
-    """
+    """Returns the identifiers at the beginning of a result, codes before words before small numbers, or ""."""
     if max_tokens <= 0:
         return ""
     return _within(((name, "") for name in _ranked(response, said)), max_tokens)
