@@ -12,16 +12,12 @@ from google.genai import types
 from adk_context_pack._json import json_text, opened_exactly
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.known_contents import KnownContents
-from adk_context_pack.conversation.ledger import result_names
+from adk_context_pack.conversation.ledger import KEY, NAMED, result_names
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.pairing import Place, part_at
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, stored_text
 
-KEY = "left_out"
-"""The first key of every note. A result that has it is a note already."""
-NAMED = "named"
-"""The key of a note's identifiers."""
 _MAX_CHARS = 300
 _MAX_HEAD = 100
 _MAX_NOTE = 2_000

@@ -12,10 +12,11 @@ from google.genai import types
 
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.tables.stub_form import HANDLE, LIMITS, NOTE, stored_text
 
+KEY, NAMED = "left_out", "named"
+"""The first key of every note that stands for a result, and the key of its identifiers."""
 _MAX_OF_CONTENT = 200
-# A session may have hundreds of cleared results, all of which are searched at its first call.
-_MAX_OF_RESULT = 32
 _MAX_OF_TEXT = 4
 _MAX_CHARACTERS = 20_000
 _MAX_LENGTH = 60
@@ -29,9 +30,8 @@ _NAMES = re.compile(
     r"|\b[A-Z]{3,5}\b"
     r"|[$€£]\s?\d[\d.,]{0,30}\d|\b\d[\d.,]{0,30}\d{2}\b"
 )
-_WHOLE = re.compile(r"\S{3,}")
-_TELLING = re.compile(r"\d|[@./_]")
-"""Characters that identifiers have and plain words do not. A result may repeat a plain word in each row."""
+_QUOTED = re.compile(r'"([^"]{3,60})"')
+_FEWEST_DIGITS = 5
 _LEAST_NUMBER = 100
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
@@ -67,8 +67,8 @@ def ledger_text(
 ) -> str:
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
-    Names that an agent or a user asked with come first, then those mentioned most often, then the newest. Arguments and
-    users' texts are searched further back than other texts and results.
+    Names that an agent or a user asked with come first, codes before words and words before small numbers, of these
+    those mentioned most often, then the newest. Arguments and users' texts are searched further back than all else.
 
     Args:
         contents: the contents.
@@ -94,15 +94,12 @@ def ledger_text(
                 if known is None
                 else (known[0] or asked, known[1] + 1, index, known[3] or source)
             )
-    ranked = sorted([(not asked, -count, -newest, text) for text, (asked, count, newest, _) in found.items()])
+    ranked = sorted([(not asked, _level(text), -count, -new, text) for text, (asked, count, new, _) in found.items()])
     return _within(((text, found[text][3]) for *_, text in ranked), max_tokens)
 
 
 def result_names(response: Any, *, max_tokens: int, said: str) -> str:
-    """Returns the identifiers within one result, those with digits or signs before plain words, or "".
-
-    Only the beginning of a large result is searched.
-    """
+    """Returns the identifiers at the beginning of a result, codes before words before small numbers, or ""."""
     if max_tokens <= 0:
         return ""
     return _within(((name, "") for name in _ranked(response, said)), max_tokens)
@@ -120,29 +117,28 @@ def names_within(text: str, *, most: int) -> list[str] | None:
 
 def _ranked(response: Any, said: str) -> Iterator[str]:
     """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
-    telling: set[str] = set()
-    plain: dict[str, None] = {}
-    seen: set[str] = set()
+    named: dict[str, int] = {}
     characters = 0
-    texts = (each for each in islice(scalars(response), _MAX_OF_CONTENT) if not is_number(each))
-    # Texts name more than numbers do. Many numbers are measures, and so is each with a fraction.
-    numbers = (each for each in islice(scalars(response), _MAX_OF_CONTENT) if isinstance(each, int) and is_number(each))
-    for leaf in _leaves(chain(texts, islice(numbers, _MAX_OF_TEXT))):
-        if leaf in seen:
-            continue
-        seen.add(leaf)
+    for leaf in _leaves(response, most=_MAX_OF_CONTENT, numbers=_MAX_OF_TEXT):
         for name in islice(_in_leaf(leaf), _MAX_OF_TEXT):
-            if name in telling or name in said:
-                continue
-            if _TELLING.search(name):
-                telling.add(name)
-                yield name
-            else:
-                plain[name] = None
+            if name not in named and name not in said:
+                named[name] = level = _level(name)
+                if not level:
+                    yield name
         characters += len(leaf)
-        if len(seen) == _MAX_OF_RESULT or characters > _MAX_CHARACTERS:
+        if characters > _MAX_CHARACTERS:
             break
-    yield from plain
+    yield from sorted(filter(named.get, named), key=named.__getitem__)
+
+
+def _level(name: str) -> int:
+    """Returns 0 for codes, dates and long numbers, 1 for words, times and amounts, and 2 for small numbers."""
+    if name.isdigit():
+        return 0 if len(name) >= _FEWEST_DIGITS else 2
+    # A call asks with the code of a thing rather than with its address or the time of day.
+    if " " in name or ":" in name or not (digits := sum(map(str.isdigit, name))):
+        return 1
+    return int(digits < _FEWEST_DIGITS and not any(map(str.isalpha, name)))
 
 
 def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
@@ -166,11 +162,11 @@ def _names_in(content: types.Content, *, user: bool, whole: bool) -> tuple[_Name
     for part in content.parts or ():
         if (call := part.function_call) is not None:
             source = _source(call.name)
-            found += [(text, source, True) for text in _in_value(call.args)]
+            found += [(text, source, True) for text in islice(_in_value(call.args), _MAX_OF_CONTENT)]
         elif (result := part.function_response) is not None:
             if whole:
                 source = _source(result.name)
-                found += [(text, source, False) for text in _in_value(result.response)]
+                found += [(text, source, False) for text in islice(_in_value(result.response), _MAX_OF_CONTENT)]
         elif part.text and not part.thought and (user or whole):
             found += [(text, "said", user) for text in islice(_in_text(part.text), _MAX_OF_CONTENT)]
         if len(found) >= _MAX_OF_CONTENT:
@@ -201,32 +197,42 @@ def scalars(value: Any) -> Iterator[Any]:
             yield item
 
 
-def _in_value(value: Any) -> list[str]:
-    """Returns the names within a JSON-like value, as many as anybody asks for and maybe a few more."""
-    found: list[str] = []
-    for leaf in _leaves(scalars(value)):
-        found += islice(_in_leaf(leaf), _MAX_OF_CONTENT)
-        if len(found) >= _MAX_OF_CONTENT:
-            break
-    return found
+def _in_value(value: Any) -> Iterator[str]:
+    """Yields the names within a JSON-like value. A note says which there were in what it stands for."""
+    if isinstance(value, dict) and isinstance(note := value.get(KEY), str):
+        yield from chain(_QUOTED.findall(note), filter(None, str(value.get(NAMED, "")).split(", ")))
+    else:
+        for leaf in _leaves(value):
+            yield from _in_leaf(leaf)
 
 
 def _in_leaf(leaf: str) -> Iterable[str]:
-    # A short value without blanks names something, whatever it looks like.
-    whole = len(leaf) <= _MAX_LENGTH and _WHOLE.fullmatch(leaf)
-    return (leaf,) if whole else _in_text(leaf)
+    # A short value without blanks names something, whatever it looks like, and so do a few words of which none begins
+    # with a small letter: a name, a street, a city.
+    words = leaf.split() if leaf[2:] and len(leaf) <= _MAX_LENGTH and leaf.isprintable() else ()
+    if len(words) == 1 or (words and len(leaf) <= _MAX_LENGTH / 2 and not any(word[0].islower() for word in words)):
+        return (leaf,)
+    # The line before a preview holds a handle and a length.
+    return _in_text(leaf.partition("\n")[2] if stored_text(leaf) else leaf)
 
 
-def _leaves(values: Iterable[Any]) -> Iterator[str]:
-    for item in values:
-        kind = type(item)
-        if kind is int or kind is float:
-            if item >= _LEAST_NUMBER or item <= -_LEAST_NUMBER:
-                yield str(item)
-        elif isinstance(item, str):
+def _leaves(value: Any, *, most: int = 10 * _MAX_OF_CONTENT, numbers: int = _MAX_OF_CONTENT) -> Iterator[str]:
+    """Yields the texts among the first values of a result, then some of its whole numbers of 100 and more.
+
+    A number with a fraction is a measure, save one that is an answer by itself. What a stub says of its size is not
+    searched.
+    """
+    if isinstance(value, dict):
+        value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
+        answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
+        yield from map(str, islice(answers, _MAX_OF_TEXT))
+    whole: list[str] = []
+    for item in islice(scalars(value), most):
+        if isinstance(item, str):
             yield item
-        elif is_number(item) and abs(item) >= _LEAST_NUMBER:
-            yield str(item)
+        elif isinstance(item, int) and is_number(item) and abs(item) >= _LEAST_NUMBER:
+            whole.append(str(item))
+    yield from whole[:numbers]
 
 
 def _in_text(text: str) -> Iterator[str]:

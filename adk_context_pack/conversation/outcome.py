@@ -111,9 +111,8 @@ def _mcp(response: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def _entry(key: object, value: Any) -> str:
-    if isinstance(value, _Told):
-        return f"{_key(key)}: {value}"
-    if isinstance(value, str) and isinstance(key, str) and len(value) <= _SHORT and len(key) <= _SHORT:
+    is_short = isinstance(value, str) and isinstance(key, str) and len(value) <= _SHORT and len(key) <= _SHORT
+    if is_short and not isinstance(value, _Told):
         return f"{key}: {_quote(value)}"
     return f"{_key(key)}: {_shape(value)}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -25,8 +26,9 @@ class CastNarrative(ContextPass):
     """Retells each run of relayed blocks as one user content: one preamble, one fence, one entry for each action.
 
     An entry names the agent, and what it said, or which tool it called with which arguments and what came of it. A call
-    and its result are one entry. Small results are quoted whole, as compact JSON. Of a larger one the entry gives the
-    status, the error text, counts and shapes in place of the body, its size, and its handle if it has one. Where the
+    and its result are one entry. Small results are quoted whole, as compact JSON with tables as columns and rows. Of a
+    larger one the entry quotes what is left when long texts, then long lists, are cut. Of the largest it gives status,
+    error text, counts and shapes. Beside that stand the size of the whole and its handle if it has one. Where the
     agent has a tool for it, whatever is shortened names the event that this tool opens. The fence is there on
     releases without one, too. Media and code stay as they are, where they came. A block whose retelling would be larger
     than ADK's own words stays as ADK wrote it.
@@ -35,9 +37,10 @@ class CastNarrative(ContextPass):
         max_said_chars: the longest text of what an agent said or thought. A longer one is cut, with a mark that says
             how much is missing.
         max_args_chars: the longest rendering of a call's arguments (compact JSON).
-        max_result_chars: the longest description of a result that is not quoted whole.
+        max_result_chars: the longest description of a result that is not quoted, or text of one quoted in part.
         max_error_chars: the longest error text of a result that is not quoted whole.
-        max_result_tokens: the estimated tokens up to which a result is quoted whole. 0 describes every result.
+        max_result_tokens: the estimated tokens up to which a result is quoted whole. One without long texts may have
+            twice as many, and so may what is quoted in part. 0 describes every result.
         max_quoted_tokens: the estimated tokens of all results that one account quotes whole. The older ones come first,
             since what was already sent must not change.
 
@@ -111,14 +114,8 @@ class CastNarrative(ContextPass):
 
     @property
     def _limits(self) -> Limits:
-        return Limits(
-            said=self.max_said_chars,
-            args=self.max_args_chars,
-            result=self.max_result_chars,
-            error=self.max_error_chars,
-            whole=self.max_result_tokens,
-            allowance=self.max_quoted_tokens,
-        )
+        lengths = self.max_said_chars, self.max_args_chars, self.max_result_chars, self.max_error_chars
+        return Limits(*lengths, self.max_result_tokens, self.max_quoted_tokens)
 
 
 def _openers(request: LlmRequest, call: ModelCall) -> Openers:
@@ -126,14 +123,8 @@ def _openers(request: LlmRequest, call: ModelCall) -> Openers:
 
 
 def _runs(blocks: Sequence[RelayedBlock]) -> Iterator[list[RelayedBlock]]:
-    run: list[RelayedBlock] = []
-    for block in blocks:
-        if run and block.position != run[-1].position + 1:
-            yield run
-            run = []
-        run.append(block)
-    if run:
-        yield run
+    for _, run in groupby(enumerate(blocks), key=lambda each: each[1].position - each[0]):
+        yield [block for _, block in run]
 
 
 def _casts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Cast]:

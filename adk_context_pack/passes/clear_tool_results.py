@@ -140,7 +140,7 @@ class ClearToolResults(ContextPass):
             return None
         first = call.memo.get(_DECLARING, 0)
         allowed = [_RISK * size + (all_of_it - size) for size, all_of_it in zip(sizes, meter.sizes(whole), strict=True)]
-        sums = _Sums(*([0, *accumulate(each)] for each in (gains, sizes, allowed)), results, first)
+        sums = _Sums([0, *accumulate(gains)], [0, *accumulate(sizes)], [0, *accumulate(allowed)], results, first)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = ("batches", self, excluded, first) if gains is clearable else None
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.clearing import KEY, ClearingEditor, is_note
+from adk_context_pack.conversation.clearing import ClearingEditor, is_note
 from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.ledger import KEY
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing, Place, pair, part_at, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter

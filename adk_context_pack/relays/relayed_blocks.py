@@ -63,32 +63,31 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
 
 
 def _prove_known(content: types.Content, event: Event) -> list[RelayedPart]:
-    parts = content.parts or []
-    render = _render_fenced if parts[0].text == FENCED_PREAMBLE else _render_plain
-    sources = iter((event.content.parts if event.content else None) or ())
-    head = f"[{event.author}] "
-    mark = event.id, event.timestamp
-    tied: list[RelayedPart] = []
-    for part in parts[1:]:
-        for source in sources:
-            if kind := _kind(part, source, head, render, mark):
-                tied.append(RelayedPart(kind, part, source))
-                break
-        else:
-            return []
-    return tied
+    first, *parts = content.parts or []
+    render = _render_fenced if first.text == FENCED_PREAMBLE else _render_plain
+    head, mark = f"[{event.author}] ", (event.id, event.timestamp)
+    return _tied(parts, event, lambda part, source: _kind(part, source, head, render, mark))
 
 
 def _prove_by_adk(content: types.Content, event: Event) -> list[RelayedPart]:
-    """Does the same as `prove`, with ADK's own renderer."""
     preamble, *parts = content.parts or []
+
+    def kind(part: types.Part, source: types.Part) -> PartKind | None:
+        shown = render_relay(event, source)
+        return _kind_of(source) if shown is not None and shown.parts == [preamble, part] else None
+
+    return _tied(parts, event, kind)
+
+
+def _tied(
+    parts: Sequence[types.Part], event: Event, kind: Callable[[types.Part, types.Part], PartKind | None]
+) -> list[RelayedPart]:
     sources = iter((event.content.parts if event.content else None) or ())
     tied: list[RelayedPart] = []
     for part in parts:
         for source in sources:
-            shown = render_relay(event, source)
-            if shown is not None and shown.parts == [preamble, part]:
-                tied.append(RelayedPart(_kind_of(source), part, source))
+            if found := kind(part, source):
+                tied.append(RelayedPart(found, part, source))
                 break
         else:
             return []
@@ -237,10 +236,8 @@ class RelayedBlock(NamedTuple):
 def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> list[RelayedBlock]:
     """Finds the relayed blocks among `contents`, in order."""
     candidates = _candidates_of(contents or (), call)
-    if not candidates:
-        return []
-    session = _session_of(call)
-    if not session.foreign:
+    session = _session_of(call) if candidates else None
+    if session is None or not session.foreign:
         return []
     known: list[tuple[int, types.Content]] = []
     doubtful: dict[Texts, list[tuple[int, types.Content]]] = {}

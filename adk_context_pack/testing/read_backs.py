@@ -14,9 +14,8 @@ from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
 from adk_context_pack._json import is_number, json_text
 from adk_context_pack.conversation.account import entries
-from adk_context_pack.conversation.clearing import KEY
 from adk_context_pack.conversation.contents import texts_of
-from adk_context_pack.conversation.ledger import scalars
+from adk_context_pack.conversation.ledger import KEY, scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.tools.read_back import offer_read_back
 from adk_context_pack.tools.search_history import SearchHistory, Wanted, is_search

@@ -11,9 +11,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack import CastNarrative, ClearToolResults, FitTokenBudget, SettingError
-from adk_context_pack.conversation.ledger import _MAX_OF_RESULT, _NAMES, ledger_text, names_within, result_names
+from adk_context_pack.conversation.ledger import _MAX_OF_CONTENT, _NAMES, ledger_text, names_within, result_names
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.passes.recall_memory import slim_loaded, slim_preloaded
+from adk_context_pack.tables.stub_form import HANDLE, NOTE, preview_mark
 from tests.support.events import agent_called, agent_said, result_part, tool_returned, user_said
 from tests.support.requests import call_for, everything, request_for
 
@@ -34,7 +35,7 @@ def test_names_stand_with_their_tool():
     """Ids, addresses, paths, dates and amounts stand with their tool, arguments first, and plain words do not."""
     assert ledger() == (
         "get_user: ada_li_3668, 1990-04-05, 78701, card_99; "
-        "said: $1,250.00, /srv/bills/may.pdf, A-4711, ada@example.org"
+        "said: $1,250.00, A-4711, /srv/bills/may.pdf, ada@example.org"
     )
     assert ledger(left=(3,)) == ledger(max_tokens=0) == ""
 
@@ -55,13 +56,9 @@ def test_the_marker_names_what_left_and_zero_turns_it_off():
 @pytest.mark.parametrize("retold", [False, True])
 def test_a_relay_is_not_taken_for_the_user(retold):
     """Relays have the user's role, but the user's own names come first, and old relays are not searched."""
-    other = [
-        (
-            agent_called("b", "find", f"c{n}", sku="Q-7" if n < 100 else f"K-{n % 7}"),
-            tool_returned("b", "find", {"ok": f"Z-{n}"}, f"c{n}"),
-        )
-        for n in range(300)
-    ]
+    calls = [agent_called("b", "find", f"c{n}", sku="Q-7" if n < 100 else f"K-{n % 7}") for n in range(300)]
+    found = [tool_returned("b", "find", {"ok": f"Z-{n}"}, f"c{n}") for n in range(300)]
+    other = zip(calls, found, strict=True)
     events = [user_said("Compare A-4711."), *itertools.chain(*other), user_said("Go on.")]
     request, model_call = request_for("a", events), call_for("a", events)
     if retold:
@@ -106,15 +103,6 @@ def test_no_text_makes_the_search_slow():
     assert max(found) <= 100
 
 
-RESULT = {"status": ["delayed"] * 30, "by": "Ada", "flight": "HAT136", "price": 1250, "mail": "ada@example.org"}
-
-
-def test_the_names_of_one_result_leave_out_what_is_said_anyway():
-    """What the note has in other words is not paid for twice, and without room there are no names."""
-    assert result_names(RESULT, max_tokens=80, said="flight HAT136 for Ada") == "ada@example.org, 1250, delayed"
-    assert result_names(RESULT, max_tokens=0, said="") == ""
-
-
 def test_names_keep_no_result_from_being_cleared():
     """A result that is cleared without names in its note is cleared with them, too."""
     for size in range(10, 60):
@@ -138,20 +126,36 @@ def test_names_within_a_text_are_all_or_none():
 
 @pytest.mark.parametrize(("cell", "named"), [
     (None, ""), (True, ""), (False, ""), (99, ""), (-99, ""), (99.5, ""), (100, "100"), (-100, "-100"),
-    (100.5, ""), ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""),
-    ("see A-17 there", "A-17"), ("", ""),
+    ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""), ("see A-17 there", "A-17"),
+    ("", ""), ("New York", "New York"), ("17 High Street", "17 High Street"), ("New\nYork", ""),
 ])  # fmt: skip
 def test_which_values_of_a_result_are_named(cell, named):
-    """Whole numbers from 100 on and short texts without blanks are, and of other texts the identifiers in them."""
+    """Whole numbers from 100 on, short texts without blanks and names are, and of other texts the identifiers."""
     for response in (cell, {"a": cell}, {"a": [cell, cell]}, [{"a": {"b": cell}}]):
         assert result_names(response, max_tokens=80, said="") == named
 
 
+def test_codes_come_before_words_and_small_numbers():
+    """What calls ask with is named first, then words, times and places. Nothing is named that is said anyway."""
+    body = {"seats": 120, "at": "14:00:00", "city": "New York", "no": 4711470, "km": 98.5, "cards": [{"fee": 120.5}]}
+    body |= {"day": "2026-05-24", "card": "card_99", "price": 980.5}
+    assert result_names(body, max_tokens=80, said="card_99") == "2026-05-24, 4711470, 980.5, 14:00:00, New York, 120"
+    assert result_names(body, max_tokens=0, said="") == ""
+
+
+def test_what_stands_for_a_result_gives_its_names_and_not_its_size():
+    """Of a note the values that it quotes and its names are taken, of a stub what its rows and its preview hold."""
+    note = {"left_out": '636 tokens: {order: "A-17", rows: list of 500}', "named": "17 High Street, B-2"}
+    mark = preview_mark("text", 98765, "0000000000a", opener="read_back", refer_in="")
+    stub = {"rows": [{"id": "C-3"}], "text": f"{mark}\nabout D-4", HANDLE: "0000000000b", NOTE: "Of 54321 rows."}
+    contents = [types.Content(role="user", parts=[result_part("find", each)]) for each in (note, stub)]
+    assert ledger(contents=contents, left=(0, 1), users=()) == "find: C-3, D-4, A-17, B-2, 17 High Street"
+
+
 def test_so_many_values_of_a_result_are_searched():
-    """The search ends with a number of different values, or behind the value with which the characters are too many."""
-    plain = [f"value {'and ' * number}" for number in range(_MAX_OF_RESULT)]
+    """The search ends with a number of values, or behind the value with which the characters are too many."""
+    plain = ["a b"] * _MAX_OF_CONTENT
     assert result_names([*plain[1:], "A-4711"], max_tokens=80, said="") == "A-4711"
-    assert result_names([*plain[1:], *plain[1:], "A-4711"], max_tokens=80, said="") == "A-4711"
     assert result_names([*plain, "A-4711"], max_tokens=80, said="") == ""
     assert result_names(["a b" * 6_666, "c", "A-4711"], max_tokens=80, said="") == "A-4711"
     assert result_names(["a b" * 6_668, "A-4711"], max_tokens=80, said="") == ""

@@ -50,17 +50,12 @@ def cast_of(session_events, **settings):
 
 
 @formats
-@pytest.mark.parametrize(
-    ("response", "told"),
-    [
-        ({"error": "no such city"}, "error: no such city"),
-        ({"status": "failed", "message": "quota"}, "error: quota"),
-        ({"isError": True, "content": [{"type": "text", "text": "boom"}]}, "boom"),
-        ({"result": "Error: user not found. " + "w" * 900}, "error: Error: user not found"),
-        ({"error": {"code": 404, "message": "gone"}}, "error: gone"),
-        ({"error": None, "rows": []}, "rows: list of 0"),
-    ],
-)
+@pytest.mark.parametrize(("response", "told"), [
+    ({"error": "no such city"}, "error: no such city"), ({"status": "failed", "message": "quota"}, "error: quota"),
+    ({"isError": True, "content": [{"type": "text", "text": "boom"}]}, "boom"),
+    ({"result": "Error: user not found. " + "w" * 900}, "error: Error: user not found"),
+    ({"error": {"code": 404, "message": "gone"}}, "error: gone"), ({"error": None, "rows": []}, "rows: list of 0"),
+])  # fmt: skip
 def test_tells_the_text_of_an_error(response, told, relay_format):
     """Whatever way a tool reports an error, its text is in the line."""
     events = [user_said("Hi"), agent_called("s", "t", "c"), tool_returned("s", "t", {**response, "x": "w" * 900}, "c")]
@@ -235,16 +230,13 @@ def test_whatever_is_shortened_names_the_event_that_gives_the_whole(relay_format
     text = everything(CastNarrative().apply(request, model_call))
     assert [f"read_event='{entry.id}'" in text for entry in events] == [False, False, True, True, False, True]
     whole = len(json.dumps(events[2].content.parts[0].function_response.response, separators=(",", ":")))
-    assert f"rows: list of 200 {{order, city}}}} [{whole} characters, read_event=" in text
+    assert f'"… [+195 more]"]}} [{whole} characters, read_event=' in text
 
 
-@pytest.mark.parametrize(
-    "response",
-    [
-        {"_handle": "0000000000a", "_row_limits": {"rows": {"shown": 90, "total": 4000}}, "rows": [{"id": 10**9}] * 90},
-        {"result": "head " * 800 + "[9000 characters; read_payload(handle='0000000000a') reads and searches it]"},
-    ],
-)
+@pytest.mark.parametrize("response", [
+    {"_handle": "0000000000a", "_row_limits": {"rows": {"shown": 90, "total": 4000}}, "rows": [{"id": 10**9}] * 90},
+    {"result": "head " * 800 + "[9000 characters; read_payload(handle='0000000000a') reads and searches it]"},
+])  # fmt: skip
 def test_a_handle_stays_in_the_account(response):
     """What was kept elsewhere is opened by its handle, so no event is named beside it."""
     events = [user_said("Hi"), agent_called("s", "t", "c"), tool_returned("s", "t", response, "c")]

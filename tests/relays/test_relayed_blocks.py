@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from adk_context_pack import StripForContext, estimate_tokens
+from adk_context_pack import StripForContext
 from adk_context_pack.relays.narrative import Limits, ResultSizes, ResultTexts, handle_in, whole_text
 from adk_context_pack.relays.relayed_blocks import _search, find_relayed
 from tests.support import relay
@@ -83,25 +83,28 @@ def test_the_whole_text(response, text):
     assert whole_text(response) == text
 
 
-@pytest.mark.parametrize(("length", "is_kept"), [(158, True), (159, False)])
-def test_what_is_too_long_is_not_counted(length, is_kept):
-    """A text is kept up to 60 characters above the longest shape, or up to what the quoted tokens can have."""
-    written = ResultTexts(LIMITS).of({"result": ["x" * (length - 2)]})
-    assert written.length == length + 2
-    text = f'["{"x" * (length - 2)}"]'
-    assert (written.written, written.tokens) == ((text, estimate_tokens(text)) if is_kept else ("", 0))
-    assert written.text == text
+ROWS, LAST = [{"order": 4711 + n, "city": f"Oslo {n}", "open": True} for n in range(40)], '[4750,"Oslo 39"]'
+
+
+@pytest.mark.parametrize(("response", "quoted", "cut"), [
+    ({"rows": ROWS}, LAST, 0), ({"rows": ROWS, "text": "x" * 4000}, LAST, 1), ({"rows": ROWS * 9}, "[+355 more]", 2),
+    ({"_handle": HANDLE, "rows": ROWS[:25]}, '"order":4735', 0), ({"_handle": HANDLE, "rows": ROWS * 9}, "", 0),
+    ({"error": "x" * 9000}, "", 0), ({f"k{n}": 10 ** 9 for n in range(900)}, "", 0),
+])  # fmt: skip
+def test_how_much_of_a_result_is_quoted(response, quoted, cut):
+    """All rows in few words, else without long texts, else without most of long lists. Stubs and errors stay whole."""
+    written = ResultTexts(LIMITS._replace(whole=300)).of(response)
+    assert quoted in written.text
+    assert (bool(written.tokens), written.cut) == (bool(quoted), cut)
 
 
 @pytest.mark.parametrize("shown", ["x" * 499, "x" * 500])
 def test_the_size_of_a_long_result_is_remembered(shown):
     """A long result is measured once in a session, a short one in each run, and both have the same text."""
-    sizes, response = ResultSizes(), {"a": 1}
-    first = ResultTexts(LIMITS, sizes).of(response, shown)
+    sizes = ResultSizes()
+    first, again = (ResultTexts(LIMITS, sizes).of({"a": 1}, shown) for _ in range(2))
     assert len(sizes) == (len(shown) >= 500)
-    again = ResultTexts(LIMITS, sizes).of(dict(response), shown)
-    assert (again.tokens, again.length, again.text) == (first.tokens, first.length, first.text)
-    assert bool(again.written) is (len(shown) < 500)
+    assert again == (first._replace(text="") if sizes else first)
 
 
 @pytest.mark.parametrize(("response", "handle"), [
@@ -128,7 +131,7 @@ def test_what_remembered_sizes_weigh():
     """A remembered size weighs what Python allocates for it, up to a third more or less."""
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    sizes = ResultSizes((hash(str(number)), (number + 1000, number + 2000)) for number in range(5000))
+    sizes = ResultSizes((hash(str(number)), (number + 1000, number + 2000, 1)) for number in range(5000))
     taken = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert 0.75 < sizes.bytes / taken < 1.33, (sizes.bytes, taken)
