@@ -107,7 +107,7 @@ class ContextPackPlugin(BasePlugin):
     instance serves all sessions of an app, and the children of `AgentTool`. In live mode ADK ignores a changed request,
     so the plugin does nothing and says so once.
 
-    An agent's `after_tool_callback` sees the whole result of its tool. ADK 1.22 stores an event before any plugin sees
+    An agent's `after_tool_callback=[…]` sees the whole result. ADK 1.22 stores an event before any plugin sees
     it, so the plugin reduces results within the tool there, and that callback sees the reduced one. Failed results of
     up to about 2,000 tokens, answers to the user (`skip_summarization`), pending results and those of ADK's own tools
     stay whole.

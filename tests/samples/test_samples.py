@@ -17,6 +17,7 @@ from google.adk.evaluation.eval_set import EvalSet
 import adk_context_pack
 from adk_context_pack._adk.remote_agents import missing_for_context_builder
 from adk_context_pack.testing import check_budget, check_pass
+from samples import reference
 from tests.support.run import run_agent
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -184,3 +185,21 @@ def test_the_handoffs_are_printed_before_and_after(capsys):
     before, after = ([int(size[n].replace(",", "")) for size in sizes[1:]] for n in (1, 2))
     assert sum(after) * 2 < sum(before)
     assert printed.count("--- before\n") == printed.count("--- after\n") == 4
+
+
+def test_the_reference_has_a_short_example_of_each_public_class():
+    """Each class has a block of a few lines that uses it. `test_readme.py` runs them, as all blocks of the guide."""
+    blocks = reference.examples()
+    assert set(blocks) == set(reference.public_classes())
+    for name, block in blocks.items():
+        code = [line for line in block.splitlines()[1:-1] if line.strip()]
+        assert sum(len(re.findall(rf"\b{name}\b", line)) for line in code) > 1, name
+        assert len(code) <= 10, name
+
+
+def test_a_dead_link_ends_the_reference(tmp_path):
+    """A page that is not there and a place that is not in a page are found, in pages of folders too."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "a.html").write_text('<p id="x"><a href="#x"></a><a href="#y"></a><a href="https://a.b/c"></a>')
+    (tmp_path / "in" / "b.html").write_text('<a href="../a.html#x"></a><a href="../a.html#z"></a><a href="c.html"></a>')
+    assert sorted(reference.dead_links(tmp_path)) == ["a.html: #y", "b.html: ../a.html#z", "b.html: c.html"]
