@@ -13,11 +13,19 @@ for _module in (get_data(__name__, "__init__.pyi") or b"").decode().split("\nfro
 
 __all__ = list(_HOMES)
 
+_renamed: dict[str, str] = {}
+"""Names that the next minor version no longer has, and what to write for them."""
+
 
 def __getattr__(name: str) -> object:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from adk_context_pack.errors import deprecated, did_you_mean  # noqa: PLC0415 - only for a name that is not there
+
+    if name in _renamed:
+        deprecated(name, _renamed[name])
+        return __getattr__(_renamed[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, _HOMES)}")
 
 
 def __dir__() -> list[str]:

@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from difflib import get_close_matches
 from functools import lru_cache, wraps
+from inspect import CO_VARKEYWORDS
 from typing import Any, ClassVar, ParamSpec, Self, get_type_hints
 
 logger = logging.getLogger("adk_context_pack")
@@ -58,16 +59,13 @@ class SettingError(ContextPackError, ValueError):
 
     @classmethod
     def of(cls, owner: object, name: str, value: object, expected: str) -> SettingError:
-        """Makes the error for one setting, worded the same everywhere.
+        """Makes the error for one setting of `owner`, an object or its name, with the nearest value that is quoted.
 
-        Args:
-            owner: the object being built, or its name.
-            name: the setting.
-            value: the value that was given.
-            expected: a description of accepted values, as the end of a sentence ("a positive integer").
+        `expected` describes accepted values as the end of a sentence, such as "a positive integer" or "'end' or 'on'".
         """
         label = owner if isinstance(owner, str) else type(owner).__name__
-        return cls(f"{label}: {name} must be {expected}, not {value!r}")
+        near = did_you_mean(value, re.findall(r"""['"](\w+)['"]""", expected)) if isinstance(value, str) else ""
+        return cls(f"{label}: {name} must be {expected}, not {value!r}{near}")
 
 
 _NOT_KEPT = {
@@ -120,8 +118,7 @@ class UnknownRelayFormatWarning(ContextPackWarning):
 def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P, Coroutine[Any, Any, Any]]]:
     """Decorates what a model calls: an error becomes its answer, since a tool of the pack never ends a run.
 
-    Args:
-        failed: the answer where the error is not meant for a model. The log has it then.
+    `failed` is the answer where the error is not meant for a model. The log has it then.
     """
 
     def decorate(function: Callable[P, Awaitable[Any]]) -> Callable[P, Coroutine[Any, Any, Any]]:
@@ -142,17 +139,29 @@ def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P
     return decorate
 
 
-def positive(owner: object, name: str, value: object) -> int:
+def must(is_right: object, owner: object, name: str, value: object, expected: str) -> None:
+    """Raises the `SettingError` of a value that is not right, worded as `SettingError.of` does."""
+    if not is_right:
+        raise SettingError.of(owner, name, value, expected)
+
+
+def positive(owner: object, name: str, value: object, *, optional: bool = False) -> int:
     """Returns `value` if it is an integer of at least 1, and raises a `SettingError` otherwise."""
-    return at_least(owner, name, value, 1)
+    return at_least(owner, name, value, 1, optional=optional)
 
 
-def at_least(owner: object, name: str, value: object, minimum: int) -> int:
-    """Returns `value` if it is an integer of at least `minimum`, and raises a `SettingError` otherwise."""
+def at_least(owner: object, name: str, value: Any, minimum: int, *, optional: bool = False) -> int:
+    """Returns `value` if it is an integer of at least `minimum`, or None where allowed. Else raises `SettingError`."""
     # bool is an int to Python, but max_rows=True is a mistake.
-    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-        raise SettingError.of(owner, name, value, f"an integer of at least {minimum}")
-    return value
+    is_right = isinstance(value, int) and not isinstance(value, bool) and value >= minimum
+    must(is_right or (optional and value is None), owner, name, value, f"an integer of at least {minimum}")
+    return value  # type: ignore[no-any-return]
+
+
+def a_number(owner: object, name: str, value: Any, is_right: Callable[[float], bool], expected: str) -> None:
+    """Raises a `SettingError` if `value` is not a number that is right."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    must(is_number and is_right(value), owner, name, value, expected)
 
 
 def names(owner: object, name: str, value: object) -> frozenset[str]:
@@ -161,27 +170,20 @@ def names(owner: object, name: str, value: object) -> frozenset[str]:
         raise SettingError.of(owner, name, value, 'a collection of names such as ("researcher",)')
     found = tuple(value)
     for item in found:
-        if not isinstance(item, str) or not item:
-            raise SettingError.of(owner, name, item, "made of non-empty names")
+        must(isinstance(item, str) and item, owner, name, item, "made of non-empty names")
     return frozenset(found)
 
 
 def one_of(owner: object, name: str, value: object, allowed: tuple[str, ...]) -> str:
     """Returns `value` if it is one of `allowed`, and raises a `SettingError` otherwise."""
-    if value not in allowed:
-        raise SettingError.of(owner, name, value, f"one of {', '.join(map(repr, allowed))}")
+    must(value in allowed, owner, name, value, f"one of {', '.join(map(repr, allowed))}")
     return str(value)
 
 
 def instances(owner: object, name: str, value: object, kind: type, example: str) -> tuple[Any, ...]:
-    """Returns `value` as a tuple of instances of `kind`, and raises a `SettingError` otherwise.
+    """Returns `value` as a tuple of instances of `kind`, of which `example` is one as code.
 
-    Args:
-        owner: the object being built.
-        name: the setting.
-        value: the value that was given. A single instance is refused, and so is a class among the entries.
-        kind: the class of the entries.
-        example: an entry as code.
+    Raises a `SettingError` otherwise. A single instance is refused, and so is a class among the entries.
     """
     what = "passes" if issubclass(kind, Callback) else "entries"
     if isinstance(value, kind | type) or not isinstance(value, Iterable):
@@ -195,7 +197,21 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
     return found
 
 
-class Callback:
+class Configured:
+    """The base of what is built from settings by name. A name that there is not is refused with the nearest one."""
+
+    __slots__ = ()
+
+    def __new__(cls, *_: Any, **settings: Any) -> Self:  # noqa: D102 - editors would show it in the place of the class's
+        code = getattr(cls.__init__, "__code__", None)
+        if settings and code is not None and not code.co_flags & CO_VARKEYWORDS:
+            known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+            for name in settings.keys() - set(known):
+                raise SettingError(f"{cls.__name__}: there is no setting {name!r}{did_you_mean(name, known)}")
+        return super().__new__(cls)
+
+
+class Callback(Configured):
     """The base of what goes into an agent's lists of callbacks as an instance."""
 
     name: ClassVar[str]
@@ -206,11 +222,11 @@ class Callback:
         super().__init_subclass__()
         cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
-    def __new__(cls, *_: Any, **settings: Any) -> Self:
-        """Refuses the class itself in such a list, since ADK then calls the class."""
+    def __new__(cls, *given: Any, **settings: Any) -> Self:  # noqa: D102 - as above
+        # ADK calls the class itself if a list has it in the place of an instance.
         if not {"callback_context", "tool_context"}.isdisjoint(settings):
             raise SettingError(f"{cls.__name__}: a callback must be an instance, {cls.__name__}(…), not the class")
-        return super().__new__(cls)
+        return super().__new__(cls, *given, **settings)
 
 
 CLOSE = 0.75
@@ -224,10 +240,7 @@ def warn_once(text: str) -> None:
     """Warns of a mistake in how the app is built, once in a process for each text.
 
     The warning is what a developer sees, and the log is what production reads. A process that turns warnings into
-    errors does not lose a run to one.
-
-    Args:
-        text: the mistake, with the offending name and a remedy. Never a payload.
+    errors does not lose a run to one. A text has the offending name and a remedy, and never a payload.
     """
     logger.warning(text)
     try:
@@ -236,13 +249,15 @@ def warn_once(text: str) -> None:
         logger.debug("the warning was raised as an error")
 
 
-def nearest(name: str, known: Iterable[object], similarity: float = 0.6) -> str | None:
-    """Returns the known name that is most like `name`, or None if none is like it.
+def deprecated(old: str, new: str) -> None:
+    """Warns the caller's caller that a name or a setting is gone with the next minor version, and what to write."""
+    warnings.warn(f"{old} is gone with the next minor version: write {new}", DeprecationWarning, stacklevel=3)
 
-    Args:
-        name: the unknown name.
-        known: the names to choose from. Anything but text is passed over.
-        similarity: how alike two names have to be, from 0 to 1.
+
+def nearest(name: str, known: Iterable[object], similarity: float = 0.6) -> str | None:
+    """Returns the known name that is most like `name`, or None if none is, by a similarity from 0 to 1.
+
+    Anything but text among the known names is passed over.
     """
     folded = {item.casefold(): item for item in known if isinstance(item, str)}
     found = get_close_matches(name.casefold(), folded, n=1, cutoff=similarity)

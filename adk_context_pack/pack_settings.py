@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, window_of
-from adk_context_pack.errors import SettingError, instances, positive
+from adk_context_pack.errors import Configured, SettingError, instances, must, positive
 from adk_context_pack.passes.context_pass import ContextPass, handed_over
 from adk_context_pack.passes.pipeline import default_passes
 from adk_context_pack.stores.payload_store import PayloadStore, Place
@@ -28,7 +28,7 @@ ReadBack = Literal["early", "always"] | bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class PackSettings:
+class PackSettings(Configured):
     """Configures `ContextPackPlugin` for all agents, or for one of them.
 
     Args:
@@ -67,19 +67,17 @@ class PackSettings:
 
     def __post_init__(self) -> None:
         """Checks the settings."""
-        if self.read_back not in {True, False, "early", "always"}:
-            raise SettingError.of(self, "read_back", self.read_back, 'True, False, "early" or "always"')
-        if self.max_tokens is not None:
-            positive(self, "max_tokens", self.max_tokens)
+        allowed = 'True, False, "early" or "always"'
+        must(self.read_back in {True, False, "early", "always"}, self, "read_back", self.read_back, allowed)
+        positive(self, "max_tokens", self.max_tokens, optional=True)
         if self.passes is not None:
             object.__setattr__(self, "passes", instances(self, "passes", self.passes, ContextPass, "StripForContext()"))
-        if not isinstance(self.rows, CapRows | None):
-            raise SettingError.of(self, "rows", self.rows, "CapRows(…) or None")
-        if not isinstance(self.payloads, OffloadPayload | None):
-            raise SettingError.of(self, "payloads", self.payloads, "OffloadPayload(…) or None")
+        must(isinstance(self.rows, CapRows | None), self, "rows", self.rows, "CapRows(…) or None")
+        of_its_kind = isinstance(self.payloads, OffloadPayload | None)
+        must(of_its_kind, self, "payloads", self.payloads, "OffloadPayload(…) or None")
         if self.result_passes is not None:
-            if self.rows is not DEFAULT_ROWS or self.payloads is not DEFAULT_PAYLOADS:
-                raise SettingError.of(self, "result_passes", self.result_passes, "given without rows and payloads")
+            is_alone = self.rows is DEFAULT_ROWS and self.payloads is DEFAULT_PAYLOADS
+            must(is_alone, self, "result_passes", self.result_passes, "given without rows and payloads")
             found = instances(self, "result_passes", self.result_passes, ResultPass, "CapRows()")
             object.__setattr__(self, "result_passes", found)
         for name, setting in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:
@@ -148,11 +146,7 @@ def _stored_in(store: Place | PayloadStore, entry: Any) -> Any:
 
 
 def checked_agents(agents: Mapping[str, PackSettings | None] | None) -> dict[str, PackSettings | None]:
-    """Returns the plugin's settings for single agents, checked.
-
-    Raises:
-        SettingError: they are not a mapping from names to `PackSettings` or None.
-    """
+    """Returns the plugin's settings for single agents. Refuses all but a mapping of names to `PackSettings` or None."""
     given = {} if agents is None else agents
     for settings in given.values() if isinstance(given, Mapping) else (given,):
         if not isinstance(given, Mapping) or not isinstance(settings, PackSettings | None):
@@ -163,6 +157,10 @@ def checked_agents(agents: Mapping[str, PackSettings | None] | None) -> dict[str
 def names_in(agents: Mapping[str, PackSettings | None], *, default: PackSettings) -> AppNames:
     """Returns the names of agents and tools that a plugin's settings have, to look them up in the app."""
     settings = [each for each in (default, *agents.values()) if each is not None]
-    tools = {name for each in settings for entry in each.reducing_passes for name in entry.tools}
-    tools |= {name for each in settings for name in each.tools}
-    return AppNames(owner="ContextPackPlugin", agents=frozenset(agents), tools=frozenset(tools))
+    reducing: list[Any] = [entry for each in settings for entry in (each, *each.reducing_passes)]
+    found: dict[str, Collection[str]] = {"agents": agents, "tools": {name for each in reducing for name in each.tools}}
+    # Two of the default passes are given the same names, and a mistake is said once.
+    for words in (("keep_agents",), ("keep_tools", "exclude_tools")):
+        own = [getattr(entry, word, ()) for each in settings for entry in each.passes or () for word in words]
+        found[f"{' or '.join(words)} of a pass"] = frozenset().union(*own)
+    return AppNames(owner="ContextPackPlugin", settings=found)

@@ -29,7 +29,7 @@ from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.memos import RUNS, ToolRun
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.conversation.tokens import Counter, valid_counter
-from adk_context_pack.errors import SettingError
+from adk_context_pack.errors import Configured, SettingError, misspelled, warn_once
 from adk_context_pack.pack_settings import PackSettings, ReadBack, checked_agents, names_in
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.passes.limit_spending import LimitSpending
@@ -70,6 +70,14 @@ def _argument(name: str, given: Any, variable: str, read: Callable[[Any], Value]
         raise SettingError.of("ContextPackPlugin", variable if given is None else name, value, expected) from None
 
 
+def warn_of_variables() -> None:
+    """Warns once of each environment variable that is a misspelling of one that the pack reads."""
+    known, prefix = ("MAX_MEMORY", "MAX_TOKENS", "PRICES", "REPORT", "SHADOW", "WRAP"), "ADK_CONTEXT_PACK_"
+    for name in (each.removeprefix(prefix) for each in os.environ if each.startswith(prefix)):
+        if name not in known and (near := misspelled(name, known)):
+            warn_once(f"nothing reads the variable {prefix}{name} (did you mean {prefix + near!r}?)")
+
+
 def _flag(value: Any) -> bool:
     return value if isinstance(value, bool) else _WORDS[value.lower()]
 
@@ -94,7 +102,7 @@ def _page(value: Any) -> Path:
     return path
 
 
-class ContextPackPlugin(BasePlugin):
+class ContextPackPlugin(Configured, BasePlugin):
     """Attaches the whole pack in one line: `App(name=…, root_agent=…, plugins=[ContextPackPlugin()])`.
 
     For each agent of the app, the plugin retells the relayed logs of other agents, caps tables in tool results and
@@ -107,7 +115,7 @@ class ContextPackPlugin(BasePlugin):
     instance serves all sessions of an app, and the children of `AgentTool`. In live mode ADK ignores a changed request,
     so the plugin does nothing and says so once.
 
-    An agent's `after_tool_callback` sees the whole result of its tool. ADK 1.22 stores an event before any plugin sees
+    An agent's `after_tool_callback=[…]` sees the whole result. ADK 1.22 stores an event before any plugin sees
     it, so the plugin reduces results within the tool there, and that callback sees the reduced one. Failed results of
     up to about 2,000 tokens, answers to the user (`skip_summarization`), pending results and those of ADK's own tools
     stay whole.
@@ -189,6 +197,7 @@ class ContextPackPlugin(BasePlugin):
     ) -> None:
         super().__init__(name=name)
         note_release()
+        warn_of_variables()
         max_tokens = _argument("max_tokens", max_tokens, "MAX_TOKENS", _number, "a whole number of tokens, at least 1")
         memory = _argument("max_memory_bytes", max_memory_bytes, "MAX_MEMORY", _number, "a number of bytes, at least 1")
         page = "the path of an .html file in a folder that exists"

@@ -18,6 +18,7 @@ from adk_context_pack import SettingError, testing
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "adk_context_pack").rglob("*.py"))
 ADK_FIELDS = {*BaseAgent.model_fields, *BaseLlm.model_fields}
+PUBLIC = Path(__file__).with_name("public.txt")
 RUN_TIME = {"google", "pydantic", "pydantic_core", "regex", "opentelemetry", "adk_context_pack"}
 
 
@@ -31,8 +32,41 @@ def test_exports_are_loaded_and_typed():
     assert set(typed) <= set(dir(package))
     for name, (module, inside) in typed.items():
         assert getattr(package, name) is getattr(import_module(module), inside)
-    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Nothing'"):
-        _ = package.Nothing
+    with pytest.raises(
+        AttributeError, match=r"'adk_context_pack' has no attribute 'CapRow' \(did you mean 'CapRows'\?\)"
+    ):
+        _ = package.CapRow
+
+
+def test_a_name_that_goes_says_what_to_write(monkeypatch):
+    """For one minor version an old name is the new one, and a warning at the line that uses it names that."""
+    monkeypatch.setitem(adk_context_pack._renamed, "LimitRows", "CapRows")
+    with pytest.warns(DeprecationWarning, match="LimitRows is gone with the next .* write CapRows") as seen:
+        assert adk_context_pack.LimitRows is adk_context_pack.CapRows
+    assert seen[0].filename == __file__
+
+
+def offered() -> list[str]:
+    """Returns the dotted names of all that is public, and of its settings and members."""
+    found = []
+    for package, name in ((each, name) for each in (adk_context_pack, testing) for name in each.__all__):
+        value = getattr(package, name)
+        bases = getattr(value, "__mro__", ())
+        taken = inspect.signature(value).parameters if callable(value) and Exception not in bases else ()
+        own = {each for c in bases if c.__module__.startswith("adk_context_pack") for each in (*vars(c), *taken)}
+        members = sorted(each for each in {*own, *taken} - ADK_FIELDS if not each.startswith(("_", "model_")))
+        found += [f"{package.__name__}.{name}", *(f"{package.__name__}.{name}.{member}" for member in members)]
+    return found
+
+
+@pytest.mark.newest
+def test_nothing_public_is_gone():
+    """Names, settings and members of the last release are there, or say for one minor version what to write.
+
+    After a release: `python -c "from tests.test_package import *; PUBLIC.write_text(chr(10).join(offered()))"`.
+    """
+    gone = set(PUBLIC.read_text().split()) - set(offered())
+    assert not [each for each in gone if each.rpartition(".")[2] not in adk_context_pack._renamed]
 
 
 def test_rooms_free_of_adk_load_without_it():

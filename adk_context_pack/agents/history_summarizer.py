@@ -11,11 +11,11 @@ from google.genai import types
 
 from adk_context_pack.conversation.account import Limits, account_lines, bounded, event_text
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_counter
-from adk_context_pack.errors import logger, positive
+from adk_context_pack.errors import Configured, logger, positive
 from adk_context_pack.stores.codec import off_loop, rough_size
 
 
-class HistorySummarizer(BaseEventsSummarizer):
+class HistorySummarizer(Configured, BaseEventsSummarizer):
     """Compacts events into an attributed account, for `EventsCompactionConfig(summarizer=HistorySummarizer(), …)`.
 
     The account has one line for each entry, in order: the user's requests word for word, the agents' texts (shortened

@@ -14,7 +14,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import logger, positive
+from adk_context_pack.errors import Configured, logger, positive
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs, owner_of
 
 _Key = tuple[str, str, str]
@@ -26,7 +26,7 @@ class _Waiting(NamedTuple):
     session: Session
 
 
-class IngestMemory(BasePlugin):
+class IngestMemory(Configured, BasePlugin):
     """A plugin that gives the memory service the events of each run, in the background.
 
     A run ends without waiting for the service. What waits is bounded, a failed attempt is repeated, and `close` (which

@@ -19,7 +19,7 @@ from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, invocation_of
 from adk_context_pack._adk.requests import call_on_branch, contents_of
 from adk_context_pack.conversation.contents import Texts, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import SettingError, did_you_mean, names
+from adk_context_pack.errors import SettingError, names
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import LeadingPass
 from adk_context_pack.passes.strip_for_context import NOTE, StripForContext
@@ -106,8 +106,7 @@ class ScopeHandoff(LeadingPass):
         super().__post_init__()
         sees, casts = names("scoped", "sees", self.sees), names("scoped", "casts", self.casts)
         for word in sorted(sees - set(WORDS)):
-            expected = f"made of {', '.join(map(repr, WORDS))}"
-            raise SettingError(f"{SettingError.of('scoped', 'sees', word, expected)}{did_you_mean(word, WORDS)}")
+            raise SettingError.of("scoped", "sees", word, f"made of {', '.join(map(repr, WORDS))}")
         keys = sorted(names("scoped", "state", self.state))
         views = {key: StateView(owner="scoped", key=key) for key in keys}
         relays = _Relays(keep_agents=casts, keep_tools=casts, keep_said="said" in sees, keep_handles="handles" in sees)

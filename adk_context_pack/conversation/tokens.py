@@ -17,7 +17,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
-from adk_context_pack.errors import SettingError
+from adk_context_pack.errors import must
 
 Value = TypeVar("Value")
 Counter = Callable[[str], int]
@@ -46,8 +46,8 @@ def valid_counter(owner: object, counter: object) -> None:
     Raises:
         SettingError: it cannot.
     """
-    if counter is not None and not callable(counter):
-        raise SettingError.of(owner, "counter", counter, "a function from text to its number of tokens")
+    is_right = counter is None or callable(counter)
+    must(is_right, owner, "counter", counter, "a function from text to its number of tokens")
 
 
 def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:

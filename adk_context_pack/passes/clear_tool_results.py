@@ -17,7 +17,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
-from adk_context_pack.errors import SettingError, at_least, names, positive
+from adk_context_pack.errors import a_number, at_least, names, positive
 from adk_context_pack.passes.compact_results import whole_of
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
@@ -75,16 +75,13 @@ class ClearToolResults(ContextPass):
         """Checks the settings."""
         super().__post_init__()
         at_least(self, "keep_results", self.keep_results, 0)
-        if self.keep_in_turn is not None:
-            at_least(self, "keep_in_turn", self.keep_in_turn, 0)
+        at_least(self, "keep_in_turn", self.keep_in_turn, 0, optional=True)
         at_least(self, "min_tokens", self.min_tokens, 1)
         at_least(self, "max_ledger_tokens", self.max_ledger_tokens, 0)
         object.__setattr__(self, "exclude_tools", names(self, "exclude_tools", self.exclude_tools))
         valid_counter(self, self.counter)
-        if self.max_tokens is not None:
-            positive(self, "max_tokens", self.max_tokens)
-        if not isinstance(self.cached_price, int | float) or not 0 <= self.cached_price <= 1:
-            raise SettingError.of(self, "cached_price", self.cached_price, "a number from 0 to 1")
+        positive(self, "max_tokens", self.max_tokens, optional=True)
+        a_number(self, "cached_price", self.cached_price, lambda share: 0 <= share <= 1, "a number from 0 to 1")
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with older results as notes, or the same object where nothing is worth clearing."""

@@ -22,7 +22,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
-from adk_context_pack.errors import SettingError, at_least, names, positive
+from adk_context_pack.errors import a_number, at_least, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, logger
 
 _CROWDED = 0.5
@@ -82,8 +82,7 @@ class FitTokenBudget(ContextPass):
         positive(self, "max_tokens", self.max_tokens)
         positive(self, "keep_turns", self.keep_turns)
         at_least(self, "max_ledger_tokens", self.max_ledger_tokens, 0)
-        if isinstance(self.cut_to, bool) or not isinstance(self.cut_to, (int, float)) or not 0 < self.cut_to < 1:
-            raise SettingError.of(self, "cut_to", self.cut_to, "a number above 0 and below 1")
+        a_number(self, "cut_to", self.cut_to, lambda share: 0 < share < 1, "a number above 0 and below 1")
         object.__setattr__(self, "keep_tools", names(self, "keep_tools", self.keep_tools))
         valid_counter(self, self.counter)
 

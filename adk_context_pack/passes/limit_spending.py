@@ -14,7 +14,7 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import end_loop, outermost_invocation
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import SettingError, logger, one_of, positive
+from adk_context_pack.errors import a_number, logger, must, one_of, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import CallReport, totals_on
 from adk_context_pack.reports.token_use import Prices
@@ -57,13 +57,12 @@ class LimitSpending(ContextPass):
     def __post_init__(self) -> None:
         """Checks the settings."""
         super().__post_init__()
-        if self.max_input_tokens is not None:
-            positive(self, "max_input_tokens", self.max_input_tokens)
-        cost: Any = self.max_cost
-        if cost is not None and (not isinstance(cost, int | float) or not 0 < cost < math.inf):
-            raise SettingError.of(self, "max_cost", cost, "a number above 0")
-        if self.show_budget and self.max_input_tokens is None and cost is None:
-            raise SettingError.of(self, "show_budget", self.show_budget, "given with max_input_tokens or max_cost")
+        positive(self, "max_input_tokens", self.max_input_tokens, optional=True)
+        if self.max_cost is not None:
+            a_number(self, "max_cost", self.max_cost, lambda cost: 0 < cost < math.inf, "a number above 0")
+        is_limited = self.max_input_tokens is not None or self.max_cost is not None
+        expected = "given with max_input_tokens or max_cost"
+        must(is_limited or not self.show_budget, self, "show_budget", self.show_budget, expected)
         one_of(self, "limit_per", self.limit_per, ("session", "run"))
         one_of(self, "on_limit", self.on_limit, ("end", "warn"))
 

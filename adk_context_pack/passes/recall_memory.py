@@ -24,7 +24,7 @@ from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.conversation.contents import changed, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, valid_counter
-from adk_context_pack.errors import positive
+from adk_context_pack.errors import a_number, positive
 from adk_context_pack.passes.context_pass import ContextPass, logger
 from adk_context_pack.search.ranked_index import RankedIndex
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
@@ -89,6 +89,7 @@ class RecallMemory(ContextPass):
         """Checks the settings."""
         super().__post_init__()
         positive(self, "max_tokens", self.max_tokens)
+        a_number(self, "max_seconds", self.max_seconds, lambda seconds: seconds > 0, "a number of seconds above 0")
         valid_counter(self, self.counter)
 
     async def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:

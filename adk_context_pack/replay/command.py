@@ -10,7 +10,7 @@ from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import RecordingError, SettingError, printable
+from adk_context_pack.errors import RecordingError, SettingError, must, printable
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.replay.answering import AnswerabilitySums
@@ -39,8 +39,7 @@ def load_passes(name: str) -> tuple[ContextPass, ...]:
     found = load_object("--passes", name, is_right, expected)
     found = getattr(found, "passes", found)
     passes = tuple(found) if isinstance(found, Iterable) else (found,)
-    if not all(isinstance(entry, ContextPass) for entry in passes):
-        raise SettingError.of("replay", "--passes", name, expected)
+    must(all(isinstance(entry, ContextPass) for entry in passes), "replay", "--passes", name, expected)
     return passes
 
 
@@ -150,6 +149,6 @@ def _verdict(sums: ReplaySums, *, is_check: bool) -> int:
 
 def _budget(text: str) -> tuple[str, int]:
     agent, is_named, number = text.rpartition("=")
-    if (is_named and not agent) or not number.isdecimal() or int(number) < 1:
-        raise SettingError.of("replay", "--max-tokens", text, "of the form N or AGENT=N")
+    is_right = (agent or not is_named) and number.isdecimal() and int(number) > 0
+    must(is_right, "replay", "--max-tokens", text, "of the form N or AGENT=N")
     return agent or "*", int(number)

@@ -29,7 +29,7 @@ from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, printable
+from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, must, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
@@ -422,8 +422,7 @@ def load_object(setting: str, name: str, is_right: Callable[[Any], bool], expect
         SettingError: the module or the object does not exist, or is not as `expected`.
     """
     module, _, attribute = name.partition(":")
-    if not module or not attribute:
-        raise SettingError.of("replay", setting, name, "of the form module:name")
+    must(module and attribute, "replay", setting, name, "of the form module:name")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     try:
@@ -434,8 +433,7 @@ def load_object(setting: str, name: str, is_right: Callable[[Any], bool], expect
         raise SettingError.of("replay", setting, name, f"something that can be imported ({error})") from None
     if not is_right(found) and callable(found):
         found = found()
-    if not is_right(found):
-        raise SettingError.of("replay", setting, name, expected)
+    must(is_right(found), "replay", setting, name, expected)
     return found
 
 

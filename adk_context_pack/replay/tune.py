@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from adk_context_pack.errors import SettingError
+from adk_context_pack.errors import must
 from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.replay.answering import answers_of
@@ -104,8 +104,7 @@ class Tuning:
     """The trials over the sessions that the options of the command line name."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        if not 0 <= options.visible / 100 <= 1:
-            raise SettingError.of("tune", "--visible", options.visible, "a percentage from 0 to 100")
+        must(0 <= options.visible <= 100, "tune", "--visible", options.visible, "a percentage from 0 to 100")  # noqa: PLR2004
         self.visible = options.visible / 100
         self.app, self.counter, self.prices = load_app(options)
         self.sessions = Sessions(options)

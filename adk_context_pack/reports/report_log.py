@@ -11,7 +11,7 @@ from typing import Any, overload
 from google.adk.agents.callback_context import CallbackContext
 
 from adk_context_pack._adk.releases import invocation_of
-from adk_context_pack.errors import at_least, positive, printable
+from adk_context_pack.errors import Configured, at_least, positive, printable
 from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, numbers, share, table
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
@@ -107,7 +107,7 @@ _MAX_ANSWERED = 64
 """Calls that a model may still answer again after an answer, as some do that stream text and a tool call."""
 
 
-class ReportLog(Sequence[CallReport]):
+class ReportLog(Configured, Sequence[CallReport]):
     """The newest reports, oldest first, in bounded memory. Threads may share it.
 
     Args:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, window_of
-from adk_context_pack.errors import SettingError
+from adk_context_pack.errors import Configured, a_number
 from adk_context_pack.reports.call_report import CALLS_AND_RESULTS, CallReport, PrefixReport
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Prices:
+class Prices(Configured):
     """The prices of a million input tokens, in any currency.
 
     Output tokens are the same with and without the pack, so they have no price here.
@@ -32,9 +32,7 @@ class Prices:
 
     def __post_init__(self) -> None:
         for name in ("input", "cached"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
-                raise SettingError.of("Prices", name, value, "a number from 0 up")
+            a_number(self, name, getattr(self, name), lambda price: 0 <= price < math.inf, "a number from 0 up")
 
     @property
     def cached_share(self) -> float:
@@ -157,8 +155,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuses a cost that nothing can exceed."""
-        if self.cost is not None and not 0 <= self.cost < math.inf:
-            raise SettingError.of("check", "max_cost", self.cost, "a number from 0 up")
+        if self.cost is not None:
+            a_number("check", "max_cost", self.cost, lambda cost: 0 <= cost < math.inf, "a number from 0 up")
 
     def broken_by(self, report: CallReport, session: Part) -> Iterator[str]:
         """Yields a line if a request is too large, and one if its session costs too much from this call on.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from adk_context_pack._adk.releases import session_service_kinds
-from adk_context_pack.errors import SettingError, StoreError, at_least, logger, positive
+from adk_context_pack.errors import Configured, SettingError, StoreError, a_number, at_least, logger, positive
 from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, rough_size, survives_as_state
 from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
 from adk_context_pack.stores.handles import (
@@ -47,7 +47,7 @@ _DOCUMENTS = {"FirestoreSessionService": 1_000_000, "MongoDbSessionService": 16_
 
 
 @dataclass(frozen=True, kw_only=True)
-class PayloadStore:
+class PayloadStore(Configured):
     """Keeps full results for the session in which they were made.
 
     State holds one key for each result, `rows:<tool>:<handle>` (or `payload:…`), so that parallel calls lose nothing.
@@ -89,14 +89,11 @@ class PayloadStore:
         if isinstance(self.place, ResultStore):
             register(self.place)
         elif self.place not in _PLACES:
-            expected = f"a ResultStore or one of {', '.join(map(repr, _PLACES))}"
-            raise SettingError.of(self, "place", self.place, expected)
+            raise SettingError.of(self, "place", self.place, f"a ResultStore or one of {str(_PLACES)[1:-1]}")
         at_least(self, "max_state_bytes", self.max_state_bytes, 0)
         for name in ("max_session_bytes", "max_results", "max_age_s"):
-            if getattr(self, name) is not None:
-                positive(self, name, getattr(self, name))
-        if isinstance(self.timeout_s, bool) or not isinstance(self.timeout_s, int | float) or not self.timeout_s > 0:
-            raise SettingError.of(self, "timeout_s", self.timeout_s, "a number of seconds above 0")
+            positive(self, name, getattr(self, name), optional=True)
+        a_number(self, "timeout_s", self.timeout_s, lambda seconds: seconds > 0, "a number of seconds above 0")
 
     async def put(  # noqa: PLR0913 - one call, its value, and where it goes
         self,

@@ -23,24 +23,7 @@ from adk_context_pack.testing.scripted_model import (
 )
 
 __all__ = [
-    "LAWS",
-    "Answerability",
-    "Conversation",
-    "LostValue",
-    "Packed",
-    "RecordedRequest",
-    "ScriptedModel",
-    "answerability",
-    "call",
-    "check_budget",
-    "check_declared_tools",
-    "check_pass",
-    "check_references",
-    "check_result_pass",
-    "check_store",
-    "generate",
-    "response_of",
-    "results_in",
-    "text_in",
-    "text_of",
-]
+    "LAWS", "Answerability", "Conversation", "LostValue", "Packed", "RecordedRequest", "ScriptedModel", "answerability",
+    "call", "check_budget", "check_declared_tools", "check_pass", "check_references", "check_result_pass",
+    "check_store", "generate", "response_of", "results_in", "text_in", "text_of",
+]  # fmt: skip

@@ -22,7 +22,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.errors import SettingError, StoreError, names
+from adk_context_pack.errors import StoreError, must, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse
@@ -69,11 +69,10 @@ def check_pass(  # noqa: PLR0913 - what to try it on, each with a default
         SettingError: `except_for` names no law, or `pass_` cannot be called.
     """
     apply = pass_.apply if isinstance(pass_, ContextPass) else pass_
-    if not callable(apply):
-        raise SettingError.of("check_pass", "pass_", pass_, "a pass such as StripForContext()")
+    must(callable(apply), "check_pass", "pass_", pass_, "a pass such as StripForContext()")
     spared = names("check_pass", "except_for", except_for)
-    if unknown := sorted(spared - LAWS.keys()):
-        raise SettingError.of("check_pass", "except_for", unknown[0], f"made of {', '.join(LAWS)}")
+    for name in sorted(spared):
+        must(name in LAWS, "check_pass", "except_for", name, f"made of {', '.join(map(repr, LAWS))}")
     label = pass_.name if isinstance(pass_, ContextPass) else getattr(pass_, "__name__", type(pass_).__name__)
     for conversation in (*(conversations or ()), *generate(examples, seed=seed, state=state)):
         _check_one(label, apply, conversation, spared)

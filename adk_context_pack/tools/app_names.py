@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,11 +20,12 @@ class AppNames:
     The app is walked from its root agent down, through sub-agents and agent tools. A name that it does not have is a
     mistake if it is a misspelling of one that it has. Any other name is one only if the walk has seen the whole app. A
     toolset, an agent of the app's own class and a `Workflow`, which its nodes do not know, may hide more.
+
+    `settings` has the names in each setting of `owner`. They are agents if the setting has `agents` in its own name.
     """
 
     owner: str
-    agents: frozenset[str] = frozenset()
-    tools: frozenset[str] = frozenset()
+    settings: Mapping[str, Iterable[str]]
     _is_open: bool = field(default=True, init=False)
 
     def look(self, context: Any) -> None:
@@ -33,7 +34,7 @@ class AppNames:
             return
         self._is_open = False
         try:
-            self._warn(agent_of(context)) if self.agents or self.tools else None
+            self._warn(agent_of(context)) if any(self.settings.values()) else None
         except Exception:
             # A run does not depend on the check.
             logger.debug("the names of agents and tools could not be checked", exc_info=True)
@@ -43,15 +44,13 @@ class AppNames:
         known = {each.name for each in agents}
         is_whole = all(type(each).__module__.startswith("google.adk.") for each in agents)
         is_whole = is_whole and (len(agents) > 1 or not has_nodes())
-        self._warn_of("agents", self.agents, known, is_whole=is_whole)
         given = [tool for each in agents for tool in getattr(each, "tools", None) or ()]
         # A toolset has no name.
         tools = [each.name if isinstance(each, BaseTool) else getattr(each, "__name__", None) for each in given]
         names = {name for name in tools if name is not None}
-        self._warn_of("tools", self.tools, names, is_whole=is_whole and None not in tools)
-
-    def _warn_of(self, setting: str, given: Iterable[str], known: set[str], *, is_whole: bool) -> None:
-        for name in sorted(set(given) - known):
-            if is_whole or misspelled(name, known):
-                hint = did_you_mean(name, sorted(known))
-                warn_once(f"{self.owner}: {setting} names {name!r}, which the app does not have{hint}")
+        for setting, wanted in self.settings.items():
+            there, is_sure = (known, is_whole) if "agents" in setting else (names, is_whole and None not in tools)
+            for name in sorted(set(wanted) - there):
+                if is_sure or misspelled(name, there):
+                    hint = did_you_mean(name, sorted(there))
+                    warn_once(f"{self.owner}: {setting} names {name!r}, which the app does not have{hint}")

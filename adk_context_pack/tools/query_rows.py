@@ -13,7 +13,7 @@ from adk_context_pack._adk.known_tools import ReadBackTool
 from adk_context_pack._adk.releases import session_service_kinds
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import HandleError, QueryError, StoreError, answering, positive
+from adk_context_pack.errors import Configured, HandleError, QueryError, StoreError, answering, positive
 from adk_context_pack.sql.database import QueryAnswer
 from adk_context_pack.sql.guard import hint_for, too_long
 from adk_context_pack.sql.load_image import image_of
@@ -57,7 +57,7 @@ _MAX_JOINED = 8
 _NAMES_BYTES = 2**12
 
 
-class QueryRows(ReadBackTool):
+class QueryRows(Configured, ReadBackTool):
     """`query_rows` with chosen limits. The ready-made `query_rows` has the defaults.
 
     The rows are loaded once into SQLite and kept for the next queries, in the cache that all sessions share.

@@ -22,7 +22,7 @@ from adk_context_pack._adk.known_tools import (
     takes_tools,
 )
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import answering
+from adk_context_pack.errors import Configured, SettingError, answering
 from adk_context_pack.stores.handles import is_handle, stored_results, unknown_handle
 from adk_context_pack.tools.result_pass import CHANGEABLE, NO_TOOLS, ResultPass, ToolSetting, passes_for
 
@@ -37,7 +37,7 @@ _FILTER = re.compile(r'(?<!\S)(agent|tool|turn|since|until|before):(?:"([^"]*)"|
 """A filter among the words of a search."""
 
 
-class ReadBack(ReadBackTool):
+class ReadBack(Configured, ReadBackTool):
     """`read_back` with chosen limits. The ready-made `read_back` has the defaults.
 
     One tool opens whatever the pack has kept out of a prompt. With the handle of a stored result it reads or searches
@@ -60,6 +60,9 @@ class ReadBack(ReadBackTool):
         history: SearchHistory | None = None,
     ) -> None:
         self._own = (rows, payload, history)
+        for place, name in enumerate(("rows", "payload", "history")):
+            if self._own[place] is not None and not isinstance(self._own[place], kind := type(_tools()[place])):
+                raise SettingError.of(self, name, self._own[place], f"{kind.__name__}(…) or None")
         super().__init__(self.read_back)
 
     # The model reads this docstring, on every call.

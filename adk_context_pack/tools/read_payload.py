@@ -15,7 +15,7 @@ from adk_context_pack._adk.known_tools import ReadBackTool
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import QueryError, answering, positive
+from adk_context_pack.errors import Configured, QueryError, answering, positive
 from adk_context_pack.sql.text_search import Places
 from adk_context_pack.sql.worker_pool import Job, search_text, shared_pool
 from adk_context_pack.sql.worker_process import WorkerProcess
@@ -28,7 +28,7 @@ from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
 # One for the process, so that page after page is not loaded anew; every key names its session.
 
 
-class ReadPayload(ReadBackTool):
+class ReadPayload(Configured, ReadBackTool):
     """`read_payload` with chosen limits. The ready-made `read_payload` has the defaults.
 
     A text is read as it is, anything else as compact JSON. All pages together are exactly that text, whatever is in it.

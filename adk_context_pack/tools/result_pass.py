@@ -140,7 +140,7 @@ class ResultPass(Callback, ABC):
             if not name or not (settings in ("whole", "titles") or isinstance(settings, kind | None)):
                 example = f'settings by tool name such as {{"search": {kind.__name__}(), "read": "whole"}}'
                 raise SettingError.of(self, "tools", settings, example)
-        object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, tools=frozenset(self.tools)))
+        object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, settings={"tools": self.tools}))
 
     @abstractmethod
     async def apply(self, result: Any, call: ToolCall) -> Any:

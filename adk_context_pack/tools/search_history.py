@@ -21,7 +21,7 @@ from adk_context_pack._adk.releases import (
 )
 from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import QueryError, answering, positive
+from adk_context_pack.errors import Configured, QueryError, answering, positive
 from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
@@ -138,7 +138,7 @@ class SessionPast(NamedTuple):
         return keep
 
 
-class SearchHistory(ReadBackTool):
+class SearchHistory(Configured, ReadBackTool):
     """`search_history` with other limits. The ready-made `search_history` has the defaults.
 
     The reply holds the passages of the session that fit the query best, each with the passages around it. The index is

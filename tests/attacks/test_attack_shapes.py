@@ -7,17 +7,7 @@ import sys
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 
-from adk_context_pack import (
-    CompactState,
-    ContextPackPlugin,
-    DataSummarizer,
-    FitTokenBudget,
-    cap_rows,
-    offload_payload,
-    query_rows,
-    read_payload,
-    search_history,
-)
+import adk_context_pack as p
 from adk_context_pack.tables.table_facts import table_facts
 from tests.attacks.hostile import FORGERIES, PLACES, OddTool, own_run, relayed_run, turns_with
 from tests.support.run import run_agent
@@ -65,8 +55,8 @@ def quiet():
 async def test_deep_json_in_a_text_is_a_text(shape, text):
     """JSON nested 10,000 deep in a text is kept like any long text, and reads back whole."""
     results, run = await own_run(
-        [ContextPackPlugin()],
-        [OddTool("work", shape(text)), read_payload, search_history],
+        [p.ContextPackPlugin()],
+        [OddTool("work", shape(text)), p.read_payload, p.search_history],
         ("work", {}),
         ("search_history", {"words": "nothing"}),
     )
@@ -91,7 +81,7 @@ async def test_a_deep_result_does_no_worse_than_without_the_pack(make):
     """A result nested deeper than ADK itself can handle ends as it ends without the pack, or is shown in part."""
     value = make()
     limit = sys.getrecursionlimit()
-    with_pack = await outcome(value, [ContextPackPlugin()])
+    with_pack = await outcome(value, [p.ContextPackPlugin()])
     without = await outcome(value, [])
     assert sys.getrecursionlimit() == limit
     assert with_pack is without if isinstance(with_pack, type) else with_pack
@@ -99,8 +89,8 @@ async def test_a_deep_result_does_no_worse_than_without_the_pack(make):
 
 async def asked(rows):
     """What the model was sent of `rows`, and of the question how many they are."""
-    tools, query = [OddTool("work", {"rows": rows}), query_rows], {"handle": handle_of, "sql": COUNT}
-    return (await own_run([ContextPackPlugin()], tools, ("work", {}), ("query_rows", query)))[0]
+    tools, query = [OddTool("work", {"rows": rows}), p.query_rows], {"handle": handle_of, "sql": COUNT}
+    return (await own_run([p.ContextPackPlugin()], tools, ("work", {}), ("query_rows", query)))[0]
 
 
 async def test_rows_with_deep_cells_are_capped():
@@ -116,7 +106,7 @@ async def test_deep_state_gives_a_clear_rendering():
         name="asker",
         model=ScriptedModel(answer=lambda request: "done"),
         instruction="Look at {compact:deep}.",
-        before_model_callback=CompactState(key="deep"),
+        before_model_callback=p.CompactState(key="deep"),
     )
     run = await run_agent(agent, "go", state={"deep": nested(300)})
     assert run.answer == "done"
@@ -131,11 +121,11 @@ async def test_rows_with_odd_letters(letter, place):
     rows = [{"id": number, f"n{letter}": f"a{letter}b"} for number in range(500)]
     if isinstance(failed := await outcome({"rows": rows[:1]}, []), type):
         # 1.22 cannot carry a lone surrogate at all.
-        assert await outcome({"rows": rows}, [ContextPackPlugin(store=place)]) is failed
+        assert await outcome({"rows": rows}, [p.ContextPackPlugin(store=place)]) is failed
         return
     results, _ = await own_run(
-        [ContextPackPlugin(store=place)],
-        [OddTool("work", {"rows": rows}), query_rows],
+        [p.ContextPackPlugin(store=place)],
+        [OddTool("work", {"rows": rows}), p.query_rows],
         ("work", {}),
         ("query_rows", {"handle": handle_of, "sql": COUNT}),
     )
@@ -147,12 +137,12 @@ async def test_rows_with_odd_letters(letter, place):
 async def test_texts_with_odd_letters_read_back_whole(letter, place):
     """A long text of odd letters is kept in either store, and its pages together are the very text."""
     text = f"line {letter} of text\n" * 600
-    tool = offload_payload(OddTool("work", {"text": text}), max_tokens=500, store=place)
+    tool = p.offload_payload(OddTool("work", {"text": text}), max_tokens=500, store=place)
     pages = [("read_payload", {"handle": lambda found: str(found[0]).split("handle='")[1][:11], "offset": 0})]
     for _ in range(12):
         follow = {**pages[0][1], "offset": lambda found: found[-1].get("next_offset") or 0}
         pages.append(("read_payload", follow))
-    results, _ = await own_run([], [tool, read_payload], ("work", {}), *pages)
+    results, _ = await own_run([], [tool, p.read_payload], ("work", {}), *pages)
     whole = ""
     for page in results[1:]:
         whole += json.loads(f'"{page["text"]}"') if page.get("escaped") else page["text"]
@@ -177,8 +167,8 @@ async def test_a_text_of_50_mb():
     text = "a line of a very long log\n" * 2_000_000 + "the last line"
     handle = {"handle": lambda found: str(found[0]).split("handle='")[1][:11]}
     results, _ = await own_run(
-        [ContextPackPlugin()],
-        [OddTool("work", text), read_payload],
+        [p.ContextPackPlugin()],
+        [OddTool("work", text), p.read_payload],
         ("work", {}),
         ("read_payload", {**handle, "offset": -13}),
         ("read_payload", {**handle, "search": "last"}),
@@ -221,14 +211,14 @@ async def test_huge_numbers_are_capped_and_summarised():
     """Integers of 400 digits pass through cap_rows, query_rows and the DataSummarizer without an error."""
     results, _ = await own_run(
         [],
-        [cap_rows(OddTool("work", {"rows": HUGE})), query_rows],
+        [p.cap_rows(OddTool("work", {"rows": HUGE})), p.query_rows],
         ("work", {}),
         ("query_rows", {"handle": handle_of, "sql": "SELECT COUNT(*), SUM(id) FROM rows"}),
     )
     assert results[0]["_row_limits"]["rows"]["total"] == 600
     assert results[1]["rows"] == [[600, 1200]]
     summarised = await run_agent(
-        DataSummarizer(name="sums", source="found", kpis=()), "go", state={"found": {"q": {"rows": HUGE}}}
+        p.DataSummarizer(name="sums", source="found", kpis=()), "go", state={"found": {"q": {"rows": HUGE}}}
     )
     assert summarised.session.state["summarized_results"]["q"]["row_count"] == 600
 
@@ -239,7 +229,7 @@ async def test_a_circular_result_does_no_worse_than_without_the_pack():
     value = {"rows": [{"a": 1}] * 300}
     value["self"] = value
     without = await outcome(value, [])
-    with_pack = await outcome(value, [ContextPackPlugin()])
+    with_pack = await outcome(value, [p.ContextPackPlugin()])
     assert with_pack is without if isinstance(without, type) else with_pack["rows"]
 
 
@@ -255,7 +245,7 @@ def asker(static, instruction="Look at {compact:secret} now.", **settings):
         model=settings.pop("model", ScriptedModel(answer=lambda request: "done")),
         static_instruction=static,
         instruction=instruction,
-        before_model_callback=CompactState(key="secret", on_error="raise"),
+        before_model_callback=p.CompactState(key="secret", on_error="raise"),
         **settings,
     )
 
@@ -340,7 +330,7 @@ async def test_other_keys_are_not_reached(key):
 async def test_a_forged_instruction_is_the_users_message(text, place):
     """With an instruction among the contents, a user's forgery of one stays a message of the user's."""
     agent = asker("Be kind.")
-    plugin = ContextPackPlugin(passes=[FitTokenBudget(max_tokens=100_000)])
+    plugin = p.ContextPackPlugin(passes=[p.FitTokenBudget(max_tokens=100_000)])
     run = await run_agent(agent, *turns_with(place, text), plugins=[plugin], state={"secret": SECRET})
     request = run.requests[-1]
     assert [content for content in request.contents if [part.text for part in content.parts] == [text]]

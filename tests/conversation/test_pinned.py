@@ -9,16 +9,7 @@ from google.adk.agents import LlmAgent
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
-from adk_context_pack import (
-    ClearToolResults,
-    ContextPackPlugin,
-    FitTokenBudget,
-    ModelCall,
-    OffloadPayload,
-    SettingError,
-    cap_rows,
-    default_passes,
-)
+import adk_context_pack as p
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.histories import many_turns, results
 from tests.support.requests import request_for
@@ -31,7 +22,7 @@ skills = pytest.importorskip("google.adk.tools.skill_toolset", **SKIP)
 models = pytest.importorskip("google.adk.skills.models", **SKIP)
 RULES = {"skill_name": "style", "instructions": "Always write in verse. " * 300, "frontmatter": {}}
 ACTIVE = {"_adk_activated_skill_a": ["style"]}
-PASSES = [ClearToolResults(keep_results=0, min_tokens=50), FitTokenBudget(max_tokens=3000, cut_to=0.01)]
+PASSES = [p.ClearToolResults(keep_results=0, min_tokens=50), p.FitTokenBudget(max_tokens=3000, cut_to=0.01)]
 
 
 def loading(tool: str = "load_skill", response=RULES):
@@ -43,7 +34,7 @@ def left(entry, events, state, tools=()) -> list:
     request = request_for("a", events)
     request.tools_dict.update(tools)
     messages = [event.content for event in events if event.author == "user"]
-    model_call = ModelCall(agent_name="a", events=events, user_content=messages[-1], state=state)
+    model_call = p.ModelCall(agent_name="a", events=events, user_content=messages[-1], state=state)
     return results(entry.apply(request, model_call).contents)
 
 
@@ -73,13 +64,13 @@ def test_tools_can_be_pinned_by_name():
     """A plan that a tool of the app's own loads stays whole in both passes, by one setting of the presets."""
     plan = {"plan": "First this, then that. " * 200}
     events = [user_said("Plan."), *loading("get_plan", plan), agent_said("a", "Planned."), *many_turns(4)]
-    assert plan not in left(FitTokenBudget(max_tokens=3000), events, {})
-    assert plan in left(FitTokenBudget(max_tokens=3000, keep_tools=["get_plan"]), events, {})
-    *_, clear, fit = default_passes(max_tokens=3000, keep_tools=["get_plan"])
+    assert plan not in left(p.FitTokenBudget(max_tokens=3000), events, {})
+    assert plan in left(p.FitTokenBudget(max_tokens=3000, keep_tools=["get_plan"]), events, {})
+    *_, clear, fit = p.default_passes(max_tokens=3000, keep_tools=["get_plan"])
     assert plan in left(clear, events, {})
     assert plan in left(fit, events, {})
-    with pytest.raises(SettingError, match="keep_tools must be"):
-        FitTokenBudget(max_tokens=3000, keep_tools="get_plan")
+    with pytest.raises(p.SettingError, match="keep_tools must be"):
+        p.FitTokenBudget(max_tokens=3000, keep_tools="get_plan")
 
 
 class OurSkills(skills.SkillToolset):
@@ -111,7 +102,7 @@ TOOLSETS = {
     "hr_load_skill": lambda: under("hr", skills.SkillToolset(skills=[SKILL])),
     "our_load_skill": lambda: OurSkills(skills=[SKILL]),
     "hr_our_load_skill": lambda: under("hr", OurSkills(skills=[SKILL])),
-    "capped_load_skill": lambda: cap_rows(under("capped", skills.SkillToolset(skills=[SKILL]))),
+    "capped_load_skill": lambda: p.cap_rows(under("capped", skills.SkillToolset(skills=[SKILL]))),
 }
 
 
@@ -137,8 +128,8 @@ async def test_a_loaded_skill_is_there_in_every_later_turn(name):
         return "Done."
 
     agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[TOOLSETS[name](), fetch])
-    payloads = OffloadPayload(tools={"fetch": None})
-    plugin = ContextPackPlugin(max_tokens=9000, payloads=payloads)
+    payloads = p.OffloadPayload(tools={"fetch": None})
+    plugin = p.ContextPackPlugin(max_tokens=9000, payloads=payloads)
     run = await run_agent(agent, "one", "two", "three", "four", plugins=[plugin])
     for request in run.requests[1:]:
         assert RULES["instructions"] in str(results_in(request, name)[0].response)

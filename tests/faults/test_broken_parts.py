@@ -12,19 +12,7 @@ from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactServ
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.tool_context import ToolContext
 
-from adk_context_pack import (
-    CapRows,
-    ClearToolResults,
-    CompactState,
-    ContextPackPlugin,
-    ContextPass,
-    ContextPipeline,
-    FitTokenBudget,
-    OffloadPayload,
-    PayloadStore,
-    cap_rows,
-    offload_payload,
-)
+import adk_context_pack as p
 from tests.faults.outcome import ending
 from tests.support.agents import calling
 from tests.support.databases import canonical, kept_results
@@ -60,7 +48,7 @@ def agent(*, tools=(list_rows, read_text), **settings) -> LlmAgent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failing(ContextPass):
+class Failing(p.ContextPass):
     """A pass that fails."""
 
     error: Exception = field(default_factory=lambda: RuntimeError("broken pass"))
@@ -69,7 +57,7 @@ class Failing(ContextPass):
         raise self.error
 
 
-class FailingStore(PayloadStore):
+class FailingStore(p.PayloadStore):
     """A store of somebody's own."""
 
     async def put(self, *args, **settings):
@@ -97,7 +85,7 @@ async def test_a_pass_that_raises(error, caplog):
     bare = await ending(agent())
     assert (await ending(agent(before_model_callback=[Failing(error=error)]))).same_as(bare)
     assert "pass failing failed and was skipped" in caplog.text
-    pipeline = ContextPipeline([ClearToolResults(), Failing(error=error), FitTokenBudget(max_tokens=50_000)])
+    pipeline = p.ContextPipeline([p.ClearToolResults(), Failing(error=error), p.FitTokenBudget(max_tokens=50_000)])
     assert (await ending(agent(before_model_callback=[pipeline]))).same_as(bare)
     before, broken, after = pipeline.reports[-1].passes
     assert broken.error.startswith(type(error).__name__)
@@ -107,7 +95,7 @@ async def test_a_pass_that_raises(error, caplog):
 
 async def test_a_pass_that_raises_in_the_plugin():
     """For a whole app: the same, and nothing else is touched."""
-    plugin = ContextPackPlugin(passes=[Failing()], rows=None, payloads=None)
+    plugin = p.ContextPackPlugin(passes=[Failing()], rows=None, payloads=None)
     await same_as_bare(plugins=[plugin])
     assert [report.passes[0].error for report in plugin.reports] == ["RuntimeError: broken pass"] * 2
 
@@ -117,7 +105,7 @@ async def test_a_pass_that_raises_in_the_plugin():
 )
 async def test_a_counter_that_raises_or_counts_nonsense(broken):
     """Results and requests as without the pack, or smaller; never a failed run."""
-    plugin = ContextPackPlugin(counter=broken, rows=CapRows(counter=broken, max_tokens=500), max_tokens=20_000)
+    plugin = p.ContextPackPlugin(counter=broken, rows=p.CapRows(counter=broken, max_tokens=500), max_tokens=20_000)
     found = await ending(agent(), plugins=[plugin])
     assert found.error == ""
     assert len(plugin.reports) == len(found.requests) == 2
@@ -125,8 +113,8 @@ async def test_a_counter_that_raises_or_counts_nonsense(broken):
 
 async def test_a_counter_that_raises_leaves_results_whole(caplog):
     """What needs the counter is left undone, and the log says so."""
-    plugin = ContextPackPlugin(
-        passes=(), rows=CapRows(counter=failing, max_tokens=9), payloads=OffloadPayload(counter=failing)
+    plugin = p.ContextPackPlugin(
+        passes=(), rows=p.CapRows(counter=failing, max_tokens=9), payloads=p.OffloadPayload(counter=failing)
     )
     await same_as_bare(plugins=[plugin])
     assert "a result of list_rows stays whole: ZeroDivisionError" in caplog.text
@@ -136,10 +124,10 @@ async def test_a_counter_that_raises_leaves_results_whole(caplog):
 
 async def test_a_counter_that_raises_in_a_pass():
     """The passes that count are skipped and reported; the request goes out as it is."""
-    plugin = ContextPackPlugin(
+    plugin = p.ContextPackPlugin(
         passes=[
-            ClearToolResults(keep_results=0, min_tokens=1, counter=failing),
-            FitTokenBudget(max_tokens=9, counter=failing),
+            p.ClearToolResults(keep_results=0, min_tokens=1, counter=failing),
+            p.FitTokenBudget(max_tokens=9, counter=failing),
         ],
         rows=None,
         payloads=None,
@@ -160,7 +148,7 @@ def assert_nothing_kept(found) -> None:
 
 async def test_a_store_that_raises_in_the_plugin(caplog):
     """Results are shown in part and said not to be kept, nothing is stored, the log names the type and no payload."""
-    found = await ending(agent(), plugins=[ContextPackPlugin(passes=(), store=FailingStore())])
+    found = await ending(agent(), plugins=[p.ContextPackPlugin(passes=(), store=FailingStore())])
     assert_nothing_kept(found)
     assert "a result of list_rows could not be kept: LookupError" in caplog.text
     assert "secret" not in caplog.text
@@ -169,7 +157,7 @@ async def test_a_store_that_raises_in_the_plugin(caplog):
 async def test_a_store_that_raises_in_wrapped_tools(caplog):
     """The same for tools that are wrapped one by one, and for a report that fails on top of it."""
     settings = {"store": FailingStore(), "on_report": failing}
-    tools = [cap_rows(list_rows, max_rows=5, **settings), offload_payload(read_text, **settings)]
+    tools = [p.cap_rows(list_rows, max_rows=5, **settings), p.offload_payload(read_text, **settings)]
     with caplog.at_level(logging.WARNING, logger="adk_context_pack"):
         assert_nothing_kept(await ending(agent(tools=tools)))
     assert "a report could not be given" in caplog.text
@@ -177,7 +165,7 @@ async def test_a_store_that_raises_in_wrapped_tools(caplog):
 
 async def test_a_selector_that_raises_is_said(caplog):
     """By its type, in the log or in the report."""
-    pipeline = ContextPipeline([CompactState(key="plan", select=failing)])
+    pipeline = p.ContextPipeline([p.CompactState(key="plan", select=failing)])
     found = await ending(agent(before_model_callback=[pipeline]), state={"plan": [{"id": 1}]})
     assert found.error == ""
     said = [str(each.error) + str(each.note) for report in pipeline.reports for each in report.passes]
@@ -190,7 +178,7 @@ async def test_an_exporter_that_raises(caplog):
     class Telemetry:
         sent = heard = failing
 
-    await same_as_bare(plugins=[ContextPackPlugin(rows=None, payloads=None, telemetry=Telemetry())])
+    await same_as_bare(plugins=[p.ContextPackPlugin(rows=None, payloads=None, telemetry=Telemetry())])
     assert "a report could not be handed on" in caplog.text
 
 
@@ -223,7 +211,7 @@ async def cancelled(task: asyncio.Task) -> bool:
 async def test_a_cancellation_in_the_middle_of_a_tool():
     """The cancellation reaches the caller, the session is as without the pack, and so is the next turn."""
     stored, requests = [], []
-    for plugins in ([], [ContextPackPlugin()]):
+    for plugins in ([], [p.ContextPackPlugin()]):
         tool, sessions = Slow(), InMemorySessionService()
         settings = {"session_service": sessions, "plugins": plugins}
         task = asyncio.create_task(run_agent(calling(tool.slow), "go", **settings))
@@ -251,7 +239,7 @@ async def test_a_cancellation_while_a_result_is_being_kept():
         """Lists rows."""
         return {"rows": ROWS}
 
-    plugin = ContextPackPlugin(rows=CapRows(max_rows=5), store=PayloadStore(place="artifacts", timeout_s=3000))
+    plugin = p.ContextPackPlugin(rows=p.CapRows(max_rows=5), store=p.PayloadStore(place="artifacts", timeout_s=3000))
     sessions = InMemorySessionService()
     settings = {"session_service": sessions, "plugins": [plugin]}
     run = run_agent(calling(list_rows), "go", artifact_service=Hangs(), **settings)
@@ -271,7 +259,7 @@ async def test_a_cancellation_of_one_session_leaves_the_others_alone():
         """Lists rows."""
         return {"rows": ROWS}
 
-    plugin, tool = ContextPackPlugin(rows=CapRows(max_rows=5)), Slow()
+    plugin, tool = p.ContextPackPlugin(rows=p.CapRows(max_rows=5)), Slow()
     one = asyncio.create_task(run_agent(calling(tool.slow), "go", plugins=[plugin], session_id="one"))
     await tool.begun.wait()
     other = asyncio.create_task(run_agent(calling(list_rows), "go", plugins=[plugin], session_id="two"))
@@ -289,7 +277,7 @@ ERRORS = [ConnectionError("away"), ValueError("429"), KeyError("k")]
 async def test_a_model_error_between_two_calls(error):
     """The provider's exception, the stored session and the next turn are as without the pack."""
     endings = []
-    for plugins in ([], [ContextPackPlugin()]):
+    for plugins in ([], [p.ContextPackPlugin()]):
         left = [call("small"), error, call("small"), "done"]
         model = ScriptedModel(answer=lambda request, left=left: left.pop(0))
         sessions = InMemorySessionService()
@@ -319,7 +307,7 @@ async def test_after_a_model_error_what_was_kept_is_there():
             return call("query_rows", handle=handle, sql="SELECT COUNT(*) FROM rows")
         return ConnectionError("away") if results_in(request) else call("list_rows")
 
-    plugin, sessions = ContextPackPlugin(rows=CapRows(max_rows=5)), InMemorySessionService()
+    plugin, sessions = p.ContextPackPlugin(rows=p.CapRows(max_rows=5)), InMemorySessionService()
     reader = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[list_rows])
     settings = {"session_service": sessions, "artifact_service": InMemoryArtifactService(), "plugins": [plugin]}
     with pytest.raises(ConnectionError):
@@ -337,7 +325,7 @@ async def test_a_tool_error_is_the_tools_own():
         raise FileNotFoundError("no such table")
 
     bare = await ending(calling(breaks))
-    packed = await ending(calling(breaks), plugins=[ContextPackPlugin()])
+    packed = await ending(calling(breaks), plugins=[p.ContextPackPlugin()])
     assert bare.error == "FileNotFoundError: no such table"
     assert packed.same_as(bare)
 

@@ -17,17 +17,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack import (
-    CapRows,
-    CompactState,
-    ContextPackPlugin,
-    OffloadPayload,
-    PayloadStore,
-    cap_rows,
-    default_passes,
-    offload_payload,
-    query_rows,
-)
+import adk_context_pack as p
 from tests.faults.outcome import ending
 from tests.support.agents import calling
 from tests.support.databases import Database, kept_results
@@ -81,9 +71,9 @@ def agent(tool) -> LlmAgent:
     return calling(tool, instruction="The plan: {compact:plan}")
 
 
-def pack() -> ContextPackPlugin:
+def pack() -> p.ContextPackPlugin:
     """The plugin, with a pass that reads state."""
-    return ContextPackPlugin(passes=[CompactState(key="plan"), *default_passes(max_tokens=20_000)])
+    return p.ContextPackPlugin(passes=[p.CompactState(key="plan"), *p.default_passes(max_tokens=20_000)])
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -144,13 +134,13 @@ async def test_a_service_that_refuses_large_deltas_is_met_by_artifacts():
             return await super().append_event(session, event)
 
     run = await run_agent(
-        agent(list_rows), "go", session_service=Small(), plugins=[ContextPackPlugin(store="artifacts")]
+        agent(list_rows), "go", session_service=Small(), plugins=[p.ContextPackPlugin(store="artifacts")]
     )
     assert run.answer == "done"
     assert len(kept_results(run.session.state)) == 1
 
 
-STORE = PayloadStore(place="artifacts", timeout_s=0.05)
+STORE = p.PayloadStore(place="artifacts", timeout_s=0.05)
 
 
 def read_text() -> str:
@@ -199,8 +189,8 @@ FAULTS = (
 )  # fmt: skip
 PLUGIN = {
     "passes": (),
-    "rows": CapRows(max_rows=5, store=STORE),
-    "payloads": OffloadPayload(max_tokens=500, store=STORE),
+    "rows": p.CapRows(max_rows=5, store=STORE),
+    "payloads": p.OffloadPayload(max_tokens=500, store=STORE),
 }
 
 
@@ -220,10 +210,10 @@ async def test_nothing_is_sent_whole_or_said_to_be_kept(way, how, caplog):
     """No error, nothing kept, short results without handles that say why; a line in the log, with no payload in it."""
     with caplog.at_level(logging.WARNING, logger="adk_context_pack"):
         if way == "plugin":
-            plugins = [ContextPackPlugin(**PLUGIN)]
+            plugins = [p.ContextPackPlugin(**PLUGIN)]
             found = await ending(reader_of(list_rows, read_text), artifacts=Troubled(how=how), plugins=plugins)
         else:
-            tools = [cap_rows(list_rows, max_rows=5, store=STORE), offload_payload(read_text, store=STORE)]
+            tools = [p.cap_rows(list_rows, max_rows=5, store=STORE), p.offload_payload(read_text, store=STORE)]
             found = await ending(reader_of(*tools), artifacts=Troubled(how=how))
     assert found.error == ""
     rows, text = (each.response for each in results_in(found.requests[-1]))
@@ -255,7 +245,7 @@ async def test_a_service_that_fails_later_is_told_to_the_model(how):
         return call("query_rows", handle=handle, sql="SELECT COUNT(*) FROM rows")
 
     reader = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[list_rows])
-    found = await ending(reader, artifacts=artifacts, plugins=[ContextPackPlugin(**PLUGIN)])
+    found = await ending(reader, artifacts=artifacts, plugins=[p.ContextPackPlugin(**PLUGIN)])
     assert found.error == ""
     told = results_in(found.requests[-1], "query_rows")[0].response["error"]
     assert "artifact" in told
@@ -285,8 +275,8 @@ async def test_a_full_disk_costs_only_what_does_not_fit(caplog):
             return call("query_rows", handle=found[0].response["_handle"], sql="SELECT COUNT(*) FROM rows")
         return "done"
 
-    reader = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[list_rows, query_rows])
-    found = await ending(reader, artifacts=artifacts, plugins=[ContextPackPlugin(**PLUGIN)])
+    reader = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[list_rows, p.query_rows])
+    found = await ending(reader, artifacts=artifacts, plugins=[p.ContextPackPlugin(**PLUGIN)])
     assert found.error == ""
     kept, unkept, queried = (each.response for each in results_in(found.requests[-1]))
     assert len(kept["rows"]) == len(unkept["rows"]) == 3
@@ -344,26 +334,26 @@ def refusing(base: type, refused) -> type:
     return Refusing
 
 
-def capped_tools(store: PayloadStore, reports: list) -> list:
+def capped_tools(store: p.PayloadStore, reports: list) -> list:
     """Each tool wrapped by itself, without the plugin."""
     rows = {"max_rows": 5, "store": store, "on_report": reports.append}
     texts = {"max_tokens": 300, "preview_tokens": 50, "store": store, "on_report": reports.append}
     return [
-        cap_rows(list_rows, **rows),
-        cap_rows(list_bare, **rows),
-        offload_payload(read_text, **texts),
-        offload_payload(cap_rows(read_both, **rows), **texts),
+        p.cap_rows(list_rows, **rows),
+        p.cap_rows(list_bare, **rows),
+        p.offload_payload(read_text, **texts),
+        p.offload_payload(p.cap_rows(read_both, **rows), **texts),
     ]
 
 
-def attached(way: str, store: PayloadStore) -> tuple[list, list, list]:
+def attached(way: str, store: p.PayloadStore) -> tuple[list, list, list]:
     """Tools, plugins, and the reports of capping."""
     reports: list = []
     if way == "wrappers":
         return capped_tools(store, reports), [], reports
-    rows = CapRows(max_rows=5, store=store, on_report=reports.append)
-    payloads = OffloadPayload(max_tokens=300, preview_tokens=50, store=store, on_report=reports.append)
-    return TOOLS, [ContextPackPlugin(passes=(), rows=rows, payloads=payloads)], reports
+    rows = p.CapRows(max_rows=5, store=store, on_report=reports.append)
+    payloads = p.OffloadPayload(max_tokens=300, preview_tokens=50, store=store, on_report=reports.append)
+    return TOOLS, [p.ContextPackPlugin(passes=(), rows=rows, payloads=payloads)], reports
 
 
 def assert_nothing_kept(error: str, requests: list) -> None:
@@ -384,7 +374,7 @@ def assert_nothing_kept(error: str, requests: list) -> None:
 @pytest.mark.parametrize("way", ["plugin", "wrappers"])
 async def test_the_run_ends_with_what_is_true(way, parallel, refused, caplog):
     """Each result is a part without a handle that says why; the log and the reports say what was refused."""
-    tools, plugins, reports = attached(way, PayloadStore(place="state"))
+    tools, plugins, reports = attached(way, p.PayloadStore(place="state"))
     service = refusing(InMemorySessionService, REFUSED[refused])()
     with caplog.at_level(logging.WARNING, logger="adk_context_pack"):
         found = await ending(reader_of_all(tools, parallel=parallel), sessions=service, plugins=plugins)
@@ -407,7 +397,7 @@ async def test_the_run_ends_with_what_is_true(way, parallel, refused, caplog):
 @pytest.mark.parametrize("way", ["plugin", "wrappers"])
 async def test_a_pointer_is_refused_like_a_result(way, refused):
     """With artifacts only pointers are refused; the event says that nothing was kept."""
-    tools, plugins, _ = attached(way, PayloadStore(place="artifacts"))
+    tools, plugins, _ = attached(way, p.PayloadStore(place="artifacts"))
     service = refusing(InMemorySessionService, REFUSED[refused])()
     run = await run_agent(reader_of_all(tools, parallel=True), "go", session_service=service, plugins=plugins)
     assert_nothing_kept("", run.requests)
@@ -421,7 +411,7 @@ async def test_a_database_that_refuses(way, parallel, tmp_path):
     pytest.importorskip("aiosqlite", reason="aiosqlite is not installed")
     base = import_module("google.adk.sessions.database_session_service").DatabaseSessionService
     kind = refusing(base, REFUSED["keys of the pack"])
-    tools, plugins, _ = attached(way, PayloadStore(place="state"))
+    tools, plugins, _ = attached(way, p.PayloadStore(place="state"))
     async with closed_at_the_end(kind(db_url=f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}")) as service:
         found = await ending(reader_of_all(tools, parallel=parallel), sessions=service, plugins=plugins)
     assert service.asked
@@ -439,7 +429,7 @@ async def test_an_event_that_was_stored_is_not_stored_twice():
                 raise TimeoutError("no answer")
             return stored
 
-    tools, plugins, _ = attached("plugin", PayloadStore(place="state"))
+    tools, plugins, _ = attached("plugin", p.PayloadStore(place="state"))
     service = Late()
     found = await ending(reader_of_all(tools, parallel=True), sessions=service, plugins=plugins)
     assert found.error == "TimeoutError: no answer"
@@ -461,7 +451,7 @@ async def test_what_the_app_itself_wrote_is_refused_as_without_the_pack():
         service = refusing(InMemorySessionService, lambda delta: "plan" in delta)()
         return await ending(calling(plan), sessions=service, plugins=plugins)
 
-    bare, packed = await refused([]), await refused([ContextPackPlugin()])
+    bare, packed = await refused([]), await refused([p.ContextPackPlugin()])
     assert packed.error == bare.error == "PermissionError: this delta is refused"
     assert packed.same_as(bare)
 
@@ -481,7 +471,7 @@ async def test_a_key_of_the_users_own_holds_what_was_stored_last(place):
         return "done" if len(found) == 2 else call("list_rows", first=len(found))
 
     seen: list = []
-    tool = cap_rows(list_rows, max_rows=5, state_key="orders:{tool}", store=PayloadStore(place=place))
+    tool = p.cap_rows(list_rows, max_rows=5, state_key="orders:{tool}", store=p.PayloadStore(place=place))
     reader = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[tool])
     run = await run_agent(reader, "go", session_service=refusing(InMemorySessionService, large)())
     assert run.answer == "done"
@@ -505,7 +495,7 @@ async def test_what_a_callback_made_of_a_shortened_result_stays():
     reader = LlmAgent(
         name="reader",
         model=ScriptedModel(answer=answer),
-        tools=[cap_rows(list_rows, max_rows=5, store="state")],
+        tools=[p.cap_rows(list_rows, max_rows=5, store="state")],
         after_tool_callback=redact,
     )
     run = await run_agent(reader, "go", session_service=refusing(InMemorySessionService, bool)())
@@ -528,7 +518,7 @@ async def test_the_child_of_an_agent_tool():
         tools=[AgentTool(agent=child)],
     )
     service = refusing(InMemorySessionService, bool)
-    run = await run_agent(parent, "go", session_service=service(), plugins=[ContextPackPlugin()])
+    run = await run_agent(parent, "go", session_service=service(), plugins=[p.ContextPackPlugin()])
     assert service.asked == 1
     assert run.answer == "{'result': 'counted'}"
     assert run.session.state == {}
@@ -540,7 +530,7 @@ async def test_a_refused_view():
         name="writer",
         instruction="The plan: {compact:plan}",
         model=ScriptedModel(answer=lambda request: request.config.system_instruction),
-        before_model_callback=CompactState(key="plan", output_key="plan_view"),
+        before_model_callback=p.CompactState(key="plan", output_key="plan_view"),
     )
     service = refusing(InMemorySessionService, bool)
     run = await run_agent(writer, "go", session_service=service(), state={"plan": [1, 2]})
@@ -551,7 +541,7 @@ async def test_a_refused_view():
 
 async def test_nothing_is_held_of_what_was_stored_or_given_up():
     """After a run, and after one that was cut off before its event was stored, the guard holds nothing."""
-    tools, plugins, _ = attached("plugin", PayloadStore(place="state"))
+    tools, plugins, _ = attached("plugin", p.PayloadStore(place="state"))
     service = InMemorySessionService()
     await run_agent(reader_of_all(tools, parallel=True), "go", session_service=service, plugins=plugins)
     guard = service.append_event.__self__
@@ -564,7 +554,7 @@ async def test_nothing_is_held_of_what_was_stored_or_given_up():
     cut = LlmAgent(
         name="reader",
         model=ScriptedModel(answer=lambda request: call("list_rows")),
-        tools=[cap_rows(list_rows, max_rows=5, store="state")],
+        tools=[p.cap_rows(list_rows, max_rows=5, store="state")],
         after_tool_callback=hang,
     )
     running = [asyncio.ensure_future(run_agent(cut, "go", session_service=service, session_id="cut"))]

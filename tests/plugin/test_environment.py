@@ -8,6 +8,7 @@ from adk_context_pack.stores.byte_cache import CACHE
 from tests.reports.test_html_page import data_of
 from tests.reports.test_saved_results import QUESTIONS, team
 from tests.support.run import run_agent
+from tests.support.spans import warned
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -50,6 +51,15 @@ async def test_the_session_service_can_be_left_alone(monkeypatch, text, is_wrapp
     service = InMemorySessionService()
     await run_agent(team(), QUESTIONS[0], plugins=[ContextPackPlugin()], session_service=service)
     assert ("delete_session" in vars(service)) == is_wrapped
+
+
+def test_a_misspelled_variable_is_named_once(monkeypatch):
+    """A variable that nothing reads is said once, with the one that was meant. One of the app's own is not."""
+    monkeypatch.setenv("ADK_CONTEXT_PACK_MAX_TOKEN", "4000")
+    monkeypatch.setenv("ADK_CONTEXT_PACK_FOLDER", "mine")
+    with warned() as texts:
+        ContextPackPlugin(), ContextPackPlugin()
+    assert [text.partition("did you mean ")[2] for text in texts] == ["'ADK_CONTEXT_PACK_MAX_TOKENS'?)"]
 
 
 def test_arguments_win(monkeypatch, tmp_path):

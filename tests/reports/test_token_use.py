@@ -6,16 +6,7 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import (
-    CATEGORIES,
-    CompactState,
-    ContextPipeline,
-    PassReport,
-    PrefixReport,
-    Prices,
-    ReportTotals,
-    SettingError,
-)
+import adk_context_pack as p
 from adk_context_pack.reports.call_report import spread
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, TokenUse
 from tests.reports.test_report_log import report
@@ -24,7 +15,7 @@ from tests.support.requests import call_for, request_for
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel
 
-PRICES = Prices(input=2.0, cached=0.5)
+PRICES = p.Prices(input=2.0, cached=0.5)
 SIZES = st.integers(0, 5_000)
 
 
@@ -33,7 +24,7 @@ def any_reports(draw):
     """Reports of several agents and sessions whose figures add up as those of a pipeline do."""
     found = []
     for number in range(draw(st.integers(1, 12))):
-        before = {name: draw(SIZES) for name in draw(st.lists(st.sampled_from(CATEGORIES), unique=True, min_size=1))}
+        before = {name: draw(SIZES) for name in draw(st.lists(st.sampled_from(p.CATEGORIES), unique=True, min_size=1))}
         after = {name: draw(st.integers(0, tokens)) for name, tokens in before.items()}
         whole, left = sum(before.values()), sum(after.values())
         used = "tool_calls_and_results"
@@ -49,17 +40,17 @@ def any_reports(draw):
                 tools_before={"look_up": before[used]} if used in before else {},
                 results={"list_orders": draw(SIZES)} if number % 2 else {},
                 pack_tools=draw(st.integers(0, before.get("tool_declarations", 0))),
-                prefix=PrefixReport(tokens=draw(SIZES), previous_tokens=draw(SIZES)),
+                prefix=p.PrefixReport(tokens=draw(SIZES), previous_tokens=draw(SIZES)),
             )
         )
-        found[-1].passes = (PassReport(name="strip_for_context", tokens_before=whole, tokens_after=left),)
+        found[-1].passes = (p.PassReport(name="strip_for_context", tokens_before=whole, tokens_after=left),)
     return found
 
 
 @given(any_reports())
 def test_sums_are_those_of_the_reports(reports):
     """All calls together have the tokens of `ReportTotals`, and agents, categories and passes each add up to them."""
-    use, totals = TokenUse.of(reports, PRICES), ReportTotals.of(reports)
+    use, totals = TokenUse.of(reports, PRICES), p.ReportTotals.of(reports)
     assert (use.total.calls, use.total.without, use.total.sent) == (
         totals.calls,
         totals.tokens_without_pack,
@@ -95,7 +86,7 @@ def test_smaller_results_count_by_tool():
     use = TokenUse.of([one])
     assert (use.tools["a"].without, use.tools["a"].sent) == (93, 2)
     assert use.passes[RESULTS].saved == 90
-    later = report(passes=(PassReport(name="p", tokens_before=3, tokens_after=2),))
+    later = report(passes=(p.PassReport(name="p", tokens_before=3, tokens_after=2),))
     assert [each["name"] for each in TokenUse.of([later, one]).to_dict()["passes"]] == [RESULTS, "p"]
     assert PACK_TOOLS not in use.passes
     assert use.to_dict()["tools"] == [
@@ -116,12 +107,12 @@ def test_adk_alone_keeps_its_prefix_where_the_instruction_stays(kept, cached_wit
     sizes = {"system_instruction": 40, "user": 60}
     settings = {"tokens_after": 100, "categories": sizes, "categories_before": sizes}
     first = report(tokens_before=80, **settings)
-    second = report(tokens_before=100, prefix=PrefixReport(tokens=kept, previous_tokens=100), **settings)
+    second = report(tokens_before=100, prefix=p.PrefixReport(tokens=kept, previous_tokens=100), **settings)
     use = TokenUse.of([first, second], PRICES)
     assert use.total.cost_without == pytest.approx(PRICES.of(80, 0) + PRICES.of(100, cached_without))
     known = TokenUse(prices=PRICES)
-    known.add(first, PrefixReport())
-    known.add(second, PrefixReport(tokens=7, previous_tokens=80))
+    known.add(first, p.PrefixReport())
+    known.add(second, p.PrefixReport(tokens=7, previous_tokens=80))
     assert known.total.cost_without == pytest.approx(PRICES.of(80, 0) + PRICES.of(100, 7))
 
 
@@ -137,7 +128,7 @@ PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
 
 def categories_of(*session, agent="me"):
     request = request_for(agent, session)
-    return ContextPipeline([]).run(request, call_for(agent, session))[1].categories
+    return p.ContextPipeline([]).run(request, call_for(agent, session))[1].categories
 
 
 ALONE = [user_said("Look.", timestamp=1.0), agent_said("me", "Good day to you.", timestamp=2.0)]
@@ -165,7 +156,7 @@ def test_each_part_has_its_category(session, found):
 @pytest.mark.parametrize("static", [None, "You are a careful reviewer."])
 async def test_a_filled_in_view_is_a_state_view(static):
     """What a pass filled into an instruction, dynamic or not, counts as a state view, and only after the passes."""
-    pipeline = ContextPipeline([CompactState(key="queries")])
+    pipeline = p.ContextPipeline([p.CompactState(key="queries")])
     agent = LlmAgent(
         name="reviewer",
         model=ScriptedModel(),
@@ -184,7 +175,7 @@ async def test_a_filled_in_view_is_a_state_view(static):
 
 def test_cached_tokens_have_their_own_price():
     """A million tokens of which half are cached cost half of each price, in the currency and in millionths of it."""
-    prices = Prices(input=3.0, cached=0.5)
+    prices = p.Prices(input=3.0, cached=0.5)
     assert prices.of(1_000_000, 500_000) == 1.75
     assert prices.micros(10, 4) == 20
 
@@ -192,5 +183,5 @@ def test_cached_tokens_have_their_own_price():
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), "1", None])
 def test_what_cannot_be_a_price_is_refused(value):
     """A price that is not a number from 0 up is named with its value."""
-    with pytest.raises(SettingError, match="cached must be a number from 0 up"):
-        Prices(cached=value)
+    with pytest.raises(p.SettingError, match="cached must be a number from 0 up"):
+        p.Prices(cached=value)

@@ -6,7 +6,6 @@ import importlib
 import re
 import subprocess
 import sys
-import textwrap
 import tomllib
 from pathlib import Path
 
@@ -16,7 +15,9 @@ from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.evaluation.eval_set import EvalSet
 
 import adk_context_pack
+from adk_context_pack._adk.remote_agents import missing_for_context_builder
 from adk_context_pack.testing import check_budget, check_pass
+from samples import reference
 from tests.support.run import run_agent
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -39,21 +40,21 @@ ANSWERS = {
     "evaluated_pipeline": "Sorry: U6 was 1746 minutes late.",
     "data_frames": "Sold: 412335.5 EUR, 205543.75 JPY",
     "long_chat": "It was ZX-3811.",
+    "github_tools": "Asked at https://github.com/acme/shop/issues/30#issuecomment-1.",
+    "remote_agent": "Dear c2, please pay 31393. Dear c3, please pay 61000. Dear c4, please pay 55748.",
 }
+
+
+MCP = ("mcp", "google.adk.tools.mcp_tool.mcp_toolset")
+NEEDS = {"mcp_rows": MCP, "github_tools": MCP, "data_frames": ("pandas",), "workflow_summary": ("google.adk.workflow",)}
 
 
 def agent_module(name: str):
     """A sample's `agent` module; skips where the installed ADK or a package of others cannot run it."""
-    if name == "mcp_rows":
-        pytest.importorskip("mcp")
-        try:
-            importlib.import_module("google.adk.tools.mcp_tool.mcp_toolset")
-        except ImportError as error:
-            pytest.skip(f"this ADK cannot use the installed mcp package: {error}")
-    if name == "data_frames":
-        pytest.importorskip("pandas")
-    if name == "workflow_summary":
-        pytest.importorskip("google.adk.workflow", reason="this ADK has no Workflow")
+    for needed in NEEDS.get(name, ()):
+        pytest.importorskip(needed, exc_type=ImportError)
+    if name == "remote_agent" and (missing := missing_for_context_builder()):
+        pytest.skip(f"needs {missing}")
     return importlib.import_module(f"samples.{name}.agent")
 
 
@@ -86,19 +87,36 @@ def test_adk_loads_it_from_its_folder(name):
     assert isinstance(found, App) or found.name
 
 
-def test_the_workflow_sample_says_what_it_needs():
-    """On a release without Workflow one clear sentence names the sample and what is installed."""
-    script = """
-        import sys
-        import adk_context_pack.testing
-        from google.adk.agents import LlmAgent
-        sys.modules["google.adk.workflow"] = None
-        import samples.workflow_summary.agent
-    """
-    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)]
+@pytest.mark.parametrize(
+    ("name", "gone", "said"),
+    [
+        ("workflow_summary", "google.adk.workflow", "needs google-adk 2.0 or newer"),
+        ("remote_agent", "google.adk.agents.remote_a2a_agent", 'needs pip install "google-adk[a2a]"'),
+    ],
+)
+def test_a_sample_says_what_it_needs(name, gone, said):
+    """Where ADK has not got what a sample is about, one clear sentence names the sample and what to install."""
+    before = "import sys, adk_context_pack.testing; from google.adk.agents import LlmAgent"
+    script = f"{before}; sys.modules['{gone}'] = None; import samples.{name}.agent"
+    command = [sys.executable, "-W", "ignore", "-c", script]
     done = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     assert done.returncode
-    assert "samples/workflow_summary needs google-adk 2.0 or newer" in done.stderr.splitlines()[-1]
+    assert f"samples/{name} {said}" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.newest
+def test_the_figures_of_each_readme_are_what_its_command_prints():
+    """`python -m samples NAME…` prints the tokens without the pack and with it that the samples' READMEs tell."""
+    told = {path.parent.name: path.read_text() for path in SAMPLES.rglob("README.md")}
+    names = [name for name, text in told.items() if f"`python -m samples {name}`" in text]
+    command = [sys.executable, "-W", "ignore", "-m", "samples", *names]
+    printed = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=True).stdout  # noqa: S603 - ours
+    for name in names:
+        claim = re.search(r"About (\S+) without the pack, (\S+) with it, in (\d+) ", told[name]).groups()
+        assert f"({name}/agent.py) | about {claim[0]}, {claim[1]} |" in told["samples"], name
+        shown = re.search(rf"^{name}: (\S+) -> (\S+) tokens in (\d+) calls", printed, re.MULTILINE).groups()
+        claimed, figures = ([int(one.replace(",", "")) for one in each] for each in (claim, shown))
+        assert figures == pytest.approx(claimed, rel=0.1), name
 
 
 def test_the_pass_of_ones_own_is_short_and_keeps_the_laws():
@@ -167,3 +185,21 @@ def test_the_handoffs_are_printed_before_and_after(capsys):
     before, after = ([int(size[n].replace(",", "")) for size in sizes[1:]] for n in (1, 2))
     assert sum(after) * 2 < sum(before)
     assert printed.count("--- before\n") == printed.count("--- after\n") == 4
+
+
+def test_the_reference_has_a_short_example_of_each_public_class():
+    """Each class has a block of a few lines that uses it. `test_readme.py` runs them, as all blocks of the guide."""
+    blocks = reference.examples()
+    assert set(blocks) == set(reference.public_classes())
+    for name, block in blocks.items():
+        code = [line for line in block.splitlines()[1:-1] if line.strip()]
+        assert sum(len(re.findall(rf"\b{name}\b", line)) for line in code) > 1, name
+        assert len(code) <= 10, name
+
+
+def test_a_dead_link_ends_the_reference(tmp_path):
+    """A page that is not there and a place that is not in a page are found, in pages of folders too."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "a.html").write_text('<p id="x"><a href="#x"></a><a href="#y"></a><a href="https://a.b/c"></a>')
+    (tmp_path / "in" / "b.html").write_text('<a href="../a.html#x"></a><a href="../a.html#z"></a><a href="c.html"></a>')
+    assert sorted(reference.dead_links(tmp_path)) == ["a.html: #y", "b.html: ../a.html#z", "b.html: c.html"]

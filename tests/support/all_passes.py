@@ -8,19 +8,7 @@ from typing import Any
 
 from google.adk.plugins.base_plugin import BasePlugin
 
-from adk_context_pack import (
-    CapRows,
-    CastNarrative,
-    ClearToolResults,
-    ContextPackPlugin,
-    DropOldMedia,
-    DropOldThoughts,
-    FitTokenBudget,
-    KeepNewestResult,
-    OffloadPayload,
-    StripForContext,
-    default_passes,
-)
+import adk_context_pack as p
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.passes.context_pass import ContextPass
 
@@ -63,28 +51,28 @@ def every_pass(max_tokens: int, relays: ContextPass) -> list[ContextPass]:
     """All passes that need no key of state, in the order in which they are recommended, as greedy as they get."""
     return [
         relays,
-        DropOldMedia(min_bytes=0, on_error="raise"),
-        DropOldThoughts(on_error="raise"),
-        KeepNewestResult(min_tokens=1, on_error="raise"),
-        ClearToolResults(keep_results=0, min_tokens=1, clear_args=True, on_error="raise"),
-        FitTokenBudget(max_tokens=max_tokens, keep_turns=1, on_error="raise"),
+        p.DropOldMedia(min_bytes=0, on_error="raise"),
+        p.DropOldThoughts(on_error="raise"),
+        p.KeepNewestResult(min_tokens=1, on_error="raise"),
+        p.ClearToolResults(keep_results=0, min_tokens=1, clear_args=True, on_error="raise"),
+        p.FitTokenBudget(max_tokens=max_tokens, keep_turns=1, on_error="raise"),
     ]
 
 
-def plugin(**settings: Any) -> ContextPackPlugin:
+def plugin(**settings: Any) -> p.ContextPackPlugin:
     """The plugin with small limits for tool results."""
-    rows = CapRows(max_rows=3, max_tokens=200)
-    return ContextPackPlugin(rows=rows, payloads=OffloadPayload(max_tokens=100, preview_tokens=40), **settings)
+    rows = p.CapRows(max_rows=3, max_tokens=200)
+    return p.ContextPackPlugin(rows=rows, payloads=p.OffloadPayload(max_tokens=100, preview_tokens=40), **settings)
 
 
 WAYS: dict[str, Callable[[int], Attached]] = {
     "plugin": lambda max_tokens: Attached(plugins=[plugin(max_tokens=max_tokens)]),
     "plugin with every pass": lambda max_tokens: Attached(
-        plugins=[plugin(passes=every_pass(max_tokens, CastNarrative(on_error="raise")))]
+        plugins=[plugin(passes=every_pass(max_tokens, p.CastNarrative(on_error="raise")))]
     ),
-    "callbacks": lambda max_tokens: Attached(passes=default_passes(max_tokens=max_tokens)),
+    "callbacks": lambda max_tokens: Attached(passes=p.default_passes(max_tokens=max_tokens)),
     "every pass as callbacks": lambda max_tokens: Attached(
-        passes=every_pass(max_tokens, StripForContext(on_error="raise"))
+        passes=every_pass(max_tokens, p.StripForContext(on_error="raise"))
     ),
 }
 """The ways to attach the pack, each from the budget of a request in tokens."""

@@ -9,23 +9,7 @@ from google.adk.agents import LlmAgent
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.genai import types
 
-from adk_context_pack import (
-    CapRows,
-    CastNarrative,
-    ClearToolResults,
-    CompactState,
-    ContextPass,
-    DropOldMedia,
-    DropOldThoughts,
-    FitTokenBudget,
-    KeepNewestResult,
-    OffloadPayload,
-    ResultPass,
-    SettingError,
-    StripForContext,
-    defer_tools,
-    resolve_results,
-)
+import adk_context_pack as p
 from adk_context_pack.stores.result_store import ArtifactStore
 from adk_context_pack.testing import (
     LAWS,
@@ -37,18 +21,7 @@ from adk_context_pack.testing import (
     check_result_pass,
     check_store,
 )
-from tests.support.breakers import (
-    adds_a_note,
-    copies_for_nothing,
-    cuts_a_window,
-    drops_one_each_time,
-    drops_results,
-    empties_results,
-    forgets_the_user,
-    swaps_the_requests_list,
-    with_contents,
-    writes_into_an_event,
-)
+from tests.support import breakers
 from tests.support.events import agent_said, user_said
 from tests.support.histories import many_turns
 from tests.support.kept import Shelf
@@ -65,10 +38,11 @@ def raises(request, call):
 
 
 BAD = [
-    (writes_into_an_event, "pure"), (swaps_the_requests_list, "pure"), (copies_for_nothing, "idle_is_identity"),
-    (drops_one_each_time, "settled"), (adds_a_note, "never_grows"), (drops_results, "paired"),
-    (forgets_the_user, "heard"), (cuts_a_window, "steady"), (empties_results, "reachable"),
-    (empties_results, "active_stays"),
+    (breakers.writes_into_an_event, "pure"), (breakers.swaps_the_requests_list, "pure"),
+    (breakers.copies_for_nothing, "idle_is_identity"), (breakers.drops_one_each_time, "settled"),
+    (breakers.adds_a_note, "never_grows"), (breakers.drops_results, "paired"), (breakers.forgets_the_user, "heard"),
+    (breakers.cuts_a_window, "steady"), (breakers.empties_results, "reachable"),
+    (breakers.empties_results, "active_stays"),
 ]  # fmt: skip
 
 
@@ -96,10 +70,10 @@ def test_a_pass_that_raises_is_said_to_raise():
 @pytest.mark.parametrize(
     ("good", "except_for"),
     [
-        (StripForContext(), {"reachable"}), (CastNarrative(), ()), (ClearToolResults(), {"steady"}),
-        (FitTokenBudget(max_tokens=300), {"steady"}), (DropOldMedia(min_bytes=0), {"steady", "never_grows"}),
-        (DropOldThoughts(), {"steady"}), (KeepNewestResult(min_tokens=1), {"steady"}),
-        (CompactState(key="queries"), {"never_grows"}), (lambda request, call: request, ()),
+        (p.StripForContext(), {"reachable"}), (p.CastNarrative(), ()), (p.ClearToolResults(), {"steady"}),
+        (p.FitTokenBudget(max_tokens=300), {"steady"}), (p.DropOldMedia(min_bytes=0), {"steady", "never_grows"}),
+        (p.DropOldThoughts(), {"steady"}), (p.KeepNewestResult(min_tokens=1), {"steady"}),
+        (p.CompactState(key="queries"), {"never_grows"}), (lambda request, call: request, ()),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )  # fmt: skip
@@ -113,12 +87,12 @@ def test_sessions_of_ones_own_are_tried_too():
     """A conversation that only an own session has is enough to catch a pass."""
 
     @dataclass(frozen=True, kw_only=True)
-    class HidesMagicWord(ContextPass):
+    class HidesMagicWord(p.ContextPass):
         """Drops what the user says after a magic word."""
 
         def apply(self, request, call):
             kept = [c for c in request.contents if "abracadabra" not in (c.parts[0].text or "")]
-            return request if len(kept) == len(request.contents) else with_contents(request, kept)
+            return request if len(kept) == len(request.contents) else breakers.with_contents(request, kept)
 
     check_pass(HidesMagicWord(), examples=50)
     own = Conversation(agent="a", events=[user_said("hi"), agent_said("a", "yes?"), user_said("abracadabra")])
@@ -131,21 +105,21 @@ def test_requests_of_ones_own_are_tried_on_all_laws_but_steady():
     events = many_turns(2)
     pairs = [(request_for("a", events), call_for("a", events))]
     before = pairs[0][0].model_copy(deep=True)
-    check_pass(cuts_a_window, requests=pairs, examples=0, except_for={"paired", "heard", "settled"})
+    check_pass(breakers.cuts_a_window, requests=pairs, examples=0, except_for={"paired", "heard", "settled"})
     with pytest.raises(AssertionError, match='swaps_the_requests_list breaks the law "pure"'):
-        check_pass(swaps_the_requests_list, requests=pairs, examples=0)
+        check_pass(breakers.swaps_the_requests_list, requests=pairs, examples=0)
     assert pairs[0][0] == before
 
 
 @pytest.mark.parametrize("setting", [{"except_for": {"stedy"}}, {"except_for": "steady"}])
 def test_a_law_that_does_not_exist_is_refused(setting):
     """A slip in a name would otherwise spare nothing, or everything."""
-    with pytest.raises(SettingError, match="ste"):
-        check_pass(StripForContext(), **setting)
+    with pytest.raises(p.SettingError, match="ste"):
+        check_pass(p.StripForContext(), **setting)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DropLog(ResultPass):
+class DropLog(p.ResultPass):
     """Leaves out the field `log`."""
 
     async def apply(self, result, call):
@@ -156,7 +130,7 @@ class DropLog(ResultPass):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Breaks(ResultPass):
+class Breaks(p.ResultPass):
     """Breaks one law."""
 
     how: str
@@ -177,7 +151,7 @@ class Breaks(ResultPass):
         return broken.get(self.how, result)
 
 
-@pytest.mark.parametrize("entry", [CapRows(max_rows=5), OffloadPayload(), DropLog()], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", [p.CapRows(max_rows=5), p.OffloadPayload(), DropLog()], ids=lambda entry: entry.name)
 def test_passes_that_keep_the_laws_pass(entry):
     """The package's own passes and a simple one keep every law on every shape of result."""
     check_result_pass(entry, results=[{"log": "x", "a": [1, 2]}])
@@ -247,7 +221,7 @@ async def test_the_law_holds_for_answers():
     def answer(request):
         return f"All of {{{{result:{handle_in(request)}.page.total}}}}."
 
-    tools = [resolve_results(ROWS, in_answers=True)]
+    tools = [p.resolve_results(ROWS, in_answers=True)]
     run = await run_agent(agent_of(call("list_orders"), answer, taker=Taker(), tools=tools), "Go.")
     check_references(run.session.events, run.requests)
     with pytest.raises(AssertionError, match="an answer may refer to"):
@@ -291,7 +265,7 @@ async def test_the_law_holds_for_deferred_tools(batch):
         return "Found."
 
     model = ScriptedModel(answer=answer)
-    agent = LlmAgent(name="a", model=model, tools=[defer_tools(book, batch=batch)])
+    agent = LlmAgent(name="a", model=model, tools=[p.defer_tools(book, batch=batch)])
     await run_agent(agent, "Book a room in Oslo.", "Thanks.")
     assert len(model.requests) > 2
     check_declared_tools(model.requests)

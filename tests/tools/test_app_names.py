@@ -5,7 +5,7 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.function_tool import FunctionTool
 
-from adk_context_pack import CapRows, ContextPackPlugin, PackSettings, cap_rows
+from adk_context_pack import CapRows, ContextPackPlugin, PackSettings, StripForContext, cap_rows, default_passes
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 from tests.support.spans import warned
@@ -49,8 +49,12 @@ async def said_by(agent, *plugins):
 )
 async def test_an_agent_that_the_app_does_not_have_is_named_once(name, hint):
     """The warning has the name and the nearest agent."""
-    (text,) = await said_by(team(), ContextPackPlugin(agents={name: None}))
-    assert text == f"ContextPackPlugin: agents names {name!r}, which the app does not have{hint}"
+    for setting, given in {
+        "agents": {"agents": {name: None}},
+        "keep_agents of a pass": {"passes": [StripForContext(keep_agents=[name])]},
+    }.items():
+        (text,) = await said_by(team(), ContextPackPlugin(**given))
+        assert text == f"ContextPackPlugin: {setting} names {name!r}, which the app does not have{hint}"
 
 
 @pytest.mark.parametrize("hidden", [[Tools()], [search, Tools()]])
@@ -60,20 +64,23 @@ async def test_a_name_that_a_toolset_may_have_is_not_named(hidden):
     assert not await said_by(team(*hidden), plugin)
 
 
-@pytest.mark.parametrize("place", ["plugin", "agent", "wrapper", "one_agent"])
+@pytest.mark.parametrize("place", ["plugin", "agent", "wrapper", "one_agent", "history"])
 async def test_a_tool_that_the_app_does_not_have_is_named_once(place):
-    """In the plugin, in `after_tool_callback` and around a tool, a misspelled tool is named with the nearest one."""
+    """In the plugin or one of its passes, in `after_tool_callback` and around a tool, the nearest one is named."""
     rows = CapRows(tools={"saerch": None}, max_rows=5)
     if place == "plugin":
         texts = await said_by(team(search), ContextPackPlugin(rows=rows))
     elif place == "one_agent":
         texts = await said_by(team(search), ContextPackPlugin(agents={"researcher": PackSettings(rows=rows)}))
+    elif place == "history":
+        passes = default_passes(max_tokens=9_000, keep_tools=["saerch"])
+        texts = await said_by(team(search), ContextPackPlugin(passes=passes))
     elif place == "agent":
         texts = await said_by(team(search, after_tool_callback=[rows]))
     else:
         texts = await said_by(team(cap_rows(search, tools={"saerch": None})))
     (text,) = texts
-    assert text.endswith(": tools names 'saerch', which the app does not have (did you mean 'search'?)")
+    assert text.endswith(" names 'saerch', which the app does not have (did you mean 'search'?)")
 
 
 @pytest.mark.parametrize("settings", [{"search": CapRows(max_rows=9)}, {"search": None}])

@@ -1,0 +1,1 @@
+"""The tools of GitHub's MCP server, on demand."""

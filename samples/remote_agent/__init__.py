@@ -1,0 +1,1 @@
+"""A remote agent over A2A that is sent a short account."""
