@@ -197,6 +197,10 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
     return found
 
 
+class _UnknownSettingError(SettingError, TypeError):
+    """Raised for the name of a setting that there is not, for which Python itself raises a TypeError."""
+
+
 class Configured:
     """The base of what is built from settings by name. A name that there is not is refused with the nearest one."""
 
@@ -207,7 +211,7 @@ class Configured:
         if settings and code is not None and not code.co_flags & CO_VARKEYWORDS:
             known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
             for name in settings.keys() - set(known):
-                raise SettingError(f"{cls.__name__}: there is no setting {name!r}{did_you_mean(name, known)}")
+                raise _UnknownSettingError(f"{cls.__name__}: there is no setting {name!r}{did_you_mean(name, known)}")
         return super().__new__(cls)
 
 
