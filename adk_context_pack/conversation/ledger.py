@@ -182,14 +182,19 @@ def _source(name: str | None) -> str:
 
 
 def scalars(value: Any) -> Iterator[Any]:
-    """Yields the texts, numbers, booleans and nulls within a JSON-like value in their order."""
-    waiting = [value]
+    """Yields the texts, numbers, booleans and nulls within a JSON-like value in their order, shared parts once."""
+    waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()
         # Most items are leaves, and this runs for each one of hundreds of results.
         if type(item) in _LEAVES:
             yield item
-        elif isinstance(item, dict):
+            continue
+        # What is inside itself would never end.
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, dict):
             waiting += reversed(item.values())
         elif isinstance(item, (list, tuple)):
             waiting += reversed(item)

@@ -24,7 +24,7 @@ from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide
 from adk_context_pack.tables.failure import error_of
-from adk_context_pack.tables.stub_form import HANDLE, told_to
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, told_to
 
 _SHORT, _FEW = 60, 5
 # No estimate gives a text of this many characters a single token.
@@ -106,14 +106,14 @@ class ResultTexts:
         return known
 
     def _write(self, response: Any) -> WrittenResult:
-        # What was made smaller when the tool returned it is worth its room. Of texts a part is, of tables each row.
+        # Of texts a part is worth its room, of tables each row.
         length, room = len(whole_text(response)), self.limits.whole
         is_stub, is_long, whole = is_shortened(response), length > 2 * _CHARACTERS_A_TOKEN * room, ""
         for cut in (2,) if is_long and not is_stub else (0, 1, 2):
             if cut and (is_stub or error_of(response) is not None):
                 break
             text = self.text(response, cut)
-            if (tokens := estimate_tokens(text)) <= room * (2 if cut or is_stub else 1):
+            if (tokens := estimate_tokens(text)) <= room * (2 if cut else 1):
                 return WrittenResult(response, tokens, length, cut * (text != whole), text)
             whole = whole or text
         return WrittenResult(response, 0, length, 0)
@@ -125,10 +125,25 @@ class ResultTexts:
             # Of what is nested too deep to be cut, the whole is too large to be quoted.
             with suppress(RecursionError):
                 response = _cut_value(response, longest, most)
-        text = whole_text(response)
+        text = whole_text(_handed_on(response))
         if len(text) < _LONG or is_shortened(response) or (short := compacted(response)) is response:
             return text
         return whole_text(short)
+
+
+def _handed_on(response: Any) -> Any:
+    """Returns a stub whose facts tell of all rows without those rows, and any other response as it is."""
+    facts, limits = (response.get(name) if isinstance(response, Mapping) else None for name in (FACTS, LIMITS))
+    if not (isinstance(facts, Mapping) and isinstance(limits, Mapping) and facts.keys() == limits.keys()):
+        return response
+    rows = {
+        path: f"{limit['total']} rows"
+        for path, limit in limits.items()
+        if isinstance(limit, Mapping) and "total" in limit
+    }
+    if not limits.keys() == rows.keys() <= response.keys():
+        return response
+    return {key: rows.get(key, value) for key, value in response.items() if key not in (LIMITS, NOTE)}
 
 
 def _cut_value(value: Any, longest: int, most: int) -> Any:
@@ -262,7 +277,9 @@ class Narrative:
             shape = outcome_of(response, max_chars=limits.result, max_error_chars=limits.error)
         if handle := handle_in(response):
             way = "" if handle in shape else f"handle='{handle}'"
-        shape = f"{shape} [{written.length} characters{way and f', {way}'}]"
+        # How long a stub is says nothing of the result.
+        told_of = ", ".join(filter(None, ("" if is_shortened(told) else f"{written.length} characters", way)))
+        shape = f"{shape} [{told_of}]" if told_of else shape
         if len(shape) >= written.length:
             return whole_text(told)
         self.shortened += 1

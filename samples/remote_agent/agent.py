@@ -11,7 +11,7 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.apps.app import App
 from google.adk.models.llm_request import LlmRequest
 
-from adk_context_pack import a2a_context
+from adk_context_pack import StripForContext, a2a_context
 from adk_context_pack.testing import ScriptedModel, call, results_in, text_in
 
 try:
@@ -49,7 +49,7 @@ def check(request: LlmRequest) -> Any:
     return "\n".join(f"{customer} owes {cents} cents." for customer, cents in sums.items() if cents)
 
 
-builder = a2a_context()
+builder = a2a_context(passes=[StripForContext()])
 secretary: Any = RemoteA2aAgent(
     name="secretary",
     agent_card="http://127.0.0.1:8000/.well-known/agent-card.json",

@@ -178,7 +178,7 @@ async def test_an_exporter_that_raises(caplog):
     class Telemetry:
         sent = heard = failing
 
-    await same_as_bare(plugins=[p.ContextPackPlugin(rows=None, payloads=None, telemetry=Telemetry())])
+    await same_as_bare(plugins=[p.ContextPackPlugin(passes=[], result_passes=[], telemetry=Telemetry())])
     assert "a report could not be handed on" in caplog.text
 
 
