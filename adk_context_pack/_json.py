@@ -150,11 +150,22 @@ def opened(value: Any) -> Any:
         return value
 
 
+FLOAT_EXACT = 2**53
+"""The largest integer up to which a double holds each one."""
+
+
 def opened_exactly(text: str) -> Any:
     """Returns the object or list that a text holds as JSON, or the text itself if JSON would write a part otherwise.
 
-    That is a number such as 1.10, a constant that JSON has no word for, and a name that occurs twice.
+    That is a number such as 1.10, an integer beyond 2^53, a constant that JSON does not have, and a name that occurs
+    twice.
     """
+
+    def whole(digits: str) -> int:
+        # Some providers read every number as a double.
+        if str(found := int(digits)) != digits or abs(found) > FLOAT_EXACT:
+            raise ValueError(digits)
+        return found
 
     def number(digits: str) -> float:
         if repr(found := float(digits)) != digits:
@@ -169,7 +180,7 @@ def opened_exactly(text: str) -> Any:
     if text.lstrip()[:1] not in {"{", "["}:
         return text
     try:
-        return json.loads(text, parse_float=number, parse_constant=number, object_pairs_hook=members)
+        return json.loads(text, parse_int=whole, parse_float=number, parse_constant=number, object_pairs_hook=members)
     except (ValueError, RecursionError):
         return text
 

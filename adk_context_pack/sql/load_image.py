@@ -11,7 +11,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
 
-from adk_context_pack._json import json_text
+from adk_context_pack._json import FLOAT_EXACT, json_text
 from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, literal, shown, written_in
@@ -22,8 +22,7 @@ from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import Number, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
-# A float holds every integer up to here, and every decimal of up to 15 digits can be read back from one.
-_FLOAT_EXACT = 2**53
+# Every decimal of up to 15 digits can be read back from a float.
 _FLOAT_DIGITS = 15
 _NONE = frozenset((type(None),))
 _TRUTH = "CASE {} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
@@ -224,7 +223,7 @@ def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> 
     if Decimal in types:
         values = [float(value) if type(value) is Decimal else value for value in values]
     # REAL makes a float of 3, so that 3 / 2 is 1.5 in every row; only integers that no float holds stay as they are.
-    declared = "REAL" if max(-low, high) <= _FLOAT_EXACT else ""
+    declared = "REAL" if max(-low, high) <= FLOAT_EXACT else ""
     return Loaded(name, declared, values, "number", is_exact=Decimal in types)
 
 

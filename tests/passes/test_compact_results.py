@@ -74,7 +74,14 @@ TABLE = {"columns": ["order_number", "is_paid"], "rows": [[1, True], [2, 1]], "e
 KEYED = {"key": "order_number", "columns": ["is_paid"], "rows": {1: [True], 2: [1]}, "every_row": {"city_name": "Oslo"}}
 ODD = {"columns": [*TWO[0]], "rows": [[1, "Oslo", True], [2, "Oslo", 1], {"order_number": 3}]}
 GROUPS = {"columns": TABLE["columns"], "groups": [[[1, True]], TABLE["rows"]], "every_row": TABLE["every_row"]}
-LEFT_ALONE = ('[{"n": 1.50}, {"n": 2.25}]', '{"n": 1,    "n": 2}', "[NaN,    1]", "[1,    2")
+LEFT_ALONE = (
+    '[{"n": 1.50}, {"n": 2.25}]',
+    '{"n": 1,    "n": 2}',
+    "[NaN,    1]",
+    "[1,    2",
+    f"{json.dumps(TWO, indent=9)[:-1]}, -0]",
+    f"{json.dumps(TWO, indent=9)[:-1]}, {2**53 + 1}]",
+)
 
 
 @pytest.mark.parametrize(("value", "shown"), [
