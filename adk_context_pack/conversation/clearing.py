@@ -13,6 +13,7 @@ from adk_context_pack._json import json_text, opened_exactly
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.known_contents import KnownContents
 from adk_context_pack.conversation.ledger import KEY, NAMED, result_names
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.pairing import Place, part_at
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -219,6 +220,8 @@ def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
     return len(json_text(note)) <= len(json_text(payload))
 
 
+MADE_OF = "compacted"
+"""The key in a call's memo of pairs: contents with compact results, and the contents that they were made of."""
 _MIN_ROWS = 2
 _PLAIN = (str, int, bool, type(None))
 _WORTH = 0.95
@@ -331,3 +334,8 @@ def _are_same(cells: Sequence[Any]) -> bool:
     # By what is written: -0.0 equals 0.0.
     text = json_text(first)
     return all(json_text(cell) == text for cell in cells)
+
+
+def whole_of(call: ModelCall, contents: Sequence[types.Content]) -> Sequence[types.Content]:
+    """Returns the contents of which `CompactResults` made `contents` at this call, or `contents` if it did not."""
+    return next((whole for shown, whole in call.memo.get(MADE_OF, ()) if shown is contents), contents)

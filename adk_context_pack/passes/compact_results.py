@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from operator import is_not
 from typing import Any
@@ -11,7 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import kind_in, takes_references
-from adk_context_pack.conversation.clearing import compacted, is_shortened
+from adk_context_pack.conversation.clearing import MADE_OF, compacted, is_shortened
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
@@ -19,7 +19,6 @@ from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import at_least, names
 from adk_context_pack.passes.context_pass import ContextPass
 
-_MADE_OF = "compacted"
 _BYTES_A_TOKEN = 8
 """About the memory of a value that has so many tokens as JSON."""
 
@@ -58,7 +57,7 @@ class CompactResults(ContextPass):
         """Returns `request` with shorter results, or the same object if there are none."""
         contents = request.contents or []
         # The plugin asks other passes what they make of the same contents before any pass runs.
-        for shown, whole in call.memo.get(_MADE_OF, ()):
+        for shown, whole in call.memo.get(MADE_OF, ()):
             if whole is contents:
                 return request.model_copy(update={"contents": shown})
         sizes = meter_of(call).sizes(contents)
@@ -72,7 +71,7 @@ class CompactResults(ContextPass):
             return request
         call.note(f"wrote the results of {sum(map(bool, made))} contents as columns and rows")
         shown = [short or content for short, content in zip(made, contents, strict=True)]
-        call.memo.setdefault(_MADE_OF, []).append((shown, contents))
+        call.memo.setdefault(MADE_OF, []).append((shown, contents))
         return request.model_copy(update={"contents": shown})
 
     def _made(self, content: types.Content, tools: Mapping[str, Any]) -> types.Content | None:
@@ -88,11 +87,6 @@ class CompactResults(ContextPass):
             return part
         short = compacted(response)
         return part if short is response else changed(part, "function_response", changed(result, "response", short))
-
-
-def whole_of(call: ModelCall, contents: Sequence[types.Content]) -> Sequence[types.Content]:
-    """Returns the contents of which the pass made `contents` at this call, or `contents` if it did not."""
-    return next((whole for shown, whole in call.memo.get(_MADE_OF, ()) if shown is contents), contents)
 
 
 class _Made(list[types.Content | None]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections.abc import Callable, Mapping, MutableMapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from adk_context_pack._adk.releases import session_service_kinds
+from adk_context_pack._json import json_text
 from adk_context_pack.errors import Configured, SettingError, StoreError, a_number, at_least, logger, positive
 from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, rough_size, survives_as_state
 from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
@@ -158,7 +158,7 @@ class PayloadStore(Configured):
         most = self.max_session_bytes
         for service in _DOCUMENTS.keys() & session_service_kinds(context):
             app = {key: value for key, value in state.items() if not is_result_key(key) and not is_scoped(key)}
-            left = max(0, _DOCUMENTS[service] - len(json.dumps(app, skipkeys=True, default=str)))
+            left = max(0, _DOCUMENTS[service] - len(json_text(app)))
             if most is not None and most <= left:
                 break
             most = left
