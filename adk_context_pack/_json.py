@@ -150,10 +150,6 @@ def opened(value: Any) -> Any:
         return value
 
 
-FLOAT_EXACT = 2**53
-"""The largest integer up to which a double holds each one."""
-
-
 def opened_exactly(text: str) -> Any:
     """Returns the object or list that a text holds as JSON, or the text itself if JSON would write a part otherwise.
 
@@ -163,7 +159,7 @@ def opened_exactly(text: str) -> Any:
 
     def whole(digits: str) -> int:
         # Some providers read every number as a double.
-        if str(found := int(digits)) != digits or abs(found) > FLOAT_EXACT:
+        if str(found := int(digits)) != digits or abs(found) > 2**53:
             raise ValueError(digits)
         return found
 

@@ -11,7 +11,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
 
-from adk_context_pack._json import FLOAT_EXACT, json_text
+from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, literal, shown, written_in
@@ -19,7 +19,7 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
-from adk_context_pack.tables.numbers import Number, plain, short_text
+from adk_context_pack.tables.numbers import FLOAT_EXACT, Number, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
 # Every decimal of up to 15 digits can be read back from a float.

@@ -9,13 +9,14 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from adk_context_pack._json import FLOAT_EXACT
 from adk_context_pack._text import shorten_middle
 
 Number = int | float | Decimal
 
 _INTEGER = re.compile(r"[+-]?[0-9]+").fullmatch
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?").fullmatch
+FLOAT_EXACT = 2**53
+"""A float holds every integer up to here, so that adding integers and floats as floats loses nothing."""
 # CPython refuses to read longer integers from text (sys.get_int_max_str_digits), and no measure is that long.
 _MAX_DIGITS = 4000
 # Enough digits for a sum over every exponent that a float has; a Decimal allocates only what it uses.
