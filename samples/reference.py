@@ -75,6 +75,8 @@ def build(folder: Path) -> None:
     vars(plugin).update(Literal=Literal)
     classes = public_classes()
     for name, value in classes.items():
+        # Nor what stands in the annotations of a setting that a class inherits.
+        vars(sys.modules[value.__module__]).setdefault("Literal", Literal)
         complete(name, value, list(classes.values()))
     page = (GUIDE / "settings.md").read_text(encoding="utf-8")
     adk_context_pack.__doc__ = f"{adk_context_pack.__doc__}\n\n{page}\n\n# Options of replay\n\n```text\n{options()}```"
