@@ -8,6 +8,7 @@ import inspect
 import re
 import sys
 import warnings
+from collections import ChainMap
 from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from io import StringIO
@@ -76,7 +77,8 @@ def build(folder: Path) -> None:
     classes = public_classes()
     for name, value in classes.items():
         # Nor what stands in the annotations of a setting that a class inherits.
-        vars(sys.modules[value.__module__]).setdefault("Literal", Literal)
+        names = [vars(sys.modules[kind.__module__]) for kind in value.__mro__]
+        vars(sys.modules[value.__module__]).update(ChainMap(*names))
         complete(name, value, list(classes.values()))
     page = (GUIDE / "settings.md").read_text(encoding="utf-8")
     adk_context_pack.__doc__ = f"{adk_context_pack.__doc__}\n\n{page}\n\n# Options of replay\n\n```text\n{options()}```"
