@@ -59,11 +59,7 @@ SETTINGS: dict[str, dict[str, Any] | None] = {
         f"{limits.max_tokens:,}: {limits.stub_rows} rows, {limits.stub_tokens:,}; {limits.preview_tokens}": {
             "result_passes": limits.passes()
         }
-        for limits in (
-            Limits(1000, 100, 1000, 400),
-            Limits(1000, 5, 600, 400),
-            Limits(600, 3, 400, 100),
-        )
+        for limits in (Limits(1000, 100, 1000, 400), Limits(1000, 5, 600, 400), Limits(600, 3, 400, 100))
     },
 }
 

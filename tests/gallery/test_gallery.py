@@ -9,10 +9,7 @@ from tests.gallery.ask import answers
 from tests.gallery.results import FOLDER, cases
 from tests.support.scripted_model import ScriptedModel
 
-pytestmark = [
-    pytest.mark.newest,
-    pytest.mark.skipif(__version__.startswith("1."), reason="ADK 1 tells of other agents in other words"),
-]
+pytestmark = [pytest.mark.newest, pytest.mark.skipif(__version__ < "2", reason="ADK 1 words accounts otherwise")]
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)

@@ -7,7 +7,7 @@ from google.adk.agents import LlmAgent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import CompactResults, ContextPackPlugin, default_passes, resolve_results
+from adk_context_pack import CompactResults, ContextPackPlugin, resolve_results
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.clearing import compacted
 from tests.support.run import run_agent
@@ -121,9 +121,8 @@ async def shown_by(*tools, plugin):
 async def test_a_model_reads_columns_and_rows():
     """The request says each name once, the session keeps what came, and whoever writes references sees the rows."""
     short = {"columns": ["order"], "rows": [[n] for n in range(20)], "every_row": {"at.city": "Oslo", "paid": True}}
-    plugin = ContextPackPlugin(passes=[*default_passes(max_tokens=9_000), CompactResults()])
-    assert await shown_by(plugin=plugin) == short
-    assert await shown_by(resolve_results(pay), plugin=plugin) == ORDERS
+    assert await shown_by(plugin=ContextPackPlugin()) == short
+    assert await shown_by(resolve_results(pay), plugin=ContextPackPlugin()) == ORDERS
     assert await shown_by(plugin=ContextPackPlugin(passes=[CompactResults(exclude_tools=["list_orders"])])) == ORDERS
 
 
