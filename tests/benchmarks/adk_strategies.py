@@ -22,16 +22,20 @@ from adk_context_pack._adk.requests import contents_of
 T = TypeVar("T")
 Strategy = Callable[[LlmRequest, ModelCall], LlmRequest]
 
-_FILTER = ContextFilterPlugin(num_invocations_to_keep=1)
 # Private, and a generator in the newer releases alone. The older ones write into the session service instead.
 _COMPACT: Any = getattr(compaction, "_run_compaction_for_sliding_window", None)
 
 
-def filtered(request: LlmRequest, call: ModelCall) -> LlmRequest:
-    """ADK's own filter, which keeps the newest invocation."""
-    copied = request.model_copy()
-    _now(_FILTER.before_model_callback(callback_context=call.context, llm_request=copied))
-    return copied
+def filtered(keep: int) -> Strategy:
+    """ADK's own filter, which keeps the newest invocations."""
+    plugin = ContextFilterPlugin(num_invocations_to_keep=keep)
+
+    def run(request: LlmRequest, call: ModelCall) -> LlmRequest:
+        copied = request.model_copy()
+        _now(plugin.before_model_callback(callback_context=call.context, llm_request=copied))
+        return copied
+
+    return run
 
 
 class Compacted:
@@ -64,7 +68,7 @@ class Compacted:
 
 def adk_strategies() -> Mapping[str, Strategy]:
     """The strategies that the installed ADK has."""
-    found: dict[str, Strategy] = {"ADK's ContextFilterPlugin(1)": filtered}
+    found: dict[str, Strategy] = {"ADK's ContextFilterPlugin(1)": filtered(1)}
     if inspect.isasyncgenfunction(_COMPACT):
         found["ADK's compaction, HistorySummarizer()"] = Compacted()
     return found

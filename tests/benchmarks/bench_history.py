@@ -16,7 +16,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from google.adk.agents import LlmAgent
@@ -32,6 +31,7 @@ from adk_context_pack import (
     default_passes,
     read_payload,
 )
+from tests.benchmarks.adk_strategies import filtered
 from tests.benchmarks.peers import peer_scores
 from tests.benchmarks.replay import Score, score, table
 from tests.benchmarks.workload import AGENT, Workload, workload
@@ -55,22 +55,9 @@ def pipeline(*passes) -> Strategy:
     return lambda request, call: whole.run(request, call)[0]
 
 
-def adk_filter(keep: int) -> Strategy:
-    """ADK's own filter."""
-    from google.adk.plugins.context_filter_plugin import ContextFilterPlugin  # noqa: PLC0415 - not in every release
-
-    plugin = ContextFilterPlugin(num_invocations_to_keep=keep)
-
-    def run(request: LlmRequest, call: ModelCall) -> LlmRequest:
-        asyncio.run(plugin.before_model_callback(callback_context=SimpleNamespace(), llm_request=request))
-        return request
-
-    return run
-
-
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "send everything": lambda: everything,
-    "ADK ContextFilterPlugin, keep 3": lambda: adk_filter(3),
+    "ADK ContextFilterPlugin, keep 3": lambda: filtered(3),
     "ClearToolResults(), defaults": lambda: pipeline(ClearToolResults()),
     "FitTokenBudget(max_tokens=40_000)": lambda: pipeline(FitTokenBudget(max_tokens=40_000)),
     "default_passes(max_tokens=100_000)": lambda: pipeline(*default_passes(max_tokens=100_000)),

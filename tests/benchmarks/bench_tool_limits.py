@@ -15,11 +15,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import warnings
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
+
+from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, default_passes
 from tests.benchmarks.baseline import Row, parser_of, print_rows
 from tests.benchmarks.limits_workload import Found, by_default, run, share
 from tests.benchmarks.peers import peer_scores
@@ -33,6 +37,11 @@ GOALS = {
     "other facts that it reads, of 18": 12,
 }
 
+OTHERS: dict[str, Callable[[], BasePlugin]] = {
+    "ADK's ContextFilterPlugin(1)": lambda: ContextFilterPlugin(num_invocations_to_keep=1),
+    "default_passes(2000)": lambda: ContextPackPlugin(passes=default_passes(max_tokens=2_000)),
+    "default_passes(4000)": lambda: ContextPackPlugin(passes=default_passes(max_tokens=4_000)),
+}
 SIZES = (300, 900, 2_000, 5_300, 20_000)
 
 
@@ -112,6 +121,8 @@ async def main() -> None:
         for price, turns in product((0.1, 0.25, 1.0), (3, 12, 20)):
             shares = [await share(size, turns, price) for size in SIZES]
             print(f"{f'{3 * turns + 1} calls, cached at {price}':32}" + "".join(f"{each:8.1f}" for each in shares))
+        for name, make in OTHERS.items():
+            print(f"{name:32}" + "".join([f"{await share(size, 12, 0.1, make()):8.1f}" for size in SIZES]))
         if wanted.peers:
             found = [await peer_shares(wanted.peers, size) for size in SIZES]
             for name in found[0]:

@@ -146,9 +146,9 @@ async def by_default() -> dict[str, float]:
     }
 
 
-async def share(tokens: int, turns: int, price: float) -> float:
-    """Returns the cost of the default plugin, at a price of cached tokens, as a percentage of that without it."""
-    ours = ContextPackPlugin(prices=Prices(input=1, cached=price))
+async def share(tokens: int, turns: int, price: float, plugin: BasePlugin | None = None) -> float:
+    """Returns the cost of a plugin, by default ours, at a price of cached tokens, as a percentage of that without."""
+    ours = plugin or ContextPackPlugin(prices=Prices(input=1, cached=price))
     before, now = [
         score("", (await run(plugins, tokens=tokens, turns=turns)).requests, ()).cost(price) for plugins in ([], [ours])
     ]
