@@ -90,6 +90,6 @@ async def test_the_default_plugin_costs_a_fifteenth_and_shows_what_is_asked(sett
 @pytest.mark.newest
 @pytest.mark.slow
 async def test_what_results_of_usual_sizes_cost():
-    """Old results leave when that pays at the price that the plugin is told, and a short session costs at most 4 % more."""
+    """Results leave when that pays at the price that the plugin is told, and short sessions cost at most 4 % more."""
     for most, *work in ((104, 300, 3, 0.1), (65, 300, 12, 0.1), (42, 300, 12, 1.0), (40, 900, 12, 0.1)):
         assert await share(*work) <= most
