@@ -24,7 +24,7 @@ _DECLARED = 140
 """About the tokens of the declaration of `read_back`."""
 _DECLARING = "read again where read_back is declared"
 _RISK = 0.15
-"""What the first batch may add to the cost of a session that ends with this very call, as a share of it."""
+"""The most that the first batch may add to the cost of a session that ends with this call, as a share of it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,13 +96,13 @@ class ContextPass(Callback, ABC):
     """The kinds of ADK's tools whose results it makes smaller in each request, and so finds whole in the session."""
 
     cuts_history: ClassVar[bool] = False
-    """Whether it only takes from history, and so stands aside where the provider keeps the history."""
+    """True if the pass only removes history. It does not run if the provider keeps the history."""
 
     needs_results: ClassVar[bool] = False
-    """Whether it changes nothing in a request without tool results, so that the first one is not given to it."""
+    """True if the pass leaves a request without tool results as it is. It does not run on a session's first request."""
 
     keeps_all: ClassVar[bool] = False
-    """Whether it leaves nothing out, so that later passes decide on what it returns whether they do."""
+    """True if the pass leaves nothing out. The passes behind it then look at its result before they leave history out."""
 
     on_error: Literal["skip", "raise"] = "skip"
 
