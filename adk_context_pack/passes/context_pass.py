@@ -102,7 +102,7 @@ class ContextPass(Callback, ABC):
     """True if the pass leaves a request without tool results as it is. It does not run on a session's first request."""
 
     keeps_all: ClassVar[bool] = False
-    """True if the pass leaves nothing out. The passes behind it then look at its result before they leave history out."""
+    """True if the pass leaves nothing out. Passes behind it look at its result before they leave history out."""
 
     on_error: Literal["skip", "raise"] = "skip"
 
