@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -225,11 +225,18 @@ class Measures:
     def row(self, index: int, kpis: Iterable[Kpi]) -> dict[str, Any]:
         """Returns one row with its key figures, micros as currency units."""
         cells = {name: self._cell(name, index) for name in self.names}
-        return cells | {kpi.name: kpi.value(lambda name: self._exact(name, index)) for kpi in kpis}
+        figures = {kpi.name: kpi.value(lambda name: self._exact(name, index)) for kpi in kpis}
+        # A row may have a figure of its own under such a name.
+        return cells | {name: value for name, value in figures.items() if value is not None or name not in cells}
 
     def values(self, name: str, kpis: Iterable[Kpi] = ()) -> list[Any] | None:
-        """Returns for each row the number in a column, or the key figure of that name, or None."""
+        """Returns for each row the number in a column, or the key figure of that name.
+
+        None if there is no such column, or if it has amounts of several currencies, which have no order.
+        """
         kpi = next((kpi for kpi in kpis if kpi.name.lower() == name.lower()), None)
+        if any(map(self._is_mixed, (kpi.numerator, kpi.denominator) if kpi else (name,))):
+            return None
         if kpi is not None:
             return [kpi.value(partial(self._exact, index=row)) for row in range(self.row_count)]
         numbers = self._numbers.get(self._source(name))
@@ -239,6 +246,12 @@ class Measures:
         """Returns a column as `row` shows it, or None."""
         found = self.find(name)
         return [self._cell(found, row) for row in range(self.row_count)] if found and found in self.names else None
+
+    def _is_mixed(self, name: str, rows: Iterable[int] | None = None) -> bool:
+        source = self._source(name)
+        numbers, cells = self._numbers.get(source, ()), self._currency_of.get(source, ())
+        picked = range(len(cells)) if rows is None else rows
+        return bool(cells) and len({cells[n] for n in picked if numbers[n] is not None and not is_missing(cells[n])}) > 1
 
     def _shown(self, name: str) -> str | None:
         base = self._micros.get(name, name)
@@ -267,12 +280,9 @@ class Measures:
         return self._currency.get(found, found)
 
     def _sum(self, name: str, rows: Sequence[int] | None) -> Number | None:
+        if self._is_mixed(name, rows):
+            return None
         numbers = self._numbers[name]
-        if name in self._currency_of:
-            cells = self._currency_of[name]
-            picked_rows = range(self.row_count) if rows is None else rows
-            if len({cells[row] for row in picked_rows if numbers[row] is not None and not is_missing(cells[row])}) > 1:
-                return None
         picked = numbers if rows is None else map(numbers.__getitem__, rows)
         present = [number for number in picked if number is not None]
         return exact_sum(present) if present else None
@@ -325,7 +335,7 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     """Returns one result as small JSON, with `row_count`, `totals`, `kpis`, `top`, `bottom`, `groups`, `enriched_rows`.
 
     `left_out` says for each column which cells no total holds. Where rows name several currencies, totals of money are
-    None, and `by_currency` has the totals and key figures of each.
+    None, nothing is ranked by it, and `by_currency` has the totals and key figures of each.
 
     `status` is "ok", "failed" (the query did, see `error`) or "unreadable" (no rows were found). Where rows or groups
     were left out, `_row_limits` says how many are shown of how many; totals and key figures are of all rows.
@@ -336,6 +346,8 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     if result.error is not None:
         head["error"] = result.error
     table = Measures(result.rows or (), result.columns)
+    grouped = {table.find(name) for names in plan.group_by for name in names}
+    table.summed = [name for name in table.summed if name not in grouped]
     ranked_by, values = _ranking(table, plan)
     weights = values or []
     ranked = [row for row, value in enumerate(weights) if value is not None]
@@ -368,20 +380,27 @@ def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
             str(currency): {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}
             for currency, rows in sorted(currencies.items(), key=lambda item: -len(item[1]))[: plan.max_groups]
         }
-        notes.append("Amounts in several currencies or units are not added up: their totals are by_currency only.")
+        notes.append("Amounts in several currencies or units are not added up or ranked: their totals are by_currency only.")
     note = " ".join(filter(None, notes))
     return found | ({"note": note} if note else {})
 
 
 def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
-    """Returns a summary as a writer may see it: no raw rows, and no micros but currency units."""
-    return {key: _without_micros(value) for key, value in summary.items() if key not in {"enriched_rows", LIMITS}}
+    """Returns a summary as a writer may see it.
+
+    It has no raw rows, no micros but currency units, and no key figures of a table that has the columns of none.
+    """
+    parts = [summary, *summary.get("by_currency", {}).values()]
+    figures = [(name, value) for part in parts for name, value in part.get("kpis", {}).items()]
+    unknown = {name for name, _ in figures} if all(value is None for _, value in figures) else set()
+    return {key: _without(value, unknown) for key, value in summary.items() if key not in {"enriched_rows", LIMITS}}
 
 
-def _without_micros(value: Any) -> Any:
+def _without(value: Any, unknown: Set[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _without_micros(item) for key, item in value.items() if not str(key).endswith("_micros")}
-    return [_without_micros(item) for item in value] if isinstance(value, list) else value
+        kept = {key: item for key, item in value.items() if not str(key).endswith("_micros")}
+        return {key: _without(item, unknown) for key, item in kept.items() if item is not None or key not in unknown}
+    return [_without(item, unknown) for item in value] if isinstance(value, list) else value
 
 
 def _ranking(table: Measures, plan: SummaryPlan) -> tuple[str | None, list[Any] | None]:

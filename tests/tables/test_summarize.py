@@ -3,7 +3,7 @@
 import math
 
 from adk_context_pack.tables.results import Result
-from adk_context_pack.tables.summarize import SummaryPlan, summarize
+from adk_context_pack.tables.summarize import SummaryPlan, summarize, without_rows
 
 ROWS = [
     {"device": "desktop", "cost": 4.0},
@@ -49,12 +49,19 @@ def test_two_currencies_are_not_added_up():
 
 
 def test_signs_of_two_currencies_are_not_added_up():
-    """A column with amounts in dollars and in euros has no total, and it is told why."""
+    """A column with amounts in dollars and in euros has no total and no order, and it is told why."""
     found = entry(money("$10", "€20", clicks=[1, 2]))
-    assert found["totals"] == {"cost": None, "clicks": 3}
+    assert (found["totals"], found["ranked_by"]) == ({"cost": None, "clicks": 3}, "clicks")
+    assert all(entry(money("$10", "€20", clicks=[1, 2]), rank_by=name)["top"] == [] for name in ("cost", "CPC"))
     assert found["left_out"] == {"cost": {"currencies": ["$", "€"]}}
     assert {name: part["totals"]["cost"] for name, part in found["by_currency"].items()} == {"$": 10, "€": 20}
     assert found["kpis"]["CPC"] is None
+
+
+def test_a_figure_that_the_rows_have_stays():
+    """A column of the rows named like a key figure is kept where none can be computed, and a writer sees no others."""
+    found = without_rows(entry([{"ad": 7, "CTR": 0.5}, {"ad": 7, "CTR": 0.25}], rank_by="ad", group_by=(("ad",),)))
+    assert (found["top"][0], found["kpis"], found["totals"]) == ({"ad": 7, "CTR": 0.5}, {}, {})
 
 
 def test_ranked_by_a_column_in_any_spelling():
