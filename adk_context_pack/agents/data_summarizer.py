@@ -36,7 +36,7 @@ class DataSummarizer(BaseAgent):
     Under `output_key` it writes, by id: `status` ("ok", "failed", "unreadable") and `error`, `row_count`, `totals`
     (exact totals of measures, see `ColumnSchema`, with micros and currency units side by side, and None if no cell
     has a number), `left_out` (the cells of each column that no total holds), `by_currency` (totals for each currency
-    if rows name several, which are never added up or ranked), `note` (such as a last row that sums up the others), `kpis`
+    if rows name several, which are never added up or ranked), `note` (such as a last row that sums up others), `kpis`
     (from totals), `ranked_by`, `top`, `bottom`, `groups` (by dimension), and `enriched_rows` (each row with its key
     figures, micros as currency units). A state value that has not changed is not written again.
 

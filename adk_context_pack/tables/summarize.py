@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -250,8 +250,8 @@ class Measures:
     def _is_mixed(self, name: str, rows: Iterable[int] | None = None) -> bool:
         source = self._source(name)
         numbers, cells = self._numbers.get(source, ()), self._currency_of.get(source, ())
-        picked = range(len(cells)) if rows is None else rows
-        return bool(cells) and len({cells[n] for n in picked if numbers[n] is not None and not is_missing(cells[n])}) > 1
+        picked = range(len(cells)) if rows is None or not cells else rows
+        return len({cells[row] for row in picked if numbers[row] is not None and not is_missing(cells[row])}) > 1
 
     def _shown(self, name: str) -> str | None:
         base = self._micros.get(name, name)
@@ -380,7 +380,7 @@ def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
             str(currency): {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}
             for currency, rows in sorted(currencies.items(), key=lambda item: -len(item[1]))[: plan.max_groups]
         }
-        notes.append("Amounts in several currencies or units are not added up or ranked: their totals are by_currency only.")
+        notes.append("Amounts in several currencies or units are not added up or ranked: by_currency has their totals.")
     note = " ".join(filter(None, notes))
     return found | ({"note": note} if note else {})
 
@@ -396,7 +396,7 @@ def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
     return {key: _without(value, unknown) for key, value in summary.items() if key not in {"enriched_rows", LIMITS}}
 
 
-def _without(value: Any, unknown: Set[str]) -> Any:
+def _without(value: Any, unknown: set[str]) -> Any:
     if isinstance(value, dict):
         kept = {key: item for key, item in value.items() if not str(key).endswith("_micros")}
         return {key: _without(item, unknown) for key, item in kept.items() if item is not None or key not in unknown}
