@@ -19,7 +19,7 @@ _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
-_OF_LAST = frozenset(("share", "tariff", "pieces"))
+_OF_LAST = frozenset(("share", "tariff", "pieces", "lasting"))
 _MIN_STEM = 5
 _MIN_SPANNED = 3
 
@@ -68,13 +68,15 @@ def named(name: str) -> frozenset[str]:
     parts = words(name)
     meanings = [meanings_of(word) for word in parts]
     said = _NOTHING.union(*meanings)
-    # The currency in `cost_usd` says nothing of what the numbers are, and `USD/EUR` is an exchange rate.
-    count = next((at for at in range(len(parts), 0, -1) if "iso4217" not in meanings[at - 1]), 0)
+    # The currency in `cost_usd` and the year in `deaths_2020` say nothing of what the numbers are, and `USD/EUR` is an
+    # exchange rate.
+    ends = (at for at in range(len(parts), 0, -1) if "iso4217" not in meanings[at - 1] and not parts[at - 1].isdecimal())
+    count = next(ends, 0)
     if len(parts) == 1:
         count = 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
-    shape = set()
+    shape = {"single"} if len(parts) == 1 else set()
     if not any(word[2:] or not word.isascii() for word in parts):
         shape.add("nameless")
     elif not said and any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts):
@@ -82,6 +84,8 @@ def named(name: str) -> frozenset[str]:
     kept = said - {"identifier", "time", "rate", "coordinate"} - _OF_LAST | (
         _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
     )
+    if len(parts) < 2 or meanings[0] & {"time", "moment"}:  # noqa: PLR2004 - `time` itself is not a duration
+        kept -= {"lasting"}
     return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
@@ -122,7 +126,9 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     is_of = "price" in first and parts[1:] and not added
     is_level = "average" in has or (last & {"price", "vague"} and has & {"rate", "each"})
     before = meanings[-2] if parts[1:] else _NOTHING
-    is_measured = (last & {"measured", "duration"} and "rate" in first) or "measured" in last & before
+    is_least = "rate" in first or ("least" in first and "duration" in last)
+    is_measured = (last & {"measured", "duration", "body"} and is_least) or "measured" in last & before
+    is_measured = is_measured or (len(parts) == 2 and "rate" in first and "total" in last)  # noqa: PLR2004 - `gcs_total`
     is_unnamed = "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:])
     if is_per or is_of or is_level or is_measured or is_unnamed:
         return "rate"

@@ -9,6 +9,7 @@ from typing import Literal
 from adk_context_pack.tables.numbers import Number, is_finite
 
 Sign = Literal["identifier", "time", "rate", ""]
+Trend = Literal["even", "rising", "close", "drifting", ""]
 
 # The years 2000 to 2050 in seconds since 1970, and in milliseconds, microseconds and nanoseconds.
 _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10**3, 10**6, 10**9))
@@ -17,8 +18,9 @@ _YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_2
 _SPREAD, _CLOSE = 1.5, 1.05
 _GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20))
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
-_FEW, _SOME = 5, 8
+_FEW, _SOME, _MIN_TREND = 5, 8, 12
 _TAIL, _LARGE = 3, 50
+_DRIFT = 0.6
 
 
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
@@ -67,6 +69,8 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
     # A reader sees all of a table as short as this.
     if "nameless" in tags and len(ordered) < _FEW + _SOME:
         return True
+    if "plural" in tags and ordered and ordered[0] == 0:
+        return True
     if len(set(ordered)) < min(_FEW, len(ordered)) or len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
         return False
     if "plural" in tags or not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
@@ -76,6 +80,25 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
         return max(-low, high) >= 4 * _LARGE
     has_zeros = ordered[_TAIL * len(ordered) // _LARGE] == 0
     return has_zeros or (high > _TAIL * middle and (high >= _LARGE or not any(number % 1 for number in ordered)))
+
+
+def trend_of(numbers: Sequence[Number]) -> Trend:
+    """Returns how numbers go on in their order: by even steps, only up or down, or by small steps up and down.
+
+    Counters only rise. Levels over time change little from one row to the next (the ratio of von Neumann, 1941), and
+    drift close to one another or far.
+    """
+    first = numbers[:128]
+    if len(first) < _MIN_TREND or not all(map(is_finite, first)) or max(map(abs, first)) > 10**27:
+        return ""
+    cells = list(map(float, first))
+    steps = [after - before for before, after in pairwise(cells)]
+    if min(steps) >= 0 or max(steps) <= 0:
+        return "rising" if 2 * len({f"{step:.3g}" for step in steps}) > len(steps) else "even"
+    middle = sum(cells) / len(cells)
+    if sum(step * step for step in steps) > _DRIFT * sum((cell - middle) ** 2 for cell in cells):
+        return ""
+    return "close" if 0 < max(cells) <= _SPREAD * min(cells) else "drifting"
 
 
 def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
@@ -108,6 +131,9 @@ def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows:
         return all(1 <= number // 100 % 100 <= 12 and 1 <= number % 100 <= 31 for number in whole)  # noqa: PLR2004
     if is_amount and not is_dated:
         return False
+    if is_dated and high <= 2400 and rows >= _SOME and all(number % 100 < 60 for number in whole):  # noqa: PLR2004
+        # Times of day such as 1745, which minutes seldom look like.
+        return 2 * sum(number >= 600 for number in whole) > len(whole)  # noqa: PLR2004
     if _MONTHS[0] <= low and high <= _MONTHS[1]:
         return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
     return _YEARS[0] <= low and high <= _YEARS[1] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
-from adk_context_pack.tables.number_signs import are_levels, may_be_amounts, sign_of
+from adk_context_pack.tables.number_signs import Trend, are_levels, may_be_amounts, sign_of, trend_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
@@ -88,6 +88,7 @@ class ColumnSchema:
     currency_column: str = ""
     currency: str = ""
     _plain: bool = field(default=False, repr=False)
+    _trend: Trend = field(default="", repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -204,7 +205,8 @@ def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
     `values` are its cells, or those of `sampled_rows`.
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
-    return ColumnSchema(name=name, role=_number_role(name, numbers, rows), reading="number", _plain=True)
+    role, trend = _number_role(name, numbers, rows), trend_of(numbers)
+    return ColumnSchema(name=name, role=role, reading="number", _plain=True, _trend=trend)
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -286,14 +288,15 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
         return "rate"
     is_dated = not {"dated", "moment"}.isdisjoint(tags)
     has_unit = unit or texts.units
-    if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount="quantity" in tags)):
+    is_amount = not {"quantity", "lasting"}.isdisjoint(tags)
+    if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
         if role in tags and (role == "rate" or not texts.is_money):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    is_amount = has_unit or "quantity" in tags or may_be_amounts(numbers, tags)
+    is_amount = has_unit or is_amount or may_be_amounts(numbers, tags)
     return "rate" if not is_amount or are_levels(numbers, tags | named(unit)) else "measure"
 
 
@@ -314,7 +317,8 @@ def _of_found(
     unread = present - blanks - sum(counts[text] for text in numbers)
     if 2 * unread >= present - blanks:
         return None
-    role = _number_role(name, [numbers[text] for text in _sampled(values) if text in numbers], len(values), found)
+    some = [numbers[text] for text in _sampled(values) if text in numbers]
+    role = _number_role(name, some, len(values), found)
     strays = (text for text in counts if text and text not in numbers and text not in found.missing)
     low, high = (limit(numbers, key=numbers.__getitem__) if role == "time" else None for limit in (min, max))
     return ColumnSchema(
@@ -327,6 +331,7 @@ def _of_found(
         example=next(strays, None),
         earliest=low,
         latest=high,
+        _trend=trend_of(some),
     )
 
 
@@ -347,7 +352,10 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
         if not dates:
             return only
         if limits := date_range(dates):
-            return replace(only, role="time", reading="date", earliest=limits[0], latest=limits[1])
+            # In order, since those at both ends are the extremes.
+            trend: Trend = "even" if dates[1:] and {dates[0], dates[-1]} == set(limits) else ""
+            low, high = limits
+            return replace(only, role="time", reading="date", earliest=low, latest=high, _trend=trend)
     return _of_texts(name, found, counts, nothing)
 
 
@@ -392,14 +400,24 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
 
 
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
-    """Returns columns among which prices beside numbers of pieces are levels, and close weights only beside people."""
+    """Returns columns whose roles their neighbours tell.
+
+    Prices beside numbers of pieces are levels, and close weights only beside people. So are what only rises or drifts
+    over time, running balances, and values of several things that a column beside them names.
+    """
     tags = [named(column.name) for column in columns]
     said = frozenset[str]().union(*tags)
+    are_mixed = any("series" in its and not column._trend for column, its in zip(columns, tags, strict=True))
+    is_in_time = any(column.role == "time" and column._trend in {"even", "rising"} for column in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
+        drifts = column._trend in {"close", "drifting"}
+        is_weak = "quantity" not in its or "vague" in its or ("bytes" in its and column._trend == "close")
+        is_level = is_in_time and (column._trend == "rising" or (drifts and is_weak))
+        is_level = is_level or (drifts and "running" in its) or (are_mixed and its >= {"vague", "single"})
         is_price = "price" in its and "amount" not in its and "pieces" in said
         is_close = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
-        role: Role = "rate" if is_price else "measure" if is_close else column.role
+        role: Role = "rate" if is_price or is_level else "measure" if is_close else column.role
         found.append(replace(column, role=role) if column.role in {"measure", "rate"} else column)
     return found
 
@@ -449,11 +467,12 @@ def _of_any(column: Column, types: Collection[type]) -> ColumnSchema:
     present = len(values) - missing
     if found.names or 2 * len(numbers) <= present:
         return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-    role = _number_role(name, _sampled(numbers), len(numbers), found)
+    role = _number_role(name, some := _sampled(numbers), len(numbers), found)
     stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v)), None)
     low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
     unread = present - len(numbers)
-    return replace(schema, role=role, unread=unread, example=stray, earliest=low, latest=high)
+    trend = trend_of(some)
+    return replace(schema, role=role, unread=unread, example=stray, earliest=low, latest=high, _trend=trend)
 
 
 def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
