@@ -30,7 +30,12 @@ def words(name: str) -> tuple[str, ...]:
 
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
-    last = name.rstrip(".").rpartition(".")[2] if ". " not in name else name
+    above, _, last = name.rstrip(".").rpartition(".") if ". " not in name else ("", "", name)
+    if "vague" in meanings_of(last.lower()):
+        # What `temperature.value` is, its parent says.
+        last = f"{above.rpartition('.')[2]}_{last}"
+    # And that `p95:trace.duration` is none to add up, its beginning.
+    last = "_".join([*(part for part in above.split(":")[:1] if "average" in meanings_of(part.lower())), last])
     if "each" in meanings_of(last.rpartition("/")[2].strip("0123456789 )²").lower()):
         last = last.replace("/", " per ")
     lower = _CAMEL.sub("_", last).lower().replace("n°", "no ").replace("nº", "no ").replace("\u2116", "no ")
@@ -138,7 +143,9 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return _numbered(parts, meanings)
     if {"moment", "time"} <= first and "duration" in last:
         return "time"
-    if last & {"identifier", "number"} or ("noun" in last and not amounts and not first & {"time", "rate"}):
+    # `dni` are days to Poles, and a passport to Spaniards.
+    is_name = not last & QUANTITIES or last.isdisjoint(_NOTHING.union(*meanings[:-1]))
+    if (last & {"identifier", "number"} and is_name) or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
     if "coordinate" in last or ("coordinate" in first and not amounts):
         return "coordinate"

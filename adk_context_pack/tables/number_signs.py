@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Literal
@@ -20,7 +21,6 @@ _GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20)
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
 _FEW, _SOME, _MIN_TREND = 5, 8, 12
 _TAIL, _LARGE = 3, 50
-_DRIFT = 0.6
 
 
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
@@ -69,13 +69,17 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
     # A reader sees all of a table as short as this.
     if "nameless" in tags and len(ordered) < _FEW + _SOME:
         return True
-    if "plural" in tags and ordered and ordered[0] == 0:
+    are_whole = not ordered or (is_finite(ordered[0]) and is_finite(ordered[-1]) and not any(n % 1 for n in ordered))
+    if "plural" in tags and are_whole and 0 in ordered[:1]:
         return True
     if len(set(ordered)) < min(_FEW, len(ordered)) or len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
         return False
-    if "plural" in tags or not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+    if ("plural" in tags and are_whole) or not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
         return True
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
+    # What is calculated or measured has many decimals.
+    if any(round(number, _TAIL) != number for number in ordered):
+        return False
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
     has_zeros = ordered[_TAIL * len(ordered) // _LARGE] == 0
@@ -96,7 +100,9 @@ def trend_of(numbers: Sequence[Number]) -> Trend:
     if min(steps) >= 0 or max(steps) <= 0:
         return "rising" if 2 * len({f"{step:.3g}" for step in steps}) > len(steps) else "even"
     middle = sum(cells) / len(cells)
-    if sum(step * step for step in steps) > _DRIFT * sum((cell - middle) ** 2 for cell in cells):
+    # Numbers without order are so calm in one of five hundred columns.
+    calm = min(1, 2 - 6 / math.sqrt(len(cells)))
+    if sum(step * step for step in steps) > calm * sum((cell - middle) ** 2 for cell in cells):
         return ""
     return "close" if 0 < max(cells) <= _SPREAD * min(cells) else "drifting"
 
@@ -108,7 +114,8 @@ def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
         return False
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if 0 <= number <= 100}  # noqa: PLR2004 - percent
-    is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and len(few) * 2 <= len(ordered)
+    charged = len(ordered) - ordered.count(0)
+    is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and (len(few) - (0 in few)) * 2 <= charged
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
     is_close = tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low
     return bool(

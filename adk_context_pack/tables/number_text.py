@@ -27,6 +27,9 @@ _POWERS = {
     **dict.fromkeys(("t", "tn", "trillion"), 12),
 }
 _MAGNITUDE = rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?![^\W\d_]|[/²³])\.?)"
+# Digits of Arabic, Persian, Hindi and wide scripts, as those of ASCII.
+_DIGITS = {start + at: str(at) for start in (0x660, 0x6F0, 0x966, 0xFF10) for at in range(10)}
+_DIGITS |= {0x66B: ".", 0x66C: ",", 0x66A: "%"}
 _UNIT = r"(?:[%‰°]|[°µμ]?[^\W\d_]{1,12}(?:/[^\W\d_]{1,8})?[²³]?)"
 _MINUS = "-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"
 _SIGNS = rf"[{_MINUS}+(\s]{{0,12}}"
@@ -127,7 +130,7 @@ def read_number(text: str) -> Written | None:
     whole = text
     if len(text) > _MAX_LENGTH and len(text := text.strip()) > _MAX_LENGTH:
         return _long_number(text)
-    if (found := _SHAPE(text)) is None:
+    if (found := _SHAPE(text if text.isascii() else text.translate(_DIGITS))) is None:
         return None
     before, currency, between, body, magnitude, unit, after = found.groups()
     marks = "".join(f"{before}{between}{after}".split())

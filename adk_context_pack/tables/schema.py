@@ -288,15 +288,20 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
         return "rate"
     is_dated = not {"dated", "moment"}.isdisjoint(tags)
     has_unit = unit or texts.units
-    is_amount = not {"quantity", "lasting"}.isdisjoint(tags)
+    # `n_fertility` is not a count.
+    is_count = "counting" in tags and "number" not in tags
+    are_whole = not is_count or all(float(number).is_integer() for number in numbers)
+    is_amount = are_whole and not {"quantity", "lasting"}.isdisjoint(tags)
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
-        if role in tags and (role == "rate" or not texts.is_money):
+        if role == "time" and tags >= {"done", "single"}:
+            is_amount = True
+        elif role in tags and (role == "rate" or not texts.is_money):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    is_amount = has_unit or is_amount or may_be_amounts(numbers, tags)
+    is_amount = has_unit or is_amount or (are_whole and may_be_amounts(numbers, tags))
     return "rate" if not is_amount or are_levels(numbers, tags | named(unit)) else "measure"
 
 
@@ -412,12 +417,13 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     found = []
     for column, its in zip(columns, tags, strict=True):
         drifts = column._trend in {"close", "drifting"}
-        is_weak = "quantity" not in its or "vague" in its or ("bytes" in its and column._trend == "close")
-        is_level = is_in_time and (column._trend == "rising" or (drifts and is_weak))
+        is_close = column._trend == "close" and its & {"bytes", "count"}
+        is_weak = "quantity" not in its or its & {"vague", "price"} or is_close
+        is_level = is_in_time and (column._trend == "rising" or bool(drifts and is_weak))
         is_level = is_level or (drifts and "running" in its) or (are_mixed and its >= {"vague", "single"})
         is_price = "price" in its and "amount" not in its and "pieces" in said
-        is_close = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
-        role: Role = "rate" if is_price or is_level else "measure" if is_close else column.role
+        is_load = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
+        role: Role = "rate" if is_price or is_level else "measure" if is_load else column.role
         found.append(replace(column, role=role) if column.role in {"measure", "rate"} else column)
     return found
 
