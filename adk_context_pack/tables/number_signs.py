@@ -113,7 +113,7 @@ def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
         return False
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
-    few = {number for number in ordered if 0 <= number <= 100}  # noqa: PLR2004 - percent
+    few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent
     charged = len(ordered) - ordered.count(0)
     is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and (len(few) - (0 in few)) * 2 <= charged
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))

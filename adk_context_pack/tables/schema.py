@@ -418,7 +418,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     for column, its in zip(columns, tags, strict=True):
         drifts = column._trend in {"close", "drifting"}
         is_close = column._trend == "close" and its & {"bytes", "count"}
-        is_weak = "quantity" not in its or its & {"vague", "price"} or is_close
+        is_weak = its.isdisjoint(("quantity", "plural")) or its & {"vague", "price"} or is_close
         is_level = is_in_time and (column._trend == "rising" or bool(drifts and is_weak))
         is_level = is_level or (drifts and "running" in its) or (are_mixed and its >= {"vague", "single"})
         is_price = "price" in its and "amount" not in its and "pieces" in said
