@@ -15,11 +15,11 @@ QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 _CAMEL = re.compile(
     r"(?<=[a-z0-9])(?=[A-Z])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])"
 )
-_NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
+_NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])|(?<=[\u3040-\u9fff])(?=[a-z])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
-_OF_LAST = frozenset(("share", "tariff", "pieces", "lasting"))
+_OF_LAST = frozenset(("share", "tariff", "pieces", "lasting", "done"))
 _MIN_STEM = 5
 _MIN_SPANNED = 3
 
@@ -75,7 +75,7 @@ def named(name: str) -> frozenset[str]:
     said = _NOTHING.union(*meanings)
     # The currency in `cost_usd` and the year in `deaths_2020` say nothing of what the numbers are, and `USD/EUR` is an
     # exchange rate.
-    ends = (at for at in range(len(parts), 0, -1) if "iso4217" not in meanings[at - 1] and not parts[at - 1].isdecimal())
+    ends = (at for at in range(len(parts), 0, -1) if "iso4217" not in meanings[at - 1] and not parts[at - 1].strip("v").isdecimal())
     count = next(ends, 0)
     if len(parts) == 1:
         count = 1
@@ -131,8 +131,9 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     is_of = "price" in first and parts[1:] and not added
     is_level = "average" in has or (last & {"price", "vague"} and has & {"rate", "each"})
     before = meanings[-2] if parts[1:] else _NOTHING
-    is_least = "rate" in first or ("least" in first and "duration" in last)
-    is_measured = (last & {"measured", "duration", "body"} and is_least) or "measured" in last & before
+    is_measured = last & {"measured", "duration", "body"} and "rate" in first | before
+    is_measured = is_measured or "measured" in last & before or ("least" in first and last & {"money", "duration"})
+    is_measured = is_measured or ("measured" in last and "bytes" in before - last)
     is_measured = is_measured or (len(parts) == 2 and "rate" in first and "total" in last)  # noqa: PLR2004 - `gcs_total`
     is_unnamed = "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:])
     if is_per or is_of or is_level or is_measured or is_unnamed:
@@ -141,7 +142,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return "identifier"
     if ("number" in first or parts[0] == "n") and len(parts) > 1:
         return _numbered(parts, meanings)
-    if {"moment", "time"} <= first and "duration" in last:
+    if ({"moment", "time"} <= first and "duration" in last) or (first & {"moment", "time"} and "done" in last):
         return "time"
     # `dni` are days to Poles, and a passport to Spaniards.
     is_name = not last & QUANTITIES or last.isdisjoint(_NOTHING.union(*meanings[:-1]))
@@ -155,7 +156,9 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return "quantity"
     if "time" in first | last or "year" in has:
         return "time"
-    if "leading" in first or "number" in has:
+    # `code_smells` are counted.
+    is_leading = "leading" in first and (last or parts[-1][-1:] != "s")
+    if is_leading or "number" in has:
         return "identifier"
     return "rate" if "rate" in first else ""
 

@@ -117,6 +117,9 @@ def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     charged = len(ordered) - ordered.count(0)
     is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and (len(few) - (0 in few)) * 2 <= charged
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
+    # Parts of a hundred, such as an availability of 99.2.
+    is_share = is_share or ("count" in tags and low >= _LARGE and few.issuperset(ordered) and any(n % 1 for n in few))
+    is_share = is_share or (tags >= {"count", "per"} and any(number % 1 for number in ordered))
     is_close = tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low
     return bool(
         (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not may_be_amounts(ordered))

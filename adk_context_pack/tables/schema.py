@@ -295,7 +295,7 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
-        if role == "time" and tags >= {"done", "single"}:
+        if role == "time" and "done" in tags:
             is_amount = True
         elif role in tags and (role == "rate" or not texts.is_money):
             return role
@@ -419,7 +419,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         drifts = column._trend in {"close", "drifting"}
         is_close = column._trend == "close" and its & {"bytes", "count"}
         is_weak = its.isdisjoint(("quantity", "plural")) or its & {"vague", "price"} or is_close
-        is_level = is_in_time and (column._trend == "rising" or bool(drifts and is_weak))
+        is_level = is_in_time and ("dimension" in its or column._trend == "rising" or bool(drifts and is_weak))
         is_level = is_level or (drifts and "running" in its) or (are_mixed and its >= {"vague", "single"})
         is_price = "price" in its and "amount" not in its and "pieces" in said
         is_load = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
