@@ -142,7 +142,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return "identifier"
     if ("number" in first or parts[0] == "n") and len(parts) > 1:
         return _numbered(parts, meanings)
-    if ({"moment", "time"} <= first and "duration" in last) or (first & {"moment", "time"} and "done" in last):
+    if ("time" in first and parts[1:] and "of" in meanings[1]) or ({"moment", "time"} <= first and "duration" in last) or (first & {"moment", "time"} and "done" in last):
         return "time"
     # `dni` are days to Poles, and a passport to Spaniards.
     is_name = not last & QUANTITIES or last.isdisjoint(_NOTHING.union(*meanings[:-1]))
@@ -168,7 +168,8 @@ def _numbered(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
     rest = [place for place in range(1, len(parts)) if "of" not in meanings[place]]
     counted = rest and meanings[rest[0]] & QUANTITIES and meanings[0] & {"counting", "tally"}
     # Only English counts what follows at once, as in `num_retries`.
-    counts = "counting" in meanings[0] and rest and not meanings[rest[-1]] & {"identifier", "time", "noun"}
+    names = {"identifier", "time"} if "of" in meanings[1] and parts[-1][-1:] == "s" else {"identifier", "time", "noun"}
+    counts = "counting" in meanings[0] and rest and not meanings[rest[-1]] & names
     return "quantity" if counted or (counts and (parts[0] != "no" or parts[1] == "of")) else "identifier"
 
 
