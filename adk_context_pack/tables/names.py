@@ -73,24 +73,22 @@ def named(name: str) -> frozenset[str]:
     parts = words(name)
     meanings = [meanings_of(word) for word in parts]
     said = _NOTHING.union(*meanings)
-    # The currency in `cost_usd` and the year in `deaths_2020` say nothing of what the numbers are, and `USD/EUR` is an
-    # exchange rate.
-    ends = (at for at in range(len(parts), 0, -1) if "iso4217" not in meanings[at - 1] and not parts[at - 1].strip("v").isdecimal())
-    count = next(ends, 0)
-    if len(parts) == 1:
-        count = 1
+    # The currency in `cost_usd` and the year in `deaths_2020` say nothing, and `USD/EUR` is an exchange rate.
+    count = len(parts)
+    while count and parts[1:] and ("iso4217" in meanings[count - 1] or parts[count - 1].strip("v").isdecimal()):
+        count -= 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
-    shape = {"single"} if len(parts) == 1 else set()
+    shape = set() if parts[1:] else {"single"}
     if not any(word[2:] or not word.isascii() for word in parts):
         shape.add("nameless")
     elif not said and any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts):
         shape.add("plural")
-    kept = said - {"identifier", "time", "rate", "coordinate"} - _OF_LAST | (
-        _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
-    )
-    if len(parts) < 2 or meanings[0] & {"time", "moment"}:  # noqa: PLR2004 - `time` itself is not a duration
-        kept -= {"lasting"}
+    of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
+    if not parts[1:] or meanings[0] & {"time", "moment"}:
+        # `time` itself is not a duration.
+        of_last -= {"lasting"}
+    kept = said - {"identifier", "time", "rate", "coordinate"} - _OF_LAST | of_last
     return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
@@ -118,35 +116,38 @@ def is_total_label(text: str) -> bool:
 
 
 def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # noqa: C901 - one rule a line
-    first, last = meanings[0], meanings[-1]
-    if len(parts) > 1 and "of" in meanings[1] and "number" not in first and first:
+    first, others, last = meanings[0], meanings[1:], meanings[-1]
+    before = meanings[-2] if others else _NOTHING
+    is_of = bool(others) and "of" in others[0]
+    if is_of and "number" not in first and first:
         # In `taux de conversion` the first word says what it is.
         last = first
     has = _NOTHING.union(*meanings)
     amounts = has & QUANTITIES
-    # Clicks per day are an amount of each day.
-    is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
     # The price of something, as in `prezzo azione`, but not a net price.
-    added = _NOTHING.union(*(said for said in meanings[1:] if "each" not in said)) & amounts - {"count"}
-    is_of = "price" in first and parts[1:] and not added
-    is_level = "average" in has or (last & {"price", "vague"} and has & {"rate", "each"})
-    before = meanings[-2] if parts[1:] else _NOTHING
-    is_measured = last & {"measured", "duration", "body"} and "rate" in first | before
-    is_measured = is_measured or "measured" in last & before or ("least" in first and last & {"money", "duration"})
-    is_measured = is_measured or ("measured" in last and "bytes" in before - last)
-    is_measured = is_measured or (len(parts) == 2 and "rate" in first and "total" in last)  # noqa: PLR2004 - `gcs_total`
-    is_unnamed = "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:])
-    if is_per or is_of or is_level or is_measured or is_unnamed:
+    added = _NOTHING.union(*(said for said in others if "each" not in said)) & amounts - {"count"}
+    rates = (
+        "average" in has or ("price" in first and others and not added),
+        # Clicks per day are an amount of each day.
+        "per" in _NOTHING.union(*others) and not (amounts and "calendar" in last),
+        last & {"price", "vague"} and has & {"rate", "each"},
+        last & {"measured", "duration", "body"} and "rate" in first | before,
+        "measured" in last and ("measured" in before or "bytes" in before - last),
+        "least" in first and last & {"money", "duration"},
+        "total" in last and "rate" in first and parts[1:] == parts[-1:],
+        "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]),
+    )
+    if any(rates):
         return "rate"
-    if "alone" in last and len(parts) == 1:
+    if "alone" in last and not others:
         return "identifier"
-    if ("number" in first or parts[0] == "n") and len(parts) > 1:
+    if ("number" in first or parts[0] == "n") and others:
         return _numbered(parts, meanings)
-    if ("time" in first and parts[1:] and "of" in meanings[1]) or ({"moment", "time"} <= first and "duration" in last) or (first & {"moment", "time"} and "done" in last):
+    if first & {"moment", "time"} and ("done" in last or is_of or (first >= {"moment", "time"} and "duration" in last)):
         return "time"
     # `dni` are days to Poles, and a passport to Spaniards.
-    is_name = not last & QUANTITIES or last.isdisjoint(_NOTHING.union(*meanings[:-1]))
-    if (last & {"identifier", "number"} and is_name) or ("noun" in last and not amounts and not first & {"time", "rate"}):
+    is_name = last & {"identifier", "number"} and not last & QUANTITIES & _NOTHING.union(*meanings[:-1])
+    if is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
     if "coordinate" in last or ("coordinate" in first and not amounts):
         return "coordinate"
@@ -156,9 +157,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return "quantity"
     if "time" in first | last or "year" in has:
         return "time"
-    # `code_smells` are counted.
-    is_leading = "leading" in first and (last or parts[-1][-1:] != "s")
-    if is_leading or "number" in has:
+    if ("leading" in first and (last or parts[-1][-1:] != "s")) or "number" in has:
         return "identifier"
     return "rate" if "rate" in first else ""
 

@@ -19,7 +19,7 @@ _YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_2
 _SPREAD, _CLOSE = 1.5, 1.05
 _GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20))
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
-_FEW, _SOME, _MIN_TREND = 5, 8, 12
+_FEW, _SOME = 5, 8
 _TAIL, _LARGE = 3, 50
 
 
@@ -69,20 +69,19 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
     # A reader sees all of a table as short as this.
     if "nameless" in tags and len(ordered) < _FEW + _SOME:
         return True
-    are_whole = not ordered or (is_finite(ordered[0]) and is_finite(ordered[-1]) and not any(n % 1 for n in ordered))
-    if "plural" in tags and are_whole and 0 in ordered[:1]:
-        return True
-    if len(set(ordered)) < min(_FEW, len(ordered)) or len(set(ordered)) * _SOME <= len(ordered) - ordered.count(0):
-        return False
-    if ("plural" in tags and are_whole) or not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
-        return True
-    low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
+    is_finished = bool(ordered) and is_finite(ordered[0]) and is_finite(ordered[-1])
+    are_counted = "plural" in tags and not (is_finished and any(number % 1 for number in ordered))
+    count, kinds = len(ordered), len(set(ordered))
+    are_few = kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0)
+    if are_few or are_counted or not is_finished:
+        return not are_few or (are_counted and ordered[0] == 0)
+    low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
     # What is calculated or measured has many decimals.
     if any(round(number, _TAIL) != number for number in ordered):
         return False
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
-    has_zeros = ordered[_TAIL * len(ordered) // _LARGE] == 0
+    has_zeros = ordered[_TAIL * count // _LARGE] == 0
     return has_zeros or (high > _TAIL * middle and (high >= _LARGE or not any(number % 1 for number in ordered)))
 
 
@@ -93,7 +92,7 @@ def trend_of(numbers: Sequence[Number]) -> Trend:
     drift close to one another or far.
     """
     first = numbers[:128]
-    if len(first) < _MIN_TREND or not all(map(is_finite, first)) or max(map(abs, first)) > 10**27:
+    if len(first) < _FEW + _SOME or not all(map(is_finite, first)) or max(map(abs, first)) > 10**27:
         return ""
     cells = list(map(float, first))
     steps = [after - before for before, after in pairwise(cells)]
@@ -116,10 +115,9 @@ def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent
     charged = len(ordered) - ordered.count(0)
     is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and (len(few) - (0 in few)) * 2 <= charged
-    is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
-    # Parts of a hundred, such as an availability of 99.2.
-    is_share = is_share or ("count" in tags and low >= _LARGE and few.issuperset(ordered) and any(n % 1 for n in few))
-    is_share = is_share or (tags >= {"count", "per"} and any(number % 1 for number in ordered))
+    # An availability of 99.2, and 1.5 clicks per day.
+    is_part = "count" in tags and ("per" in tags or low >= _LARGE)
+    is_share = is_tariff or ((is_part or "share" in tags) and any(number % 1 for number in few))
     is_close = tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low
     return bool(
         (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not may_be_amounts(ordered))
