@@ -18,15 +18,16 @@ _CODES = (
 )
 _CURRENCY = (
     r"(?:(?:[A-Z]{1,3})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
-    rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei)"
+    rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei|円|元|원)"
 )
 _POWERS = {
     **dict.fromkeys(("k", "thousand", "tsd", "tys", "тыс"), 3),
     **dict.fromkeys(("m", "mn", "mio", "mln", "млн", "million", "millions", "millionen", "millones", "milioni"), 6),
     **dict.fromkeys(("b", "bn", "mrd", "mld", "mds", "млрд", "billion", "milliarden", "milliards", "miliardi"), 9),
     **dict.fromkeys(("t", "tn", "trillion"), 12),
+    **{"万": 4, "萬": 4, "만": 4, "lakh": 5, "lakhs": 5, "crore": 7, "crores": 7, "億": 8, "亿": 8, "억": 8},
 }
-_MAGNITUDE = rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?![^\W\d_]|[/²³])\.?)"
+_MAGNITUDE = rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?:(?=[円元원])|(?![^\W\d_]|[/²³]))\.?)"
 # Digits of Arabic, Persian, Hindi and wide scripts, as those of ASCII.
 _DIGITS = {start + at: str(at) for start in (0x660, 0x6F0, 0x966, 0xFF10) for at in range(10)}
 _DIGITS |= {0x66B: ".", 0x66C: ",", 0x66A: "%"}
