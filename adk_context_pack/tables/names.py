@@ -117,27 +117,13 @@ def is_total_label(text: str) -> bool:
 
 def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # noqa: C901 - one rule a line
     first, others, last = meanings[0], meanings[1:], meanings[-1]
-    before = meanings[-2] if others else _NOTHING
+    has = _NOTHING.union(*meanings)
+    amounts = has & QUANTITIES
     is_of = bool(others) and "of" in others[0]
     if is_of and "number" not in first and first:
         # In `taux de conversion` the first word says what it is.
         last = first
-    has = _NOTHING.union(*meanings)
-    amounts = has & QUANTITIES
-    # The price of something, as in `prezzo azione`, but not a net price.
-    added = _NOTHING.union(*(said for said in others if "each" not in said)) & amounts - {"count"}
-    rates = (
-        "average" in has or ("price" in first and others and not added),
-        # Clicks per day are an amount of each day.
-        "per" in _NOTHING.union(*others) and not (amounts and "calendar" in last),
-        last & {"price", "vague"} and has & {"rate", "each"},
-        last & {"measured", "duration", "body"} and "rate" in first | before,
-        "measured" in last and ("measured" in before or "bytes" in before - last),
-        "least" in first and last & {"money", "duration"},
-        "total" in last and "rate" in first and parts[1:] == parts[-1:],
-        "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]),
-    )
-    if any(rates):
+    if _is_rate(parts, meanings, last):
         return "rate"
     if "alone" in last and not others:
         return "identifier"
@@ -160,6 +146,26 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     if ("leading" in first and (last or parts[-1][-1:] != "s")) or "number" in has:
         return "identifier"
     return "rate" if "rate" in first else ""
+
+
+def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: frozenset[str]) -> bool:
+    """Returns whether a name says of its last word, or of that before `of`, that it is a rate or a level."""
+    first, others, has = meanings[0], meanings[1:], _NOTHING.union(*meanings)
+    before = meanings[-2] if others else _NOTHING
+    # The price of something, as in `prezzo azione`, but not a net price.
+    added = _NOTHING.union(*(said for said in others if "each" not in said)) & QUANTITIES - {"count"}
+    rules = (
+        "average" in has or ("price" in first and others and not added),
+        # Clicks per day are an amount of each day.
+        "per" in _NOTHING.union(*others) and not (has & QUANTITIES and "calendar" in last),
+        last & {"price", "vague"} and has & {"rate", "each"},
+        last & {"measured", "duration", "body"} and "rate" in first | before,
+        "measured" in last and ("measured" in before or "bytes" in before - last),
+        "least" in first and last & {"money", "duration"},
+        "total" in last and "rate" in first and parts[1:] == parts[-1:],
+        "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]),
+    )
+    return any(rules)
 
 
 def _numbered(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:

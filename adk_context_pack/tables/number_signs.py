@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from adk_context_pack.tables.numbers import Number, is_finite
+from adk_context_pack.tables.numbers import Number, decimals_of, is_finite
 
 Sign = Literal["identifier", "time", "rate", ""]
 Trend = Literal["even", "rising", "close", "drifting", ""]
@@ -77,7 +77,7 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
         return not are_few or (are_counted and ordered[0] == 0)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
     # What is calculated or measured has many decimals.
-    if any(round(number, _TAIL) != number for number in ordered):
+    if decimals_of(ordered) > _TAIL:
         return False
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
@@ -92,7 +92,7 @@ def trend_of(numbers: Sequence[Number]) -> Trend:
     drift close to one another or far.
     """
     first = numbers[:128]
-    if len(first) < _FEW + _SOME or not all(map(is_finite, first)) or max(map(abs, first)) > 10**27:
+    if len(first) < _FEW + _SOME or not all(is_finite(number) and -(10**27) < number < 10**27 for number in first):
         return ""
     cells = list(map(float, first))
     steps = [after - before for before, after in pairwise(cells)]
