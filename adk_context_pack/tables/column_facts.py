@@ -205,15 +205,9 @@ def facts_in_parts(
         parts.append(replace(part, missing=0, not_numbers=0, example=None, note="", unit=unit, part_rows=len(rows)))
     blank: Any = dict.fromkeys(("total", "minimum", "maximum", "mean", "min_row", "max_row"))
     outliers = sorted((cell for part in parts for cell in part.outliers), key=lambda cell: -cell.distance)
-    return replace(
-        facts,
-        parts=tuple(parts),
-        unit="",
-        **blank,
-        outliers=tuple(outliers[: max(map(len, (part.outliers for part in parts)), default=0)]),
-        outlier_count=sum(part.outlier_count for part in parts),
-        outlier_rule=next((part.outlier_rule for part in parts if part.outlier_rule), ""),
-    )
+    most, rules = max((len(part.outliers) for part in parts), default=0), (part.outlier_rule for part in parts)
+    facts = replace(facts, parts=tuple(parts), unit="", outliers=tuple(outliers[:most]), **blank)
+    return replace(facts, outlier_count=sum(p.outlier_count for p in parts), outlier_rule=next(filter(None, rules), ""))
 
 
 def moved_facts(column: ColumnFacts, rows: Sequence[int]) -> ColumnFacts:
@@ -384,15 +378,8 @@ class _Numbers:
     def facts(self, schema: ColumnSchema, max_outliers: int) -> ColumnFacts:
         """Returns the facts after the last block."""
         (low, low_row), (high, high_row) = self._low or (None, 0), self._high or (None, 0)
-        known = ColumnFacts(
-            name=schema.name,
-            kind=schema.kind,
-            role=schema.role,
-            missing=schema.missing,
-            minimum=low,
-            maximum=high,
-            distinct=self._distinct,
-        )
+        known = ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, missing=schema.missing)
+        known = replace(known, minimum=low, maximum=high, distinct=self._distinct)
         if schema.role not in ADDED:
             return known
         total = None
@@ -400,21 +387,11 @@ class _Numbers:
             numbers = [*self._others, self._whole] if self._whole else self._others
             total = float_sum(numbers) if self._types == {float} else exact_sum(numbers) if numbers else 0
         outliers, count, rule = self._outliers(schema.name, (low, high), max_outliers)
-        return replace(
-            known,
-            total=total,
-            mean=None if total is None else exact_mean(total, self._rows - self._missing),
-            min_row=low_row,
-            max_row=high_row,
-            not_numbers=schema.unread,
-            example=schema.example,
-            unit=schema.unit,
-            note=schema.texts.note,
-            decimals=decimals_of(islice((cell for cell in self._cells if cell is not None), _DECIMALS_SAMPLE)),
-            outliers=outliers,
-            outlier_count=count,
-            outlier_rule=rule,
-        )
+        known = replace(known, total=total, min_row=low_row, max_row=high_row, unit=schema.unit, note=schema.texts.note)
+        known = replace(known, not_numbers=schema.unread, example=schema.example, outlier_rule=rule)
+        mean = None if total is None else exact_mean(total, self._rows - self._missing)
+        decimals = decimals_of(islice((cell for cell in self._cells if cell is not None), _DECIMALS_SAMPLE))
+        return replace(known, mean=mean, decimals=decimals, outliers=outliers, outlier_count=count)
 
     def _outliers(self, name: str, limits: tuple[Any, Any], most: int) -> tuple[tuple[Outlier, ...], int, str]:
         cells = self._cells
@@ -515,20 +492,11 @@ def counted_facts(
     low, high = schema.earliest, schema.latest
     if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
         low, high = number_limits(counts)
-    return ColumnFacts(
-        name=schema.name,
-        kind=schema.kind,
-        role=schema.role,
-        missing=missing,
-        minimum=low,
-        maximum=high,
-        note=schema.texts.note if schema.texts.names else "",
-        distinct=len(counts),
-        commonest=_commonest(counts, rows - missing, rows),
-        outliers=tuple(islice(hits, max_outliers)),
-        outlier_count=sum(counts[value] for value in rare),
-        outlier_rule=rule,
-    )
+    known = ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, missing=missing, distinct=len(counts))
+    note = schema.texts.note if schema.texts.names else ""
+    known = replace(known, minimum=low, maximum=high, note=note, commonest=_commonest(counts, rows - missing, rows))
+    count = sum(counts[value] for value in rare)
+    return replace(known, outliers=tuple(islice(hits, max_outliers)), outlier_count=count, outlier_rule=rule)
 
 
 def number_limits(values: Collection[Any]) -> tuple[Any, Any]:

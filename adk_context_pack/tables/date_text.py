@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 _MAX_LENGTH = 48
@@ -162,32 +162,22 @@ def _at(found: re.Match[str], month: int, day: int) -> Moment | None:
 
 def _offset(zone: str) -> int:
     digits = zone[1:].replace(":", "") if zone[:1] in {"+", "-"} else ""
-    if not digits:
-        return 0
-    seconds = int(digits[:2]) * 3600 + int(digits[2:] or 0) * 60
-    return -seconds if zone[0] == "-" else seconds
+    seconds = int(digits[:2] or 0) * 3600 + int(digits[2:] or 0) * 60
+    return -seconds if zone[:1] == "-" else seconds
 
 
 def _period(found: re.Match[str]) -> Moment | None:
-    year, number = int(found["year"]), int(found["number"] or 1)
-    if not year:
+    year, number, part = int(found["year"]), int(found["number"] or 1), found["part"]
+    if not year or (part == "Q" and not 1 <= number <= 4):  # noqa: PLR2004  quarters of a year
         return None
-    if found["month"]:
-        days = date(year, int(found["month"]), 1).toordinal()
-    elif found["part"] == "Q":
-        if not 1 <= number <= 4:  # noqa: PLR2004  quarters of a year
-            return None
-        days = date(year, 3 * number - 2, 1).toordinal()
-    else:
-        days = date(year, 1, 1).toordinal() + 7 * number
+    month = int(found["month"] or (3 * number - 2 if part == "Q" else 1))
+    days = date(year, month, 1).toordinal() + (7 * number if part == "W" else 0)
     return days * _SECONDS_A_DAY, ""
 
 
 def _of_object(value: date) -> Moment:
     if not isinstance(value, datetime):
         return value.toordinal() * _SECONDS_A_DAY, ""
-    aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-    offset = aware.utcoffset()
-    shift = round(offset.total_seconds()) if offset is not None else 0
+    shift = round((value.utcoffset() or timedelta()).total_seconds())
     seconds = value.hour * 3600 + value.minute * 60 + value.second - shift
     return value.toordinal() * _SECONDS_A_DAY + seconds, f"{value.microsecond:06}".rstrip("0")

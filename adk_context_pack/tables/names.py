@@ -15,11 +15,11 @@ QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 _CAMEL = re.compile(
     r"(?<=[a-z0-9])(?=[A-Z])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])"
 )
-_NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])")
+_NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])|(?<=[\u3040-\u9fff])(?=[a-z])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
-_OF_LAST = frozenset(("share", "tariff", "pieces"))
+_OF_LAST = frozenset(("share", "tariff", "pieces", "lasting", "done"))
 _MIN_STEM = 5
 _MIN_SPANNED = 3
 
@@ -30,7 +30,12 @@ def words(name: str) -> tuple[str, ...]:
 
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
-    last = name.rstrip(".").rpartition(".")[2] if ". " not in name else name
+    above, _, last = name.rstrip(".").rpartition(".") if ". " not in name else ("", "", name)
+    if "vague" in meanings_of(last.lower()):
+        # What `temperature.value` is, its parent says.
+        last = f"{above.rpartition('.')[2]}_{last}"
+    # And that `p95:trace.duration` is none to add up, its beginning.
+    last = "_".join([*(part for part in above.split(":")[:1] if "average" in meanings_of(part.lower())), last])
     if "each" in meanings_of(last.rpartition("/")[2].strip("0123456789 )²").lower()):
         last = last.replace("/", " per ")
     lower = _CAMEL.sub("_", last).lower().replace("n°", "no ").replace("nº", "no ").replace("\u2116", "no ")
@@ -68,20 +73,22 @@ def named(name: str) -> frozenset[str]:
     parts = words(name)
     meanings = [meanings_of(word) for word in parts]
     said = _NOTHING.union(*meanings)
-    # The currency in `cost_usd` says nothing of what the numbers are, and `USD/EUR` is an exchange rate.
-    count = next((at for at in range(len(parts), 0, -1) if "iso4217" not in meanings[at - 1]), 0)
-    if len(parts) == 1:
-        count = 1
+    # The currency in `cost_usd` and the year in `deaths_2020` say nothing, and `USD/EUR` is an exchange rate.
+    count = len(parts)
+    while count and parts[1:] and ("iso4217" in meanings[count - 1] or parts[count - 1].strip("v").isdecimal()):
+        count -= 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
-    shape = set()
+    shape = set() if parts[1:] else {"single"}
     if not any(word[2:] or not word.isascii() for word in parts):
         shape.add("nameless")
     elif not said and any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts):
         shape.add("plural")
-    kept = said - {"identifier", "time", "rate", "coordinate"} - _OF_LAST | (
-        _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
-    )
+    of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
+    if not parts[1:] or meanings[0] & {"time", "moment"}:
+        # `time` itself is not a duration.
+        of_last -= {"lasting"}
+    kept = said - {"identifier", "time", "rate", "coordinate"} - _OF_LAST | of_last
     return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
@@ -109,30 +116,24 @@ def is_total_label(text: str) -> bool:
 
 
 def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # noqa: C901 - one rule a line
-    first, last = meanings[0], meanings[-1]
-    if len(parts) > 1 and "of" in meanings[1] and "number" not in first and first:
-        # In `taux de conversion` the first word says what it is.
-        last = first
+    first, others, last = meanings[0], meanings[1:], meanings[-1]
     has = _NOTHING.union(*meanings)
     amounts = has & QUANTITIES
-    # Clicks per day are an amount of each day.
-    is_per = "per" in _NOTHING.union(*meanings[1:]) and not (amounts and "calendar" in last)
-    # The price of something, as in `prezzo azione`, but not a net price.
-    added = _NOTHING.union(*(said for said in meanings[1:] if "each" not in said)) & amounts - {"count"}
-    is_of = "price" in first and parts[1:] and not added
-    is_level = "average" in has or (last & {"price", "vague"} and has & {"rate", "each"})
-    before = meanings[-2] if parts[1:] else _NOTHING
-    is_measured = (last & {"measured", "duration"} and "rate" in first) or "measured" in last & before
-    is_unnamed = "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:])
-    if is_per or is_of or is_level or is_measured or is_unnamed:
+    is_of = bool(others) and "of" in others[0]
+    if is_of and "number" not in first and first:
+        # In `taux de conversion` the first word says what it is.
+        last = first
+    if _is_rate(parts, meanings, last):
         return "rate"
-    if "alone" in last and len(parts) == 1:
+    if "alone" in last and not others:
         return "identifier"
-    if ("number" in first or parts[0] == "n") and len(parts) > 1:
+    if ("number" in first or parts[0] == "n") and others:
         return _numbered(parts, meanings)
-    if {"moment", "time"} <= first and "duration" in last:
+    if first & {"moment", "time"} and ("done" in last or is_of or (first >= {"moment", "time"} and "duration" in last)):
         return "time"
-    if last & {"identifier", "number"} or ("noun" in last and not amounts and not first & {"time", "rate"}):
+    # `dni` are days to Poles, and a passport to Spaniards.
+    is_name = last & {"identifier", "number"} and not last & QUANTITIES & _NOTHING.union(*meanings[:-1])
+    if is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
     if "coordinate" in last or ("coordinate" in first and not amounts):
         return "coordinate"
@@ -142,9 +143,29 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return "quantity"
     if "time" in first | last or "year" in has:
         return "time"
-    if "leading" in first or "number" in has:
+    if ("leading" in first and (last or parts[-1][-1:] != "s")) or "number" in has:
         return "identifier"
     return "rate" if "rate" in first else ""
+
+
+def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: frozenset[str]) -> bool:
+    """Returns whether a name says of its last word, or of that before `of`, that it is a rate or a level."""
+    first, others, has = meanings[0], meanings[1:], _NOTHING.union(*meanings)
+    before = meanings[-2] if others else _NOTHING
+    # The price of something, as in `prezzo azione`, but not a net price.
+    added = _NOTHING.union(*(said for said in others if "each" not in said)) & QUANTITIES - {"count"}
+    rules = (
+        "average" in has or ("price" in first and others and not added),
+        # Clicks per day are an amount of each day.
+        "per" in _NOTHING.union(*others) and not (has & QUANTITIES and "calendar" in last),
+        last & {"price", "vague"} and has & {"rate", "each"},
+        last & {"measured", "duration", "body"} and "rate" in first | before,
+        "measured" in last and ("measured" in before or "bytes" in before - last),
+        "least" in first and last & {"money", "duration"},
+        "total" in last and "rate" in first and parts[1:] == parts[-1:],
+        "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]),
+    )
+    return any(rules)
 
 
 def _numbered(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
@@ -152,7 +173,8 @@ def _numbered(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
     rest = [place for place in range(1, len(parts)) if "of" not in meanings[place]]
     counted = rest and meanings[rest[0]] & QUANTITIES and meanings[0] & {"counting", "tally"}
     # Only English counts what follows at once, as in `num_retries`.
-    counts = "counting" in meanings[0] and rest and not meanings[rest[-1]] & {"identifier", "time", "noun"}
+    names = {"identifier", "time"} if "of" in meanings[1] and parts[-1][-1:] == "s" else {"identifier", "time", "noun"}
+    counts = "counting" in meanings[0] and rest and not meanings[rest[-1]] & names
     return "quantity" if counted or (counts and (parts[0] != "no" or parts[1] == "of")) else "identifier"
 
 

@@ -18,15 +18,20 @@ _CODES = (
 )
 _CURRENCY = (
     r"(?:(?:[A-Z]{1,3})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
-    rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei)"
+    rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei|円|元|원)"
 )
 _POWERS = {
     **dict.fromkeys(("k", "thousand", "tsd", "tys", "тыс"), 3),
     **dict.fromkeys(("m", "mn", "mio", "mln", "млн", "million", "millions", "millionen", "millones", "milioni"), 6),
     **dict.fromkeys(("b", "bn", "mrd", "mld", "mds", "млрд", "billion", "milliarden", "milliards", "miliardi"), 9),
     **dict.fromkeys(("t", "tn", "trillion"), 12),
-}
-_MAGNITUDE = rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?![^\W\d_]|[/²³])\.?)"
+} | {"万": 4, "萬": 4, "만": 4, "lakh": 5, "lakhs": 5, "crore": 7, "crores": 7, "億": 8, "亿": 8, "억": 8}
+_MAGNITUDE = (
+    rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?:(?=[円元원])|(?![^\W\d_]|[/²³]))\.?)"
+)
+# Digits of Arabic, Persian, Hindi and wide scripts, as those of ASCII.
+_DIGITS = {start + at: str(at) for start in (0x660, 0x6F0, 0x966, 0xFF10) for at in range(10)}
+_DIGITS |= {0x66B: ".", 0x66C: ",", 0x66A: "%"}
 _UNIT = r"(?:[%‰°]|[°µμ]?[^\W\d_]{1,12}(?:/[^\W\d_]{1,8})?[²³]?)"
 _MINUS = "-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"
 _SIGNS = rf"[{_MINUS}+(\s]{{0,12}}"
@@ -57,10 +62,8 @@ _COMMA_GROUPS = re.compile(
 ).fullmatch
 _POINT_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?").fullmatch
 _SPACE_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:[ '\u2019\u00a0\u2009\u202f][0-9]{3})+(?P<rest>[.,][0-9]+)?").fullmatch
-_NO_DIGIT = re.compile(r"[^0-9.,]")
 # A plus and this many digits in a row are a telephone number.
 _PHONE_DIGITS = 7
-_IP_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ def read_number(text: str) -> Written | None:
     whole = text
     if len(text) > _MAX_LENGTH and len(text := text.strip()) > _MAX_LENGTH:
         return _long_number(text)
-    if (found := _SHAPE(text)) is None:
+    if (found := _SHAPE(text if text.isascii() else text.translate(_DIGITS))) is None:
         return None
     before, currency, between, body, magnitude, unit, after = found.groups()
     marks = "".join(f"{before}{between}{after}".split())
@@ -140,18 +143,10 @@ def read_number(text: str) -> Written | None:
     is_phone = "+" in marks and len(body) >= _PHONE_DIGITS and body.isdecimal()
     if unit.lower() in _NO_UNITS or point is comma is None or is_phone:
         return None
-    return Written(
-        text=whole,
-        point=point,
-        comma=comma,
-        negative=negative,
-        bracket="(" in marks,
-        unit=unit,
-        is_currency=is_money,
-        is_plain=point == body and whole.removeprefix("-" if negative else "") == body.strip("."),
-        power=_POWERS[magnitude.rstrip(".").lower()] if magnitude else 0,
-        is_weak=("e" in body or "E" in body) and not {".", "-", "+"} & set(body),
-    )
+    is_plain = point == body and whole.removeprefix("-" if negative else "") == body.strip(".")
+    is_weak = ("e" in body or "E" in body) and not {".", "-", "+"} & set(body)
+    power = _POWERS[magnitude.rstrip(".").lower()] if magnitude else 0
+    return Written(whole, point, comma, negative, "(" in marks, unit, is_money, is_plain, is_weak, power)
 
 
 def _agree(sign: str, code: str) -> bool:
@@ -171,7 +166,7 @@ def _long_number(text: str) -> Written | None:
 def _sign(marks: str, after: str) -> bool | None:
     """Tells whether the marks around the digits say "negative", or None where they are not a sign."""
     if marks in {"", "+"}:
-        return False if marks == "" or "+" not in after else None
+        return None if marks and "+" in after else False
     return True if marks == "()" or (len(marks) == 1 and marks in _MINUS) else None
 
 
@@ -186,17 +181,13 @@ def _readings(body: str) -> tuple[str | None, str | None]:
     if _COMMA_GROUPS(body):
         return body.replace(",", ""), None
     if _POINT_GROUPS(body):
-        return None, None if _is_address(body) else body.replace(".", "").replace(",", ".")
+        are_bytes = all(part.isdecimal() and int(part) < 256 for part in body.split("."))  # noqa: PLR2004
+        is_address = body.count(".") == 3 and not body.endswith(".000") and are_bytes  # noqa: PLR2004
+        return None, None if is_address else body.replace(".", "").replace(",", ".")
     if _SCIENTIFIC(body):
         return body, None
     if found := _SPACE_GROUPS(body):
-        digits = _NO_DIGIT.sub("", body)
+        digits = "".join(mark for mark in body if mark in "0123456789.,")
         rest = found["rest"] or ""
         return None if "," in rest else digits, None if "." in rest else digits.replace(",", ".")
     return None, None
-
-
-def _is_address(body: str) -> bool:
-    parts = body.split(".")
-    is_round = body.endswith(".000")
-    return len(parts) == _IP_PARTS and not is_round and all(part.isdecimal() and int(part) < 256 for part in parts)  # noqa: PLR2004

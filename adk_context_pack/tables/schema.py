@@ -22,7 +22,7 @@ from typing import Any, Literal
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
-from adk_context_pack.tables.number_signs import are_levels, may_be_amounts, sign_of
+from adk_context_pack.tables.number_signs import Trend, are_levels, may_be_amounts, sign_of, trend_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
@@ -38,6 +38,10 @@ Reading = Literal[
 NUMBERS = frozenset(("number", "money", "duration", "size"))
 """The readings in which cells are numbers."""
 
+_KINDS: dict[Role, Kind] = {
+    "time": "date", "measure": "number", "rate": "rate", "coordinate": "rate", "identifier": "identifier",
+    "empty": "empty",
+}  # fmt: skip
 ADDED = frozenset(("measure", "rate", "coordinate"))
 """The roles of numbers that have extremes. Only measures are added up."""
 
@@ -73,6 +77,7 @@ class ColumnSchema:
         codes: the currencies in a column of currencies, or the units in one of units.
         currency_column: the column that holds the currency or unit of each amount, if there are several.
         currency: the one currency or unit of all amounts, from a column beside them.
+        trend: how numbers or dates go on in the order of the rows.
     """
 
     name: str
@@ -87,18 +92,13 @@ class ColumnSchema:
     codes: tuple[str, ...] = ()
     currency_column: str = ""
     currency: str = ""
+    trend: Trend = ""
     _plain: bool = field(default=False, repr=False)
 
     @property
     def kind(self) -> Kind:
         """Returns what is said of the column: figures, a range, or how often its values occur."""
-        if self.role == "time":
-            return "date"
-        if self.role in {"measure", "rate", "coordinate"}:
-            return "number" if self.role == "measure" else "rate"
-        if self.role in {"identifier", "empty"}:
-            return "identifier" if self.role == "identifier" else "empty"
-        return "boolean" if self.reading == "boolean" else "text"
+        return _KINDS.get(self.role) or ("boolean" if self.reading == "boolean" else "text")
 
     @property
     def unit(self) -> str:
@@ -204,7 +204,8 @@ def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
     `values` are its cells, or those of `sampled_rows`.
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
-    return ColumnSchema(name=name, role=_number_role(name, numbers, rows), reading="number", _plain=True)
+    role, trend = _number_role(name, numbers, rows), trend_of(numbers)
+    return ColumnSchema(name=name, role=role, reading="number", _plain=True, trend=trend)
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -223,11 +224,8 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
         texts = counts.copy()
         del texts[None]
     some = (cell for cell in dict.fromkeys(_some(values)) if isinstance(cell, str))
-    are_few = (
-        len(texts) <= _TEXT_SAMPLE
-        or "duration" in named(name)
-        or any(cell[:1] == "0" or read_number(cell) for cell in some)
-    )
+    are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
+    are_few = are_few or any(cell[:1] == "0" or read_number(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     schema = _of_found(name, found, texts, values, nothing) if found.numbers or found.names else None
     return schema or _of_words(name, found, texts, nothing)
@@ -286,14 +284,20 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
         return "rate"
     is_dated = not {"dated", "moment"}.isdisjoint(tags)
     has_unit = unit or texts.units
-    if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount="quantity" in tags)):
+    # `n_fertility` is not a count.
+    is_count = "counting" in tags and "number" not in tags
+    are_whole = not is_count or all(float(number).is_integer() for number in numbers)
+    is_amount = are_whole and not {"quantity", "lasting"}.isdisjoint(tags)
+    if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
-        if role in tags and (role == "rate" or not texts.is_money):
+        if role == "time" and "done" in tags:
+            is_amount = True
+        elif role in tags and (role == "rate" or not texts.is_money):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    is_amount = has_unit or "quantity" in tags or may_be_amounts(numbers, tags)
+    is_amount = bool(has_unit) or is_amount or (are_whole and may_be_amounts(numbers, tags))
     return "rate" if not is_amount or are_levels(numbers, tags | named(unit)) else "measure"
 
 
@@ -314,20 +318,12 @@ def _of_found(
     unread = present - blanks - sum(counts[text] for text in numbers)
     if 2 * unread >= present - blanks:
         return None
-    role = _number_role(name, [numbers[text] for text in _sampled(values) if text in numbers], len(values), found)
+    some = [numbers[text] for text in _sampled(values) if text in numbers]
+    role = _number_role(name, some, len(values), found)
     strays = (text for text in counts if text and text not in numbers and text not in found.missing)
     low, high = (limit(numbers, key=numbers.__getitem__) if role == "time" else None for limit in (min, max))
-    return ColumnSchema(
-        name=name,
-        role=role,
-        reading=_reading_of(found),
-        texts=found,
-        missing=missing,
-        unread=unread,
-        example=next(strays, None),
-        earliest=low,
-        latest=high,
-    )
+    schema = ColumnSchema(name=name, role=role, reading=_reading_of(found), texts=found, missing=missing, unread=unread)
+    return replace(schema, example=next(strays, None), earliest=low, latest=high, trend=trend_of(some))
 
 
 def _reading_of(found: TextNumbers) -> Reading:
@@ -340,13 +336,14 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     are_dates = all(map(is_date_text, islice(shown, _DATE_SAMPLE)))
     for blanks in (frozenset[str](), frozenset(filter(is_missing_text, counts))) if are_dates else ():
         missing = nothing + sum(counts[text] for text in blanks if text)
-        only = ColumnSchema(
-            name=name, role="empty", reading="empty", texts=TextNumbers(missing=blanks), missing=missing
-        )
+        texts_of = TextNumbers(missing=blanks)
+        only = ColumnSchema(name=name, role="empty", reading="empty", texts=texts_of, missing=missing)
         dates = [text for text in texts if text not in blanks]
         if not dates:
             return only
         if limits := date_range(dates):
+            # They are in order if the extremes are at both ends.
+            only = replace(only, trend="even" if dates[1:] and {dates[0], dates[-1]} == set(limits) else "")
             return replace(only, role="time", reading="date", earliest=limits[0], latest=limits[1])
     return _of_texts(name, found, counts, nothing)
 
@@ -392,14 +389,25 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
 
 
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
-    """Returns columns among which prices beside numbers of pieces are levels, and close weights only beside people."""
+    """Returns columns whose roles their neighbours tell.
+
+    Prices beside numbers of pieces are levels, and close weights only beside people. So are what only rises or drifts
+    over time, running balances, and values of several things that a column beside them names.
+    """
     tags = [named(column.name) for column in columns]
     said = frozenset[str]().union(*tags)
+    are_mixed = any("series" in its and not column.trend for column, its in zip(columns, tags, strict=True))
+    is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
+        drifts = column.trend in {"close", "drifting"}
+        is_close = column.trend == "close" and its & {"bytes", "count"}
+        is_weak = its.isdisjoint(("quantity", "plural")) or its & {"vague", "price"} or is_close
+        is_level = is_in_time and ("dimension" in its or column.trend == "rising" or bool(drifts and is_weak))
+        is_level = is_level or (drifts and "running" in its) or (are_mixed and its >= {"vague", "single"})
         is_price = "price" in its and "amount" not in its and "pieces" in said
-        is_close = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
-        role: Role = "rate" if is_price else "measure" if is_close else column.role
+        is_load = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
+        role: Role = "rate" if is_price or is_level else "measure" if is_load else column.role
         found.append(replace(column, role=role) if column.role in {"measure", "rate"} else column)
     return found
 
@@ -449,11 +457,11 @@ def _of_any(column: Column, types: Collection[type]) -> ColumnSchema:
     present = len(values) - missing
     if found.names or 2 * len(numbers) <= present:
         return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-    role = _number_role(name, _sampled(numbers), len(numbers), found)
+    role = _number_role(name, some := _sampled(numbers), len(numbers), found)
     stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v)), None)
     low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
-    unread = present - len(numbers)
-    return replace(schema, role=role, unread=unread, example=stray, earliest=low, latest=high)
+    schema = replace(schema, role=role, trend=trend_of(some))
+    return replace(schema, unread=present - len(numbers), example=stray, earliest=low, latest=high)
 
 
 def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
@@ -508,13 +516,7 @@ def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | 
 
 
 def sums_up(end: Number, total: Number, *, is_extreme: bool) -> bool:
-    """Returns whether the last number of a column is the sum of those above.
-
-    Args:
-        end: the last number.
-        total: the sum of all of them.
-        is_extreme: whether the last number is beyond all others.
-    """
+    """Returns whether the last number of a column, beyond all others, is the sum of those above."""
     if isinstance(total, float):
         return is_extreme and math.isclose(total, 2 * float(end), rel_tol=1e-12)
     return is_extreme and total == 2 * Fraction(end)

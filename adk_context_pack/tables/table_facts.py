@@ -104,12 +104,8 @@ def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFact
     by_row: dict[int, Outlier] = {}
     for cell in cells:
         by_row.setdefault(cell.row, cell)
-    return TableFacts(
-        rows=len(records),
-        columns=found,
-        outliers=tuple(by_row.values())[:max_outliers],
-        outlier_count=sum(column.outlier_count for column in found),
-    )
+    outliers, count = tuple(by_row.values())[:max_outliers], sum(column.outlier_count for column in found)
+    return TableFacts(rows=len(records), columns=found, outliers=outliers, outlier_count=count)
 
 
 def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -135,14 +131,10 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
 
 def _moved(facts: TableFacts, kept: Sequence[int], apart: tuple[tuple[int, ...], tuple[int, ...]]) -> TableFacts:
     """Returns facts of some rows with the indexes that these rows have among all."""
-    return replace(
-        facts,
-        rows=facts.rows + len(apart[0]) + len(apart[1]),
-        columns=tuple(moved_facts(column, kept) for column in facts.columns),
-        outliers=tuple(replace(cell, row=kept[cell.row]) for cell in facts.outliers),
-        total_rows=apart[0],
-        repeated_headers=apart[1],
-    )
+    columns = tuple(moved_facts(column, kept) for column in facts.columns)
+    outliers = tuple(replace(cell, row=kept[cell.row]) for cell in facts.outliers)
+    facts = replace(facts, rows=facts.rows + len(apart[0]) + len(apart[1]), columns=columns, outliers=outliers)
+    return replace(facts, total_rows=apart[0], repeated_headers=apart[1])
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:

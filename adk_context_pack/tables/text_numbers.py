@@ -78,7 +78,7 @@ def _counted(decimals: Iterable[str]) -> tuple[str, str] | None:
 
 _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
 _SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match
-_MAGNITUDES = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
+_MAGNITUDES = {3: "thousands", 4: "万", 5: "lakhs", 6: "millions", 7: "crores", 8: "億", 9: "billions", 12: "trillions"}
 _PARTS = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]{1,7})\.?(?:,|\s+and)?", re.IGNORECASE)
 _ISO_DURATION = re.compile(
     r"-?P(?=.)(?:[0-9]+D)?(?:T(?=.)(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
@@ -386,7 +386,7 @@ def _are_powers(name: str, written: list[Written], marked: list[Written]) -> boo
     if has_units or not bare or "bytes" in named(name):
         return not has_units and not bare
     has_currency = any(each.is_currency for each in written)
-    has_words = any(len(letter) > 1 for letter in bare)
+    has_words = any(len(letter) > 1 or not letter.isascii() for letter in bare)
     is_k = bare == {"k"} and any(not each.unit for each in written)
     return has_currency or has_words or is_k or len({each.power for each in marked}) > 1
 
