@@ -11,14 +11,14 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from adk_context_pack.sql.typed_columns import INT64
-from adk_context_pack.tables.date_text import is_date_text
+from adk_context_pack.tables.date_text import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.numbers import Number, number_of, short_text
 from adk_context_pack.tables.schema import number_in
 
-STRICT, LENIENT = "checked_number", "number_if_any"
-"""The functions around what a statement calculates with, if that may be a text."""
+STRICT, LENIENT, DATED = "checked_number", "number_if_any", "checked_date"
+"""The functions around what a statement calculates with or takes for a date, if that may be a text."""
 
-CHECKS = frozenset((STRICT, LENIENT, "sum_within", "avg_within", "total_within"))
+CHECKS = frozenset((STRICT, LENIENT, DATED, "sum_within", "avg_within", "total_within"))
 """The functions that a rewritten statement calls."""
 
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
@@ -130,6 +130,7 @@ class StatementChecks:
         self.problem = ""
         connection.create_function(STRICT, 2, self._strict, deterministic=True)
         connection.create_function(LENIENT, 2, _number_if_any, deterministic=True)
+        connection.create_function(DATED, 2, self._dated, deterministic=True)
         for name, aggregate in (("sum", ExactSum), ("avg", ExactAverage), ("total", ExactTotal)):
             connection.create_window_function(f"{name}_within", 3, self._within(aggregate))
 
@@ -166,6 +167,8 @@ class StatementChecks:
         number = _number_in(value)
         if number is None and isinstance(value, str):
             advice = "CAST(replace(x, ',', '') AS REAL) for the number in a text x."
+            if ":" in value:
+                advice = "unixepoch('1970-01-01 ' || x) for the seconds of a time of day."
             if is_date_text(value):
                 advice = "julianday(b) - julianday(a) for the days between two dates."
             self._fail(
@@ -173,6 +176,19 @@ class StatementChecks:
                 f" numbers. Write {advice}"
             )
         return number
+
+    def _dated(self, value: Any, label: str) -> Any:
+        if not isinstance(value, str) or ("-" not in value and ":" in value):
+            return value
+        if moment := moment_of(value.strip(), day_first=None):
+            return iso_of(moment, has_time=":" in value)
+        if any(map(str.isdecimal, value)):
+            parts = "substr(x, 7, 4) || '-' || substr(x, 4, 2) || '-' || substr(x, 1, 2)"
+            self._fail(
+                f"{label} is text such as {short_text(value)!r}, of which the day is not known. Write {parts} for"
+                " 31/01/2026, and the like."
+            )
+        return None
 
 
 def _number_in(value: Any) -> Any:

@@ -16,10 +16,11 @@ from contextlib import closing, suppress
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
-from adk_context_pack.sql.sql_names import WORDS, TableNames, names_in, one_line
+from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, names_in, one_line, tokens_of
 from adk_context_pack.sql.typed_columns import shown
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
@@ -142,21 +143,24 @@ _NAMED = re.compile(
 _NEAR = re.compile(r'near "(.+?)": syntax error', re.DOTALL)
 _TOKEN = re.compile(r'unrecognized token: "(.*?)"?$', re.DOTALL)
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
-_MAY_BE_QUOTES = ("no such table", "incomplete input", "begin with SELECT")
+_OF_FORM = re.compile("syntax error|no such (column|function|table)|wrong number|unrecognized|begin with")
 
 INSTEAD = dict(row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines())
 """What to write in place of functions and syntax of other databases, and of sums of what is not an amount."""
 
 
-def hint_for(message: str, images: Iterable[TableNames]) -> str:
+def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str:
     """Returns what to do about an error of SQLite's, or an empty text where the error says it all.
 
     Args:
         message: the error.
         images: the tables that the query could read.
+        sql: the statement, in which words of other databases are looked for.
     """
+    if _OF_FORM.search(message) and (advice := _of_another_database(sql, message, images)):
+        return advice
     if match := _NEAR.search(message):
-        return _syntax_hint(match[1], [name for names in images for name in names_in(names)])
+        return _syntax_hint(match[1], _all(images))
     if match := _TOKEN.search(message):
         return _token_hint(match[1])
     name = match[1] if (match := _NAMED.search(message)) else ""
@@ -170,8 +174,28 @@ def hint_for(message: str, images: Iterable[TableNames]) -> str:
     if "misuse of aggregate" in message:
         return "Filter by an aggregate with HAVING, or compute it in an inner SELECT."
     if "misuse of window" in message:
-        return "Compute the window function in an inner SELECT and filter or group outside."
-    return _QUOTES if any(words in message for words in _MAY_BE_QUOTES) else ""
+        return "It needs OVER (…) behind it. To filter or group by it, compute it in an inner SELECT."
+    if message.startswith("no such table"):
+        return "The names of tables and columns are in `tables`."
+    return _QUOTES if "incomplete input" in message else ""
+
+
+def _all(images: Iterable[TableNames]) -> list[str]:
+    return [name for names in images for name in names_in(names)]
+
+
+def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -> str:
+    """Returns what to write in place of the first word that SQLite does not have."""
+    tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
+    names = {name.lower() for name in (*_all(images), message.rpartition(": ")[2])}
+    functions = () if "wrong number" in message else there_are()
+    for token, after in pairwise([*tokens, Token("end", "")]):
+        word = token.text.lower()
+        is_known = word in (functions if after.text == "(" else names) or token.kind in {"text", "quoted"}
+        advice = INSTEAD.get(word + after.text[:1]) or INSTEAD.get(word)
+        if advice and not is_known:
+            return advice
+    return ""
 
 
 @cache
@@ -186,7 +210,7 @@ def there_are() -> tuple[str, ...]:
 def _function_hint(name: str) -> str:
     known = there_are()
     near = get_close_matches(name, known, n=3)
-    advice = INSTEAD.get(f"function {name}") or (f"Did you mean {' or '.join(near)}?" if near else "")
+    advice = f"Did you mean {' or '.join(near)}?" if near else ""
     return f"{advice} Functions: {', '.join(known)}, and json_each(x) in FROM.".strip()
 
 
@@ -213,8 +237,8 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
 
 
 def _syntax_hint(near: str, names: list[str]) -> str:
-    if advice := INSTEAD.get(f"syntax {near.lower()}"):
-        return advice
+    if near[:1] == "[":
+        return "Write json_extract(x, '$.key') or json_extract(x, '$[0]') for a part of JSON."
     if near.lower() in {name.lower() for name in names}:
         return f'{near} is a reserved word: write it in double quotes, "{near}".'
     return f"A name that is a reserved word (order, group, index) goes in double quotes. {_QUOTES}"
@@ -225,9 +249,9 @@ def _token_hint(token: str) -> str:
         return "A quote is not closed. Within a text, write a single quote twice: 'it''s'."
     if token[:1].isdigit():
         return f'A name that begins with a digit goes in double quotes: "{one_line(token)}".'
-    if advice := INSTEAD.get(f"syntax {token}"):
-        return advice
-    return f"SQLite does not know this character outside of quotes. {_QUOTES}"
+    return (
+        f"SQLite does not know this character outside of quotes: write NOT in place of an exclamation mark. {_QUOTES}"
+    )
 
 
 def _quoted(name: str) -> str:

@@ -16,7 +16,7 @@ from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, literal, shown, written_in
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, Number, plain, short_text
@@ -64,7 +64,8 @@ class Loaded:
     def typed(self, table: str) -> TypedColumn:
         """Returns what a statement has to know of the column."""
         note = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
-        return TypedColumn(name=self.name, kind=self.kind, note=note, table=table, **self.about)
+        whole = self.declared == "INTEGER"
+        return TypedColumn(name=self.name, kind=self.kind, note=note, table=table, whole=whole, **self.about)
 
 
 def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loaded]:
@@ -115,6 +116,8 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     declared = VERSIONS if schema.reading == "version" else "TEXT"
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     texts = set(filter(None, column.values))
+    if texts and all(map(is_date_text, itertools.islice(texts, 9))):
+        notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
     if are_digits and schema.role == "identifier" and all(0 < int(text) < 10**18 and text[0] != "0" for text in texts):
         whole = [int(value) if value else None for value in column.values]

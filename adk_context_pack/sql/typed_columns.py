@@ -49,6 +49,7 @@ class TypedColumn:
         codes: some of these currencies or units.
         table: the table.
         role: what the column is for, as `ColumnSchema` has it, if that had to be found out.
+        whole: whether SQLite divides its numbers as integers.
     """
 
     name: str
@@ -66,6 +67,7 @@ class TypedColumn:
     codes: Sequence[str] = ()
     table: str = ""
     role: str = ""
+    whole: bool = False
 
     @property
     def is_apart(self) -> bool:
@@ -90,11 +92,10 @@ class TypedColumn:
             day = iso_of(moment, has_time=False)[:10].replace("-", "")
             return day if self.clock < 0 else str(seconds * self.clock)
         reading = TextNumbers(style=self.style, scaled=self.scaled, factors=self.factors)
-        written = read_number(text)
-        if written is None or (written.unit and self.is_apart):
-            return None
-        number = reading.read(text)
-        return literal(number if number is not None else written.value("point", scaled=self.scaled))
+        number, written = reading.read(text), read_number(text)
+        if written is not None and number is None:
+            number = written.value("point", scaled=self.scaled)
+        return None if written and written.unit and self.is_apart else literal(number)
 
     def said(self) -> str:
         """Returns what to know before amounts in several currencies are compared or added up."""

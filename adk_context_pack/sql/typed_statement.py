@@ -16,20 +16,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.exact_sum import LENIENT, STRICT
+from adk_context_pack.sql.exact_sum import DATED, LENIENT, STRICT
 from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
 from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
+from adk_context_pack.tables.date_text import is_date_text
 from adk_context_pack.tables.numbers import number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
 _QUERY = frozenset({"SELECT", "WITH", "VALUES"})
 _CLAUSES = WORDS["clauses"] | _QUERY
 _KEYWORDS = WORDS["keywords"] | {"ROWS"}
-_NUMBER_TYPES = ("INT", "REAL", "NUM", "DEC", "FLOA", "DOUB", "BIGI")
+_DATE_TYPES = {"DATE": "DATE", "DATETIME": "DATETIME", "TIMESTAMP": "DATETIME", "TIMESTAMPTZ": "DATETIME"}
 _CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _DAY_LENGTH = len("'2026-01-31")
 _MAX_PASSES = 4
 _MAX_SUMS = 20
+_TRUTHS = frozenset({"TRUE", "FALSE"})
+_DAY = TypedColumn(name="", kind="date")
 
 
 @dataclass(slots=True)
@@ -47,6 +50,8 @@ class _Node:
         stripped: the name of the column of numbers from which its functions strip signs.
         text: its text, if it is a text in quotes.
         parts: the expressions in it, if it is a row of several.
+        level: how tightly the comparison binds that it is.
+        whole: whether its values are integers.
     """
 
     first: int = 0
@@ -59,6 +64,8 @@ class _Node:
     stripped: _Node | None = None
     text: str | None = None
     parts: Sequence[_Node] = ()
+    level: int = 0
+    whole: bool = False
 
 
 class TypedStatement:
@@ -71,9 +78,7 @@ class TypedStatement:
 
     Attributes:
         added: the columns that are added up as they are.
-
-    Raises:
-        QueryError: a text is compared with what it cannot be compared with. The message says what to write.
+        divided: an integer divided by an integer, if there is one.
     """
 
     def __init__(
@@ -96,8 +101,6 @@ class TypedStatement:
             self._known = self._named
             if _facts(former) == _facts(self._named):
                 break
-        if self._problem:
-            raise QueryError(self._problem)
 
     def written(self, can_run: Callable[[str], bool]) -> str:
         """Returns the statement as it is to be run.
@@ -106,8 +109,14 @@ class TypedStatement:
             can_run: tells whether SQLite takes a statement, that is, knows its names where they are.
 
         Raises:
-            QueryError: amounts are added up where nothing tells their currencies apart.
+            QueryError: a text is compared with what it cannot be compared with, or amounts are added up where nothing
+                tells their currencies apart. The message says what to write.
         """
+        whole = "".join(token.text for token in self._all)
+        if self._problem and can_run(whole):
+            raise QueryError(self._problem)
+        if self._problem:
+            return whole
         choices = [candidates[0] for _, _, candidates, _ in self._sums]
         none = [""] * len(choices)
         if can_run(self._woven(choices)) or not can_run(self._woven(none)):
@@ -126,6 +135,7 @@ class TypedStatement:
         self._at = 0
         self._problem = ""
         self.added: list[TypedColumn] = []
+        self.divided = ""
         self._named: dict[str, _Node] = {}
         self._before: dict[int, str] = {}
         self._after: dict[int, str] = {}
@@ -174,6 +184,8 @@ class TypedStatement:
                 self._part(self._expression(0))
             elif clause == "SELECT":
                 self._item(self._expression(0), column, items)
+            elif clause in {"WHERE", "HAVING"}:
+                self._decide(self._expression(0))
             elif (node := self._expression(0)).stripped and clause == "ORDER":
                 self._calculate(node)
         return [node for _, node in items]
@@ -196,6 +208,8 @@ class TypedStatement:
     def _alias(self) -> str:
         named = self._word() == "AS"
         token = self._token(int(named))
+        if token.text[:1] == "[" and token.text[1:-1].strip("'\"").isdecimal():
+            self._refuse(f"Write json_extract(x, '${token.text}') for an item of a list.")
         if token.name is None or (token.word in _KEYWORDS and not named):
             return ""
         self._at += 1 + named
@@ -233,7 +247,7 @@ class TypedStatement:
         while self._word() == "NOT":
             self._at += 1
         if self._at > first:
-            return _Node(first, self._expression(_LEVELS["="]).last, number=True)
+            return _Node(first, self._decide(self._expression(_LEVELS["="])).last, number=True)
         while self._word() in {"-", "+", "~"}:
             self._at += 1
         node = self._primary()
@@ -269,8 +283,13 @@ class TypedStatement:
             self._compare(left, right, operator)
             self._at += self._word() == "AND"
             right = self._expression(_LEVELS["<"])
-        node = _Node(left.first, right.last, number=level != _LEVELS["||"])
-        if operator in {"LIKE", "GLOB"}:
+        node = _Node(
+            left.first, right.last, number=level != _LEVELS["||"], level=level * (operator in WORDS["compare"])
+        )
+        if level <= _LEVELS["AND"] or (operator == "IS" and self._tokens[right.first].word in _TRUTHS):
+            self._decide(left)
+            self._decide(right)
+        elif operator in {"LIKE", "GLOB"}:
             self._read_written(left, right.text)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self._compare(left, right, operator)
@@ -278,6 +297,9 @@ class TypedStatement:
             self._calculate(left)
             self._calculate(right)
             node.columns, node.only = _together((left, right)), left.only or right.only
+            node.whole = left.whole and right.whole
+            if operator == "/" and node.whole and not self._text(right).isdecimal():
+                self.divided = self._text(node)
         return node
 
     def _inside(self) -> list[_Node]:
@@ -303,19 +325,20 @@ class TypedStatement:
         if token.text == "(":
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
-            return replace(node, first=first, last=self._last)
+            return replace(node, first=first, last=self._last, level=0)
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
         if is_name and self._word(1) == "(" and token.kind == "name":
             return self._call()
-        if is_name and token.word not in {"TRUE", "FALSE"}:
+        if is_name and token.word not in _TRUTHS:
             return self._name()
         self._at += 1
         if token.kind == "text":
             text = token.text[1:-1].replace("''", "'")
             return _Node(first, first, number=number_of(text) is not None, text=text)
-        return _Node(first, first, number=True)
+        is_today = token.word in {"CURRENT_DATE", "CURRENT_TIMESTAMP"}
+        return _Node(first, first, number=not is_today, columns=[_DAY] * is_today, whole=token.text.isdecimal())
 
     def _name(self) -> _Node:
         first = self._at
@@ -331,6 +354,7 @@ class TypedStatement:
         is_number = all(column.kind in {"number", "flag"} for column in base)
         is_typed = all(column.kind in TYPED for column in base)
         own = _Node(first, last, is_number, stored=True, columns=base, only=is_typed)
+        own.whole = all(column.whole for column in base)
         own.leaves = [own]
         return _merged(own, node) if node else own
 
@@ -350,13 +374,15 @@ class TypedStatement:
                 results.append(node)
             elif tested:
                 self._compare(tested, node, "=")
+            else:
+                self._decide(node)
         self._at += 1
         return self._chosen(_Node(first, self._last), results, "CASE")
 
     def _call(self) -> _Node:
         first, function = self._at, self._word()
         self._at += 1
-        args = self._cast() if function == "CAST" else self._inside()
+        function, args = self._cast(first) if function == "CAST" else (function, self._inside())
         close = self._last
         while self._word() in {"FILTER", "OVER"}:
             self._at += 1
@@ -364,7 +390,9 @@ class TypedStatement:
                 self._at += 1
                 self._query()
             self._at += 1
-        node = _Node(first, self._last)
+        node = _Node(
+            first, self._last, whole=function == "COUNT" or (function == "SUM" and all(arg.whole for arg in args))
+        )
         is_extreme = function in {"MAX", "MIN"}
         if function in WORDS["numeric"] or (is_extreme and len(args) > 1 and any(arg.number for arg in args)):
             for arg in args:
@@ -374,6 +402,8 @@ class TypedStatement:
         if function in WORDS["adding"]:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
+        if function == "IIF" and args:
+            self._decide(args[0])
         if function in WORDS["same"]:
             return self._chosen(node, args[function == "IIF" :], function)
         return self._result(node, function, args)
@@ -393,9 +423,8 @@ class TypedStatement:
             form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
             if function in {"DATE", "DATETIME"} or (form or "").startswith("%Y-%m-%d"):
-                about: dict[str, Any] = {"has_time": function == "DATETIME", "clock": 0}
-                own = args[0].columns
-                node.columns = [replace(each, kind="date" if each.clock else each.kind, **about) for each in own]
+                about: dict[str, Any] = {"kind": "date", "has_time": function == "DATETIME", "clock": 0}
+                node.columns = [replace(each, **about) for each in args[0].columns or [_DAY]]
         elif function in {"PRINTF", "FORMAT"} and args:
             wanted = [sign for sign in _CONVERSION.findall(args[0].text or "") if sign != "%"]
             for arg, sign in zip(args[1:], wanted, strict=False):
@@ -403,19 +432,29 @@ class TypedStatement:
                     self._calculate(arg)
         return node
 
-    def _cast(self) -> list[_Node]:
-        """Returns what is made a number, or nothing."""
+    def _cast(self, first: int) -> tuple[str, list[_Node]]:
+        """Returns the function that a cast amounts to, and what is made a number or date by it."""
         self._at += 1
         node = self._expression(0)
-        is_number = self._word() == "AS" and self._word(1).startswith(_NUMBER_TYPES)
-        while self._word() not in {"", ")"}:
+        kind, place = self._word(1), self._at
+        while self._word() not in {"", ")", "("}:
             self._at += 1
+        if self._word() == "(":
+            self._inside()
         self._at += 1
-        if is_number:
+        if kind in _DATE_TYPES:
+            # SQLite would take the digits in front: 2026 of '2026-01-31'.
+            self._put(_Node(first, first), _DATE_TYPES[kind])
+            self._put(_Node(place, self._last - 1), "")
+            return _DATE_TYPES[kind], [node]
+        if kind == "STRING":
+            self._put(_Node(place + 1, place + 1), "TEXT")
+        if not any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB", "STRING")):
             self._calculate(node, is_cast=True)
-        elif node.number:
+            return "CAST", [node]
+        if node.number:
             self._read_written(node, None)
-        return [node] if is_number else []
+        return "CAST", []
 
     def _chosen(self, node: _Node, values: Sequence[_Node], function: str) -> _Node:
         """Returns an expression whose values are those of some others."""
@@ -427,6 +466,7 @@ class TypedStatement:
                     self._put(value, meaning)
         values = values[: 1 if function == "NULLIF" else None]
         node.number = bool(values) and all(value.number for value in values)
+        node.whole = all(value.whole for value in values)
         node.only = bool(values) and all(value.only or value.text is not None or not value.columns for value in values)
         columns = [value for value in values if value.columns]
         if function in WORDS["choices"] and all(value.leaves for value in columns):
@@ -434,6 +474,13 @@ class TypedStatement:
         return node
 
     # -- What is written in other words
+
+    def _decide(self, node: _Node) -> _Node:
+        """Refuses a column of texts where a truth value is needed."""
+        if node.stored and all(column.kind == "text" for column in node.columns):
+            name = shown(node.columns[0].name)
+            self._refuse(f"{name} holds texts. Write {name} = 'the text', or {name} <> '' for all that have one.")
+        return node
 
     def _calculate(self, node: _Node, check: str = STRICT, *, is_cast: bool = False) -> None:
         """Has an expression checked that may be a text where a number is needed."""
@@ -443,25 +490,56 @@ class TypedStatement:
             self._put(node, self._text(node.stripped))
             return
         if node.stored and not is_cast and all(column.kind == "text" for column in node.columns):
-            self._refuse(f"{shown(node.columns[0].name)} holds texts, and texts are not calculated with.")
+            name = shown(node.columns[0].name)
+            advice = f"Write CAST(replace({name}, ',', '') AS REAL) for the numbers in it."
+            self._refuse(f"{name} holds texts, and texts are not calculated with. {advice}")
+        self._check(node, check)
+
+    def _check(self, node: _Node, check: str) -> None:
         label = literal(short_text(" ".join(self._text(node).replace("`", '"').split())))
         self._before[node.first] = f"{check}(" + self._before.get(node.first, "")
         self._after[node.last] = self._after.get(node.last, "") + f", {label})"
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
-        check = LENIENT if _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN" else STRICT
+        is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
+        is_null = self._tokens[right.first].word == "NULL"
+        if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or is_null):
+            self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
-        for node, other in ((left, right), (right, left)):
-            if node.stored and other.stored and node.number and {column.kind for column in other.columns} == {"date"}:
-                names = " and ".join(shown(each.columns[0].name) for each in (node, other))
-                self._refuse(f"{names} are not both dates. Compare date(a) with date(b).")
+        pairs = ((left, right), (right, left))
+        if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
+            return
+        for node, other in pairs:
             if other.text is not None:
                 self._compare_text(node, other, operator)
             elif other.number and not node.number and node.text is None and not node.stored and operator != "IS":
-                self._calculate(node, check)
+                self._calculate(node, LENIENT if is_equality else STRICT)
+            elif is_equality and self._text(other).upper() in {"1", "0", *_TRUTHS}:
+                # A text column may well have the text 1.
+                found = [self._stored(column, self._text(other)) for column in node.columns]
+                self._decide(node if not any(found) else other)
+
+    def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
+        """Returns whether a column is compared with a date, which a number or a text has to become first."""
+        is_date = bool(other.columns) and all(column.kind == "date" for column in other.columns)
+        is_dated = is_date or (other.text is not None and is_date_text(other.text) and not is_equality)
+        if not node.stored or not is_dated:
+            return False
+        if is_date and node.number and (other.stored or is_equality):
+            one, two = self._text(node), self._text(other)
+            self._refuse(f"{one} and {two} are not both dates. Compare date({one}) with date({two}).")
+        elif is_date and any(column.clock for column in node.columns):
+            self._date(node, ())
+        elif all(column.kind == "text" for column in node.columns):
+            self._check(node, DATED)
+        else:
+            return False
+        return True
 
     def _compare_all(self, left: _Node, nodes: Sequence[_Node], *, is_negated: bool) -> None:
+        if left.parts and not any(node.parts for node in nodes):
+            nodes = [_Node(parts=nodes)]
         texts = [node.text for node in nodes if node.text is not None]
         if not is_negated and any(self._meaning(left, text) == "" for text in texts):
             self._read_written(left, "")
@@ -519,6 +597,8 @@ class TypedStatement:
                 moment = f"printf('%d-%02d-%02d', {text}/10000, {text}/100%100, {text}%100)"
             self._put(node, moment)
             return
+        if node.stored and all(column.kind == "text" for column in node.columns):
+            self._check(node, DATED)
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):
             means = sorted(filter(None, {column.meaning(node.text) for column in dates}))
@@ -574,7 +654,8 @@ def _together(nodes: Iterable[_Node]) -> Sequence[TypedColumn]:
 def _merged(one: _Node, other: _Node) -> _Node:
     """Returns what a name is that means one of two expressions."""
     number, stored, only = one.number and other.number, one.stored and other.stored, one.only and other.only
-    return _Node(one.first, one.last, number, stored, _together((one, other)), only)
+    whole = one.whole and other.whole
+    return _Node(one.first, one.last, number, stored, _together((one, other)), only, whole=whole)
 
 
 def _is_like_iso(pattern: str) -> bool:
@@ -583,4 +664,4 @@ def _is_like_iso(pattern: str) -> bool:
 
 
 def _facts(named: dict[str, _Node]) -> dict[str, object]:
-    return {name: (node.number, node.stored, node.only, node.columns) for name, node in named.items()}
+    return {name: (node.number, node.stored, node.only, node.whole, node.columns) for name, node in named.items()}

@@ -35,6 +35,17 @@ ROWS = [
         1,
     )
 ]
+MORE = """
+1h 30m|1/2/26|x|2026-01-03|3. Jan. 2026|10:20:30|263ms
+2h 30m|3/4/26|1|tbd|4. März 2026|11:20:30|7ms
+3h|5/6/26|y|2026-01-04|5. Mai 2026|11:20:30|1.250s
+45m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|263ms
+1h|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.250s
+2h 1m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.750s
+"""
+for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=True)):
+    row |= dict(zip(("long", "tag", "word", "mixed", "deutsch", "time", "secs"), line.split("|"), strict=True))
+    row["stamp"] = 1_700_000_000_000 + 86_400_000 * at
 IMAGE = image_of({"rows": iter_columns(ROWS)})
 
 
@@ -64,6 +75,9 @@ def ask(sql, rows):
     ("ok LIKE 'f%'", "bf"), ("version > '3.9' AND release > '1.9.0'", "d"), ("strftime('%Y', day) = 2026", "ae"),
     ("substr(c, 1, 1) = 5", ""), ("(SELECT avg(fee) FROM rows WHERE c > 'a') < fee", "c"),
     ("EXISTS (SELECT 1 FROM rows o WHERE o.price > r.price AND o.c < 'e')", "abc"),
+    ("(c, n) IN (SELECT c, max(n) FROM rows GROUP BY c)", "abdef"), ("stamp > DATE('2023-11-17')", "def"),
+    ("long > '2h'", "bcf"), ("long = '1h 30m'", "a"), ("long < '01:45:00'", "ade"), ("word = 1", "b"),
+    ("tag = '1/2/26'", "a"), ("tag LIKE '%26' AND c < 'b'", "a"), ("deutsch >= '2026-03-01'", "bc"),
 ])  # fmt: skip
 def test_conditions(condition, found):
     """What is written in a condition, as a stub shows it or as a number or date, is found."""
@@ -105,6 +119,11 @@ def test_orders(order, found):
         ("SELECT 5 -- price * 2\n - 3", [2]), ("SELECT max(n, 2.5) FROM rows WHERE c < 'c'", [2.5, 2.5]),
         ("SELECT date(slash, '+1 day') FROM rows WHERE c = 'b'", ["2025-12-26"]),
         ("SELECT group_concat(ok) FROM rows", ["1,0,1,1,0"]),
+        ("SELECT CAST(day AS DATE) FROM rows WHERE c = 'a'", ["2026-01-03"]),
+        ("SELECT CAST(at AS TIMESTAMP) FROM rows WHERE c = 'a'", ["2026-01-31 11:00:00"]),
+        ("SELECT CAST(c AS STRING) || CAST(c AS VARCHAR(9)) FROM rows WHERE c = 'a'", ["aa"]),
+        ("SELECT date(mixed) FROM rows WHERE c < 'd'", ["2026-01-03", None, "2026-01-04"]),
+        ("SELECT sum(secs) FROM rows", [4783]),
     ],
 )  # fmt: skip
 def test_what_can_be_calculated_is(sql, values):
@@ -122,6 +141,20 @@ def test_what_can_be_calculated_is(sql, values):
         ("SELECT max(day) - min(day) FROM rows", "Write julianday(b) - julianday(a)"),
         ("SELECT sum(version) FROM rows", '"version" holds texts'),
         ("SELECT avg(c) FROM rows", '"c" holds texts'),
+        ("SELECT CAST(c AS SMALLINT) FROM rows", "such as 'a'"),
+        ("SELECT 1 FROM rows WHERE NOT c", "\"c\" = 'the text'"),
+        ("SELECT 1 FROM rows WHERE c AND n", '"c" <> '),
+        ("SELECT iif(c, 1, 2) FROM rows", '"c" <> '),
+        ("SELECT CASE WHEN c THEN 1 END FROM rows", '"c" <> '),
+        ("SELECT 1 FROM rows WHERE c IS TRUE", '"c" <> '),
+        ("SELECT 1 FROM rows WHERE c = 1", '"c" <> '),
+        ("SELECT 1 FROM rows WHERE 1 < n < 5", "a < b AND b < c"),
+        ("SELECT 1 FROM rows WHERE n = NULL", "IS NULL"),
+        ("SELECT c[0] FROM rows", "json_extract(x, '$[0]')"),
+        ("SELECT date(tag) FROM rows", "substr(x, 7, 4)"),
+        ("SELECT 1 FROM rows WHERE tag > '2026-01-01'", "'1/2/26'"),
+        ("SELECT stamp = date('now') FROM rows", "date(stamp)"),
+        ("SELECT sum(CAST(time AS REAL)) FROM rows", "unixepoch('1970-01-01 ' || x)"),
         ("SELECT c FROM rows WHERE price > 'cheap'", "\"price\" holds numbers, not 'cheap'. Compare it with a number."),
         ("WITH t(v) AS (SELECT day FROM rows) SELECT v FROM t WHERE v = 'soon'", "holds ISO dates, not 'soon'"),
         ("WITH t(v) AS (SELECT price FROM rows) SELECT v FROM t WHERE v LIKE '$%'", 'Select "price#text" for what'),
