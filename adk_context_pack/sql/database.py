@@ -176,8 +176,7 @@ class RowDatabase:
                 if column.note:
                     yield column.note
         yield from (note for image in self._images.values() for note in image.names.notes)
-        if divided := self._statement.divided:
-            yield f"{one_line(divided)} divides integers and drops the rest: write 1.0 * a / b for a ratio"
+        yield from (one_line(remark, 200) for remark in self._statement.remarks)
 
     def _attach(self, handle: str, image: TableImage) -> None:
         name = quote(handle)

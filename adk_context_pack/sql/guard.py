@@ -173,7 +173,7 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
         return f"Several tables have {one}: write the table's name or alias before it, as in a.{one}."
     if "misuse of aggregate" in message:
         return "Filter by an aggregate with HAVING, or compute it in an inner SELECT."
-    if "misuse of window" in message:
+    if "misuse of" in message:
         return "It needs OVER (…) behind it. To filter or group by it, compute it in an inner SELECT."
     if message.startswith("no such table"):
         return "The names of tables and columns are in `tables`."

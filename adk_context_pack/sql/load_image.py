@@ -172,6 +172,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
     about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
     if sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" for text in texts):
+        about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     end = "Z" if texts[0].endswith("Z") else ""
     if all(_is_plain(text, end) for text in texts):

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, Literal
 
 from adk_context_pack.sql.sql_names import quote
-from adk_context_pack.tables.date_text import iso_of, moment_of
+from adk_context_pack.tables.date_text import iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.number_text import Style, read_number
 from adk_context_pack.tables.numbers import number_of
@@ -50,6 +50,7 @@ class TypedColumn:
         table: the table.
         role: what the column is for, as `ColumnSchema` has it, if that had to be found out.
         whole: whether SQLite divides its numbers as integers.
+        is_period: whether its dates are months, quarters or weeks.
     """
 
     name: str
@@ -68,6 +69,7 @@ class TypedColumn:
     table: str = ""
     role: str = ""
     whole: bool = False
+    is_period: bool = False
 
     @property
     def is_apart(self) -> bool:
@@ -76,6 +78,8 @@ class TypedColumn:
 
     def meaning(self, text: str) -> str | None:
         """Returns SQL for what a text means in this column, or None if it means nothing there."""
+        if self.is_period and sorts_as_text([text.strip()]):
+            return literal(text.strip())
         if self.kind == "date":
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}" if clock_of([number_of(text)]) < 0 else text
             moment = moment_of(text.strip(), day_first=self.day_first)
@@ -93,7 +97,7 @@ class TypedColumn:
             return day if self.clock < 0 else str(seconds * self.clock)
         reading = TextNumbers(style=self.style, scaled=self.scaled, factors=self.factors)
         number, written = reading.read(text), read_number(text)
-        if written is not None and number is None:
+        if written is not None and number is None and not (written.unit and self.factors):
             number = written.value("point", scaled=self.scaled)
         return None if written and written.unit and self.is_apart else literal(number)
 

@@ -20,6 +20,7 @@ from adk_context_pack.sql.exact_sum import DATED, LENIENT, STRICT
 from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
 from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
 from adk_context_pack.tables.date_text import is_date_text
+from adk_context_pack.tables.number_text import is_missing_text
 from adk_context_pack.tables.numbers import number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
@@ -78,7 +79,7 @@ class TypedStatement:
 
     Attributes:
         added: the columns that are added up as they are.
-        divided: an integer divided by an integer, if there is one.
+        remarks: what its author may not have meant.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class TypedStatement:
         self._at = 0
         self._problem = ""
         self.added: list[TypedColumn] = []
-        self.divided = ""
+        self.remarks: dict[str, None] = {}
         self._named: dict[str, _Node] = {}
         self._before: dict[int, str] = {}
         self._after: dict[int, str] = {}
@@ -188,6 +189,8 @@ class TypedStatement:
                 self._decide(self._expression(0))
             elif (node := self._expression(0)).stripped and clause == "ORDER":
                 self._calculate(node)
+            elif node.text is not None and clause in {"ORDER", "GROUP"}:
+                self._refuse_name(node.text)
         return [node for _, node in items]
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
@@ -299,7 +302,9 @@ class TypedStatement:
             node.columns, node.only = _together((left, right)), left.only or right.only
             node.whole = left.whole and right.whole
             if operator == "/" and node.whole and not self._text(right).isdecimal():
-                self.divided = self._text(node)
+                self.remarks[f"{self._text(node)} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
+        elif operator == "||" and "" in {left.text, right.text}:
+            return self._result(node, "TRIM", [left if right.text == "" else right])
         return node
 
     def _inside(self) -> list[_Node]:
@@ -402,6 +407,8 @@ class TypedStatement:
         if function in WORDS["adding"]:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
+        if function == "COUNT" and args and args[0].level:
+            self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
         if function == "IIF" and args:
             self._decide(args[0])
         if function in WORDS["same"]:
@@ -422,6 +429,7 @@ class TypedStatement:
         elif function in WORDS["dates"] and args[function == "STRFTIME" :]:
             form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
+            node.whole = form in {"%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%W", "%w"}
             if function in {"DATE", "DATETIME"} or (form or "").startswith("%Y-%m-%d"):
                 about: dict[str, Any] = {"kind": "date", "has_time": function == "DATETIME", "clock": 0}
                 node.columns = [replace(each, **about) for each in args[0].columns or [_DAY]]
@@ -477,7 +485,10 @@ class TypedStatement:
 
     def _decide(self, node: _Node) -> _Node:
         """Refuses a column of texts where a truth value is needed."""
-        if node.stored and all(column.kind == "text" for column in node.columns):
+        is_number = self._tokens[node.first].kind == "number" and self._text(node) not in {"0", "1"}
+        if node.text is not None or (is_number and node.first == node.last):
+            self._refuse(f"{self._text(node)} is not a condition. Write x = {self._text(node)}.")
+        elif node.stored and all(column.kind == "text" for column in node.columns):
             name = shown(node.columns[0].name)
             self._refuse(f"{name} holds texts. Write {name} = 'the text', or {name} <> '' for all that have one.")
         return node
@@ -523,6 +534,7 @@ class TypedStatement:
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
         is_date = bool(other.columns) and all(column.kind == "date" for column in other.columns)
+        is_full = is_date or len(other.text or "") >= _DAY_LENGTH - 1
         is_dated = is_date or (other.text is not None and is_date_text(other.text) and not is_equality)
         if not node.stored or not is_dated:
             return False
@@ -531,7 +543,7 @@ class TypedStatement:
             self._refuse(f"{one} and {two} are not both dates. Compare date({one}) with date({two}).")
         elif is_date and any(column.clock for column in node.columns):
             self._date(node, ())
-        elif all(column.kind == "text" for column in node.columns):
+        elif all(column.kind == "text" or (column.is_period and is_full) for column in node.columns):
             self._check(node, DATED)
         else:
             return False
@@ -549,6 +561,13 @@ class TypedStatement:
 
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
+        if node.text is not None and node.text.lower() in self._base:
+            self._refuse_name(node.text)
+        if node.whole and not node.number and text.isdecimal():
+            # The month '03' is also written as 3.
+            self._calculate(node, LENIENT)
+            self._put(other, str(int(text)))
+            return
         meaning = self._meaning(node, text)
         if meaning is None and node.number and node.text is None and number_of(text) is not None:
             meaning = text
@@ -556,6 +575,11 @@ class TypedStatement:
             self._refuse(f"{short_text(text)!r} is compared with two kinds of columns. Compare it with one at a time.")
         elif meaning:
             self._put(other, meaning)
+            is_moment = any(column.clock > 0 or column.has_time for column in node.columns)
+            is_day = any(column.clock or column.kind == "date" for column in node.columns)
+            is_rough = is_day and ":" not in text and (is_moment or len(text) < _DAY_LENGTH - 1)
+            if is_rough and operator not in {">=", "<"}:
+                self.remarks[f"{text!r} is its first moment here: date(x) and strftime('%Y-%m', x) are whole"] = None
         elif meaning is None or operator in {"<>", "!="}:
             return
         elif operator in {"=", "==", "IS"} and node.leaves and all(leaf.columns[0].written for leaf in node.leaves):
@@ -564,7 +588,8 @@ class TypedStatement:
             column = next(column for column in node.columns if column.kind in TYPED)
             kind = {"number": "numbers", "flag": "1 and 0"}.get(column.kind, "ISO dates")
             form = "a date such as '2026-01-31'" if column.kind == "date" else "a number"
-            self._refuse(f"{shown(column.name)} holds {kind}, not {short_text(text)!r}. Compare it with {form}.")
+            advice = "Write IS NULL" if is_missing_text(text) else f"Compare it with {form}"
+            self._refuse(f"{shown(column.name)} holds {kind}, not {short_text(text)!r}. {advice}.")
 
     def _meaning(self, node: _Node, text: str) -> str | None:
         """Returns SQL for what a text means beside an expression, "" for nothing, or None if nothing is known of it."""
@@ -597,7 +622,7 @@ class TypedStatement:
                 moment = f"printf('%d-%02d-%02d', {text}/10000, {text}/100%100, {text}%100)"
             self._put(node, moment)
             return
-        if node.stored and all(column.kind == "text" for column in node.columns):
+        if node.stored and all(column.kind == "text" or column.is_period for column in node.columns):
             self._check(node, DATED)
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):
@@ -632,6 +657,9 @@ class TypedStatement:
             self._after.pop(place, None)
             self._instead.pop(place, None)
         self._instead[node.first] = (node.last, text)
+
+    def _refuse_name(self, text: str) -> None:
+        self._refuse(f"{text!r} is a text. Write {shown(text)} for the column.")
 
     def _refuse(self, problem: str) -> None:
         self._problem = self._problem or problem

@@ -135,9 +135,11 @@ class TextNumbers:
             known = [(digits, self.factors.get(unit.lower(), 0)) for digits, unit in parts]
             is_read = bool(known) and all(factor or not float(digits) for digits, factor in known)
             return sum(_scaled(_exact(digits), factor) for digits, factor in known) if is_read else None
-        if (number := written.value(self.style, scaled=self.scaled)) is None:
-            return None
-        return _scaled(number, self.factors.get(written.unit, 1))
+        is_power = self.scaled and written.power and not written.is_currency
+        unit = "" if is_power else written.unit
+        number = written.value(self.style, scaled=self.scaled or written.is_currency)
+        known = self.factors.get(unit, self.factors.get(unit.lower(), 0 if unit and self.factors else 1))
+        return None if number is None or not known else _scaled(number, known)
 
 
 def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
@@ -260,7 +262,8 @@ def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
     digits = (joined.replace(sign, "") if sign else joined).replace(",", "").split("\n")
     numbers = {text: _exact(plain) for text, plain in zip(texts, digits[:-1], strict=True)}
     missing = frozenset(("",)) if "" in counts else frozenset()
-    return TextNumbers(numbers=numbers, missing=missing, unit=sign, is_money=bool(sign))
+    factors = {sign: 1} if sign else {}
+    return TextNumbers(numbers=numbers, missing=missing, unit=sign, is_money=bool(sign), factors=factors)
 
 
 def _in_one_style(written: list[Written], counts: Counter[str]) -> tuple[list[Written], Style, str]:

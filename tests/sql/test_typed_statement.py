@@ -45,6 +45,7 @@ MORE = """
 """
 for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=True)):
     row |= dict(zip(("long", "tag", "word", "mixed", "deutsch", "time", "secs"), line.split("|"), strict=True))
+    row["month"] = f"2026-0{at + 1}"
     row["stamp"] = 1_700_000_000_000 + 86_400_000 * at
 IMAGE = image_of({"rows": iter_columns(ROWS)})
 
@@ -75,7 +76,9 @@ def ask(sql, rows):
     ("ok LIKE 'f%'", "bf"), ("version > '3.9' AND release > '1.9.0'", "d"), ("strftime('%Y', day) = 2026", "ae"),
     ("substr(c, 1, 1) = 5", ""), ("(SELECT avg(fee) FROM rows WHERE c > 'a') < fee", "c"),
     ("EXISTS (SELECT 1 FROM rows o WHERE o.price > r.price AND o.c < 'e')", "abc"),
-    ("(c, n) IN (SELECT c, max(n) FROM rows GROUP BY c)", "abdef"), ("stamp > DATE('2023-11-17')", "def"),
+    ("price = '$0.95k'", "a"), ("month = '2026-02'", "b"), ("month >= '2026-02-01' AND month < date('2026-04-01')", "bc"),
+    ("strftime('%m', day) = '3' OR strftime('%m', day) IN ('01')", "ad"), ("price || '' = '$950'", "a"),
+    ("long > '90 min' AND long < '0.1d'", "f"), ("(c, n) IN (SELECT c, max(n) FROM rows GROUP BY c)", "abdef"), ("stamp > DATE('2023-11-17')", "def"),
     ("long > '2h'", "bcf"), ("long = '1h 30m'", "a"), ("long < '01:45:00'", "ade"), ("word = 1", "b"),
     ("tag = '1/2/26'", "a"), ("tag LIKE '%26' AND c < 'b'", "a"), ("deutsch >= '2026-03-01'", "bc"),
 ])  # fmt: skip
@@ -140,6 +143,13 @@ def test_what_can_be_calculated_is(sql, values):
         ("SELECT count(*) FROM rows WHERE substr(c, 1, 1) < 5", "is text such as 'a'"),
         ("SELECT max(day) - min(day) FROM rows", "Write julianday(b) - julianday(a)"),
         ("SELECT sum(version) FROM rows", '"version" holds texts'),
+        ("SELECT 1 FROM rows WHERE price > '€5'", "not '€5'"),
+        ("SELECT 1 FROM rows WHERE secs > '1 us'", "not '1 us'"),
+        ("SELECT 1 FROM rows WHERE n = 'N/A'", "Write IS NULL"),
+        ("SELECT 1 FROM rows WHERE c = 'a' OR 'b'", "x = 'b'"),
+        ("SELECT 1 FROM rows WHERE n = 3 OR 5", "x = 5"),
+        ("SELECT 1 FROM rows ORDER BY 'n'", 'Write "n"'),
+        ("SELECT 1 FROM rows WHERE 'n' = '2'", 'Write "n"'),
         ("SELECT avg(c) FROM rows", '"c" holds texts'),
         ("SELECT CAST(c AS SMALLINT) FROM rows", "such as 'a'"),
         ("SELECT 1 FROM rows WHERE NOT c", "\"c\" = 'the text'"),
@@ -204,6 +214,18 @@ def test_notes_name_the_columns_of_the_statement_alone():
         "day: ISO dates here; as written ('Jan 3, 2026') in \"day#text\"",
         "fee: numbers in €; a comma marks the decimals; as written ('300,25 €') in \"fee#text\"",
     ]
+    remarks = {
+        "sum(ok) / count(*)": "sum(ok) / count(*) drops the rest: write 1.0 * a / b",
+        "count(c = 'a')": "write sum(condition)", "at <= '2026-01-31'": "'2026-01-31' is its first moment",
+        "day = '2026-01'": "'2026-01' is its first moment", "n + 0.5 / 2": "", "n / 2": "", "at >= '2026-01-31'": "",
+    }  # fmt: skip
+    for expression, remark in remarks.items():
+        assert remark in " ".join(answer(f"SELECT {expression} FROM rows").notes)
+        assert bool(remark) == any(
+            word in str(answer(f"SELECT {expression} FROM rows").notes) for word in ("write", "its")
+        )
+    either = image_of({"rows": iter_columns([{"d": "03/04/2026"}, {"d": "01/02/2026"}])})
+    assert "01/02/2026 may be two days" in answer("SELECT d FROM rows", either).notes[0]
     totals = image_of({"rows": iter_columns([{"a": name} for name in ("x", "y", "z", "Total")])})
     assert answer("SELECT count(*) FROM rows", totals).notes[0].endswith("leave it out by WHERE \"a\" <> 'Total'")
     ids = image_of({"rows": iter_columns([{"user_id": "9"}, {"user_id": "010"}])})
