@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -41,10 +41,6 @@ class QueryAnswer:
     rows: list[list[Any]]
     total: int | None
     notes: list[str] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the fields as values that JSON can hold."""
-        return asdict(self)
 
 
 # SQLite names a column that has no name by its whole expression.

@@ -24,7 +24,9 @@ TYPED = frozenset({"number", "date", "flag"})
 INT64 = range(-(2**63), 2**63)
 """The integers of SQLite."""
 
-_FLOAT_DIGITS = 15
+FLOAT_DIGITS = 15
+"""The digits that every decimal keeps in a float."""
+
 # SQLite compares the beginning of an ISO date with dates as it should.
 _BEGINNING = len("2026-01-")
 
@@ -121,7 +123,7 @@ def literal(value: Any) -> str | None:
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, float):
         return repr(value)
-    is_exact = int(value) in INT64 if isinstance(value, int) else len(value.as_tuple().digits) <= _FLOAT_DIGITS
+    is_exact = int(value) in INT64 if isinstance(value, int) else len(value.as_tuple().digits) <= FLOAT_DIGITS
     return str(value) if is_exact else f"'{value}'"
 
 

@@ -260,14 +260,11 @@ class TypedStatement:
         return node
 
     def _operator(self) -> tuple[str, int]:
-        word = self._word()
-        if word == "NOT" and self._word(1) not in {"IN", "LIKE", "GLOB", "BETWEEN", "NULL", "MATCH", "REGEXP"}:
-            return "", 0
         for width in (3, 2, 1):
             text = "".join(token.text for token in self._tokens[self._at : self._at + width])
             if text in _LEVELS and not text.isalpha():
                 return text, width
-        return (word, 1) if word in _LEVELS else ("", 0)
+        return (self._word(), 1) if self._word() in _LEVELS else ("", 0)
 
     def _binary(self, left: _Node, operator: str) -> _Node:
         is_negated = operator == "NOT"

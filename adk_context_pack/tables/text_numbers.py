@@ -131,15 +131,14 @@ class TextNumbers:
         if text in self.numbers:
             return self.numbers[text]
         if (written := read_number(text)) is None:
-            parts = _duration(text, has_colons=True)
-            known = [(digits, self.factors.get(unit.lower(), 0)) for digits, unit in parts]
-            is_read = bool(known) and all(factor or not float(digits) for digits, factor in known)
-            return sum(_scaled(_exact(digits), factor) for digits, factor in known) if is_read else None
-        is_power = self.scaled and written.power and not written.is_currency
-        unit = "" if is_power else written.unit
+            found = _duration(text, has_colons=True)
+            parts = [(_exact(digits), self.factors.get(unit.lower(), 0)) for digits, unit in found]
+            is_read = bool(parts) and all(factor or not number for number, factor in parts)
+            return sum(_scaled(number, factor) for number, factor in parts) if is_read else None
+        unit = "" if self.scaled and written.power and not written.is_currency else written.unit
         number = written.value(self.style, scaled=self.scaled or written.is_currency)
-        known = self.factors.get(unit, self.factors.get(unit.lower(), 0 if unit and self.factors else 1))
-        return None if number is None or not known else _scaled(number, known)
+        factor = self.factors.get(unit, self.factors.get(unit.lower(), int(not unit or not self.factors)))
+        return _scaled(number, factor) if number is not None and factor else None
 
 
 def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
