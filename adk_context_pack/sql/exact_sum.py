@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
 from typing import Any, cast
 
+from adk_context_pack.sql.sql_names import WORDS
 from adk_context_pack.sql.typed_columns import FLOAT_DIGITS, INT64
 from adk_context_pack.tables.date_text import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.numbers import Number, number_of, short_text
@@ -18,8 +19,7 @@ from adk_context_pack.tables.schema import number_in
 STRICT, LENIENT, DATED = "checked_number", "number_if_any", "checked_date"
 """The functions around what a statement calculates with or takes for a date, if that may be a text."""
 
-_AGGREGATES = ("sum", "avg", "total")
-CHECKS = frozenset((STRICT, LENIENT, DATED, *(f"{name}_within" for name in _AGGREGATES)))
+CHECKS = frozenset((STRICT, LENIENT, DATED, *(f"{name}_within".lower() for name in WORDS["adding"])))
 """The functions that a rewritten statement calls."""
 
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
@@ -29,7 +29,7 @@ _CENTS_EXACT = 10**12
 
 def install_exact_numbers(connection: sqlite3.Connection) -> None:
     """Gives a connection aggregates that are exact for decimals."""
-    for name in _AGGREGATES:
+    for name in WORDS["adding"]:
         connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
 
 
@@ -39,7 +39,7 @@ class ExactSum:
     A float counts as the decimal that it is written as, so that 0.1 and 0.2 are 0.3.
 
     Args:
-        name: `sum`, `avg` or `total`.
+        name: `SUM`, `AVG` or `TOTAL`.
         fail: is told what is wrong if amounts in two currencies are added up.
     """
 
@@ -68,8 +68,8 @@ class ExactSum:
     def value(self) -> Any:
         """Returns the aggregate of the rows so far."""
         if not self._count:
-            return 0.0 if self._name == "total" else None
-        mean = float(self._exact() / self._count) if self._name == "avg" else None
+            return 0.0 if self._name == "TOTAL" else None
+        mean = float(self._exact() / self._count) if self._name == "AVG" else None
         return _as_cell(self._exact(), as_float=self._has_floats) if mean is None else mean
 
     def finalize(self) -> Any:
@@ -132,7 +132,7 @@ class StatementChecks:
             LENIENT, 2, lambda x, _: x if (y := _number_in(x)) is None else y, deterministic=True
         )
         connection.create_function(DATED, 2, self._dated, deterministic=True)
-        for name in _AGGREGATES:
+        for name in WORDS["adding"]:
             connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
 
     def _fail(self, problem: str) -> None:

@@ -38,8 +38,6 @@ _LIMITS = {
     "VARIABLE_NUMBER": 0, "VDBE_OP": 250_000, "WORKER_THREADS": 0,
 }  # fmt: skip
 
-_TEXT_IN_SUM = "sum, avg and total add up numbers, and one of the cells is a text."
-
 
 class QueryGuard:
     """Lets a connection read its own tables and do nothing else.
@@ -94,12 +92,8 @@ class QueryGuard:
         message = one_line(str(error), _MAX_MESSAGE)
         if self.stopped or "interrupted" in message:
             return QueryError(too_long(self._max_seconds))
-        if isinstance(error, MemoryError):
-            return QueryError(TOO_MUCH_MEMORY)
-        if "too big" in message or "pattern too complex" in message:
-            return QueryError("The query was stopped: a text, row or pattern became too long.")
-        if "user-defined aggregate" in message:
-            return QueryError(_TEXT_IN_SUM)
+        if isinstance(error, MemoryError) or (known := _about("error ", message)):
+            return QueryError(TOO_MUCH_MEMORY if isinstance(error, MemoryError) else known)
         if _NOT_ALLOWED.search(message):
             return QueryError(f"Only SELECT over the stored rows is allowed, with plain functions ({message}).")
         return QueryError(message)
@@ -143,7 +137,6 @@ _NAMED = re.compile(
 _NEAR = re.compile(r'near "(.+?)": syntax error', re.DOTALL)
 _TOKEN = re.compile(r'unrecognized token: "(.*?)"?$', re.DOTALL)
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
-_OF_FORM = re.compile("syntax error|no such (column|function|table)|wrong number|unrecognized|begin with")
 
 INSTEAD = dict(row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines())
 """What to write in place of functions and syntax of other databases, and of sums of what is not an amount."""
@@ -157,27 +150,28 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
         images: the tables that the query could read.
         sql: the statement, in which words of other databases are looked for.
     """
-    if _OF_FORM.search(message) and (advice := _of_another_database(sql, message, images)):
+    is_of_form = any(words in message for words in ("syntax", "no such", "wrong number", "unrecognized", "begin with"))
+    if is_of_form and (advice := _of_another_database(sql, message, images)):
         return advice
     if match := _NEAR.search(message):
         return _syntax_hint(match[1], _all(images))
     if match := _TOKEN.search(message):
         return _token_hint(match[1])
     name = match[1] if (match := _NAMED.search(message)) else ""
-    if "function" in message and name:
-        return _function_hint(name.lower())
+    if "function:" in message:
+        known = there_are()
+        near = " or ".join(get_close_matches(name.lower(), known, n=3))
+        return f"{near and f'Did you mean {near}? '}Functions: {', '.join(known)}, and json_each(x) in FROM."
     if message.startswith("no such column"):
         return _column_hint(name, images)
     if message.startswith("ambiguous"):
         one = one_line(name)
         return f"Several tables have {one}: write the table's name or alias before it, as in a.{one}."
-    if "misuse of aggregate" in message:
-        return "Filter by an aggregate with HAVING, or compute it in an inner SELECT."
-    if "misuse of" in message:
-        return "It needs OVER (…) behind it. To filter or group by it, compute it in an inner SELECT."
-    if message.startswith("no such table"):
-        return "The names of tables and columns are in `tables`."
-    return _QUOTES if "incomplete input" in message else ""
+    return _about("hint ", message)
+
+
+def _about(kind: str, message: str) -> str:
+    return next((said for key, said in INSTEAD.items() if key.startswith(kind) and key[len(kind) :] in message), "")
 
 
 def _all(images: Iterable[TableNames]) -> list[str]:
@@ -207,13 +201,6 @@ def there_are() -> tuple[str, ...]:
     return tuple(sorted(found - _TABLE_FUNCTIONS))
 
 
-def _function_hint(name: str) -> str:
-    known = there_are()
-    near = get_close_matches(name, known, n=3)
-    advice = f"Did you mean {' or '.join(near)}?" if near else ""
-    return f"{advice} Functions: {', '.join(known)}, and json_each(x) in FROM.".strip()
-
-
 def _column_hint(name: str, images: Iterable[TableNames]) -> str:
     lowered = name.lower()
     last = lowered.rpartition(".")[2]
@@ -237,11 +224,12 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
 
 
 def _syntax_hint(near: str, names: list[str]) -> str:
-    if near[:1] == "[":
-        return "Write json_extract(x, '$.key') or json_extract(x, '$[0]') for a part of JSON."
     if near.lower() in {name.lower() for name in names}:
         return f'{near} is a reserved word: write it in double quotes, "{near}".'
-    return f"A name that is a reserved word (order, group, index) goes in double quotes. {_QUOTES}"
+    return (
+        _about("near ", near)
+        or f"A name that is a reserved word (order, group, index) goes in double quotes. {_QUOTES}"
+    )
 
 
 def _token_hint(token: str) -> str:

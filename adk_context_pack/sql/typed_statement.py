@@ -27,12 +27,10 @@ _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdec
 _QUERY = frozenset({"SELECT", "WITH", "VALUES"})
 _CLAUSES = WORDS["clauses"] | _QUERY
 _KEYWORDS = WORDS["keywords"] | {"ROWS"}
-_DATE_TYPES = {"DATE": "DATE", "DATETIME": "DATETIME", "TIMESTAMP": "DATETIME", "TIMESTAMPTZ": "DATETIME"}
 _CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _DAY_LENGTH = len("'2026-01-31")
 _MAX_PASSES = 4
 _MAX_SUMS = 20
-_TRUTHS = frozenset({"TRUE", "FALSE"})
 _DAY = TypedColumn(name="", kind="date")
 
 
@@ -138,28 +136,21 @@ class TypedStatement:
         self.added: list[TypedColumn] = []
         self.remarks: dict[str, None] = {}
         self._named: dict[str, _Node] = {}
-        self._before: dict[int, str] = {}
-        self._after: dict[int, str] = {}
-        self._instead: dict[int, tuple[int, str]] = {}
+        self._parts = [token.text for token in self._tokens]
         self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
 
     def _woven(self, choices: Sequence[str]) -> str:
-        parts = [token.text for token in self._all]
-        for first, (last, text) in self._instead.items():
-            for place in self._places[first : last + 1]:
-                parts[place] = ""
-            parts[self._places[first]] = text
+        parts = self._parts.copy()
         for (first, last, _, column), choice in zip(self._sums, choices, strict=True):
+            name = self._tokens[first].text
+            said = literal(f"{column.said()}, which do not add up. Write {column.instead(name.lower())}.")
             if choice:
-                name, said = self._tokens[first].text.lower(), f"{column.said()}, which do not add up."
-                said = literal(f"{said} Write {column.instead(name)}.") or ""
-                parts[self._places[first]] = f"{name}_within"
-                parts[self._places[last]] = f", {choice}, {said})"
-        for place, text in self._before.items():
-            parts[self._places[place]] = text + parts[self._places[place]]
-        for place, text in self._after.items():
-            parts[self._places[place]] += text
-        return "".join(parts)
+                parts[first] = f"{parts[first].removesuffix(name)}{name}_within"
+                parts[last] = f", {choice}, {said}{parts[last]}"
+        whole = [token.text for token in self._all]
+        for place, part in zip(self._places, parts, strict=True):
+            whole[place] = part
+        return "".join(whole)
 
     @property
     def _last(self) -> int:
@@ -196,9 +187,10 @@ class TypedStatement:
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaves and node.leaves[0] is node else ""
         alias = self._alias()
-        edits = {*self._before, *self._after, *self._instead, *(first for first, *_ in self._sums)}
-        if not alias and not own and any(node.first <= place <= node.last for place in edits):
-            self._after[node.last] = self._after.get(node.last, "") + f" AS {quote(self._text(node))}"
+        places = range(node.first, node.last + 1)
+        is_edited = any(self._parts[place] != self._tokens[place].text for place in places)
+        if not alias and not own and (is_edited or any(first in places for first, *_ in self._sums)):
+            self._parts[node.last] += f" AS {quote(self._text(node))}"
         if alias:
             self._define(alias, node)
         # The parts of a UNION give the columns of the first of them.
@@ -267,11 +259,10 @@ class TypedStatement:
         return (self._word(), 1) if self._word() in _LEVELS else ("", 0)
 
     def _binary(self, left: _Node, operator: str) -> _Node:
-        is_negated = operator == "NOT"
-        if is_negated or (operator == "IS" and self._word() == "NOT"):
+        is_negated, level = operator == "NOT", _LEVELS[operator]
+        if is_negated or (operator, self._word()) == ("IS", "NOT"):
             operator = self._word() if is_negated and self._word() in _LEVELS else "IS"
             self._at += 1
-        level = _LEVELS[operator]
         if operator in {"COLLATE", "ISNULL", "NOTNULL"}:
             self._at += operator == "COLLATE"
             return replace(left, last=self._at - 1, leaves=None, number=left.number or operator != "COLLATE")
@@ -283,10 +274,8 @@ class TypedStatement:
             self._compare(left, right, operator)
             self._at += self._word() == "AND"
             right = self._expression(_LEVELS["<"])
-        node = _Node(
-            left.first, right.last, number=level != _LEVELS["||"], level=level * (operator in WORDS["compare"])
-        )
-        if level <= _LEVELS["AND"] or (operator == "IS" and self._tokens[right.first].word in _TRUTHS):
+        node = _Node(left.first, right.last, level != _LEVELS["||"], level=level * (operator in WORDS["compare"]))
+        if level <= _LEVELS["AND"] or (operator == "IS" and self._tokens[right.first].word in WORDS["truths"]):
             self._decide(left)
             self._decide(right)
         elif operator in {"LIKE", "GLOB"}:
@@ -298,7 +287,7 @@ class TypedStatement:
             self._calculate(right)
             node.columns, node.only = _together((left, right)), left.only or right.only
             node.whole = left.whole and right.whole
-            if operator == "/" and node.whole and not self._text(right).isdecimal():
+            if (operator, node.whole, self._text(right).isdecimal()) == ("/", True, False):
                 self.remarks[f"{self._text(node)} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
         elif operator == "||" and "" in {left.text, right.text}:
             return self._result(node, "TRIM", [left if right.text == "" else right])
@@ -333,7 +322,7 @@ class TypedStatement:
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
         if is_name and self._word(1) == "(" and token.kind == "name":
             return self._call()
-        if is_name and token.word not in _TRUTHS:
+        if is_name and token.word not in WORDS["truths"]:
             return self._name()
         self._at += 1
         if token.kind == "text":
@@ -447,11 +436,12 @@ class TypedStatement:
         if self._word() == "(":
             self._inside()
         self._at += 1
-        if kind in _DATE_TYPES:
+        if kind == "DATE" or kind in WORDS["moments"]:
             # SQLite would take the digits in front: 2026 of '2026-01-31'.
-            self._put(_Node(first, first), _DATE_TYPES[kind])
+            function = "DATE" if kind == "DATE" else "DATETIME"
+            self._put(_Node(first, first), function)
             self._put(_Node(place, self._last - 1), "")
-            return _DATE_TYPES[kind], [node]
+            return function, [node]
         if kind == "STRING":
             self._put(_Node(place + 1, place + 1), "TEXT")
         if not any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB", "STRING")):
@@ -505,8 +495,8 @@ class TypedStatement:
 
     def _check(self, node: _Node, check: str) -> None:
         label = literal(short_text(" ".join(self._text(node).replace("`", '"').split())))
-        self._before[node.first] = f"{check}(" + self._before.get(node.first, "")
-        self._after[node.last] = self._after.get(node.last, "") + f", {label})"
+        self._parts[node.first] = f"{check}({self._parts[node.first]}"
+        self._parts[node.last] += f", {label})"
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
@@ -523,7 +513,7 @@ class TypedStatement:
                 self._compare_text(node, other, operator)
             elif other.number and not node.number and node.text is None and not node.stored and operator != "IS":
                 self._calculate(node, LENIENT if is_equality else STRICT)
-            elif is_equality and self._text(other).upper() in {"1", "0", *_TRUTHS}:
+            elif is_equality and self._text(other).upper() in {"1", "0", *WORDS["truths"]}:
                 # A text column may well have the text 1.
                 found = [self._stored(column, self._text(other)) for column in node.columns]
                 self._decide(node if not any(found) else other)
@@ -568,7 +558,7 @@ class TypedStatement:
         meaning = self._meaning(node, text)
         if meaning is None and node.number and node.text is None and number_of(text) is not None:
             meaning = text
-        if meaning and self._instead.get(other.first, (0, meaning))[1] != meaning:
+        if meaning and self._parts[other.first] not in {self._tokens[other.first].text, meaning}:
             self._refuse(f"{short_text(text)!r} is compared with two kinds of columns. Compare it with one at a time.")
         elif meaning:
             self._put(other, meaning)
@@ -649,11 +639,7 @@ class TypedStatement:
         return [*self._base.get(name, ()), *(known.columns if known else ())]
 
     def _put(self, node: _Node, text: str) -> None:
-        for place in range(node.first, node.last + 1):
-            self._before.pop(place, None)
-            self._after.pop(place, None)
-            self._instead.pop(place, None)
-        self._instead[node.first] = (node.last, text)
+        self._parts[node.first : node.last + 1] = [text] + [""] * (node.last - node.first)
 
     def _refuse_name(self, text: str) -> None:
         self._refuse(f"{text!r} is a text. Write {shown(text)} for the column.")
