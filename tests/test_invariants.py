@@ -6,6 +6,7 @@ lost; and what is bounded.
 
 import asyncio
 import random
+from dataclasses import asdict
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
@@ -350,7 +351,7 @@ def test_the_tables_of_a_process_are_bounded(monkeypatch):
     limits["at_rest"] = 3 * len(images[0].data)
 
     def ask(image, do):
-        described = {"handle": "h", "number": image.number, "names": image.names.as_json()}
+        described = {"handle": "h", "number": image.number, "names": asdict(image.names)}
         header = {"do": do, "images": [described], "sql": "SELECT x FROM rows"}
         return jobs.answer(header | ({"limits": limits} if do == "query" else {}), [image.data])
 

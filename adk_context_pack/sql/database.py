@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -16,6 +16,7 @@ from adk_context_pack.sql.sql_names import (
     TableImage,
     Token,
     names_in,
+    one_line,
     quote,
     quote_dotted_names,
     tokens_of,
@@ -40,10 +41,6 @@ class QueryAnswer:
     rows: list[list[Any]]
     total: int | None
     notes: list[str] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the fields as values that JSON can hold."""
-        return asdict(self)
 
 
 # SQLite names a column that has no name by its whole expression.
@@ -131,7 +128,7 @@ class RowDatabase:
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
         statement = TypedStatement(quoted, columns, self._stored)
-        self._added = statement.added
+        self._statement = statement
         return statement.written(self._can_run)
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:
@@ -148,10 +145,11 @@ class RowDatabase:
 
     def _stored(self, column: TypedColumn, text: str) -> str | None:
         """Returns SQL for the number of a cell that was written as a text."""
-        if column.kind != "number" or not column.written or column.is_apart:
+        written = quote(column.name) if column.kind == "text" else column.written.replace("{q}", "")
+        if column.kind not in {"number", "text"} or not written or column.is_apart:
             return None
         place = next(place for place, columns in self._columns.items() if any(each is column for each in columns))
-        condition = f"{column.written.replace('{q}', '')} = {literal(text)} LIMIT 1"
+        condition = f"{written} = {literal(text)} LIMIT 1"
         table = ".".join(map(quote, place))
         found = self._connection.execute(f"SELECT {quote(column.name)} FROM {table} WHERE {condition}").fetchone()  # noqa: S608
         return literal(found[0]) if found else None
@@ -169,11 +167,12 @@ class RowDatabase:
                 if column.digits and sorts:
                     cast = f"CAST({shown(column.name)} AS INTEGER)"
                     yield f"{column.name} holds digits as text, in which '10' is less than '9': use {cast}."
-                if column in self._added and (advice := INSTEAD.get(f"sum {column.role}")):
+                if column in self._statement.added and (advice := INSTEAD.get(f"sum {column.role}")):
                     yield f"{column.name} seems to hold {advice}"
                 if column.note:
                     yield column.note
         yield from (note for image in self._images.values() for note in image.names.notes)
+        yield from (one_line(remark, 200) for remark in self._statement.remarks)
 
     def _attach(self, handle: str, image: TableImage) -> None:
         name = quote(handle)

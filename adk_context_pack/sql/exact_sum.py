@@ -7,61 +7,70 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from functools import lru_cache
-from typing import Any, ClassVar
+from functools import lru_cache, partial
+from typing import Any, cast
 
-from adk_context_pack.sql.typed_columns import INT64
-from adk_context_pack.tables.date_text import is_date_text
+from adk_context_pack.sql.sql_names import WORDS
+from adk_context_pack.sql.typed_columns import FLOAT_DIGITS, INT64
+from adk_context_pack.tables.date_text import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.numbers import Number, number_of, short_text
 from adk_context_pack.tables.schema import number_in
 
-STRICT, LENIENT = "checked_number", "number_if_any"
-"""The functions around what a statement calculates with, if that may be a text."""
+STRICT, LENIENT, DATED = "checked_number", "number_if_any", "checked_date"
+"""The functions around what a statement calculates with or takes for a date, if that may be a text."""
 
-CHECKS = frozenset((STRICT, LENIENT, "sum_within", "avg_within", "total_within"))
+CHECKS = frozenset((STRICT, LENIENT, DATED, *(f"{name}_within".lower() for name in WORDS["adding"])))
 """The functions that a rewritten statement calls."""
 
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
-_FLOAT_DIGITS = 15
 _CENTS_EXACT = 10**12
 
 
 def install_exact_numbers(connection: sqlite3.Connection) -> None:
     """Gives a connection aggregates that are exact for decimals."""
-    for name, aggregate in (("sum", ExactSum), ("avg", ExactAverage), ("total", ExactTotal)):
-        connection.create_window_function(name, 1, aggregate)
+    for name in WORDS["adding"]:
+        connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
 
 
 class ExactSum:
     """Adds up cells by SQLite's protocol for window functions: step adds a row, inverse takes it out again.
 
     A float counts as the decimal that it is written as, so that 0.1 and 0.2 are 0.3.
+
+    Args:
+        name: `SUM`, `AVG` or `TOTAL`.
+        fail: is told what is wrong if amounts in two currencies are added up.
     """
 
-    empty: ClassVar[Any] = None
-
-    def __init__(self) -> None:
+    def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
+        self._name, self._fail = name, fail
         self._total: Any = Decimal(0)
         self._cents = 0
         self._count = 0
         self._has_floats = False
+        self._currencies: Counter[Any] = Counter()
 
-    def step(self, value: Any) -> None:
+    def step(self, value: Any, currency: Any = None, said: str = "") -> None:
         """Adds one cell. NULL does not count.
 
         Raises:
-            ValueError: the cell is a text that is not a number.
+            ValueError: the cell is a text that is not a number, or its currency is another one than before.
         """
-        self._add(value, 1)
+        self._add(value, currency, 1)
+        if self._fail and len(self._currencies) > 1:
+            self._fail(said)
 
-    def inverse(self, value: Any) -> None:
+    def inverse(self, value: Any, currency: Any = None, _said: str = "") -> None:
         """Takes the cell out again that leaves the window."""
-        self._add(value, -1)
+        self._add(value, currency, -1)
 
     def value(self) -> Any:
         """Returns the aggregate of the rows so far."""
-        return _as_cell(self._exact(), as_float=self._has_floats) if self._count else self.empty
+        if not self._count:
+            return 0.0 if self._name == "TOTAL" else None
+        mean = float(self._exact() / self._count) if self._name == "AVG" else None
+        return _as_cell(self._exact(), as_float=self._has_floats) if mean is None else mean
 
     def finalize(self) -> Any:
         """Returns the aggregate of all rows."""
@@ -70,9 +79,13 @@ class ExactSum:
     def _exact(self) -> Decimal:
         return _ADDING.add(self._total, Decimal(self._cents).scaleb(-2, _ADDING)) if self._cents else self._total
 
-    def _add(self, value: Any, sign: int) -> None:
+    def _add(self, value: Any, currency: Any, sign: int) -> None:
         if value is None:
             return
+        if self._fail and value:
+            # Nothing is added by the zero of `CASE WHEN currency = 'USD' THEN amount ELSE 0 END`.
+            self._currencies[currency] += sign
+            self._currencies += Counter()
         self._count += sign
         if type(value) is float:
             self._has_floats = True
@@ -95,20 +108,6 @@ class ExactSum:
         self._total = _ADDING.add(self._total, exact if sign > 0 else exact.copy_negate())
 
 
-class ExactTotal(ExactSum):
-    """`total`: 0.0 where there is nothing to add."""
-
-    empty = 0.0
-
-
-class ExactAverage(ExactSum):
-    """`avg`: a float, as SQLite's is."""
-
-    def value(self) -> Any:
-        """The mean of the cells that are not NULL."""
-        return float(self._exact() / self._count) if self._count else None
-
-
 def _as_cell(total: Decimal, *, as_float: bool) -> Any:
     if not total.is_finite():
         return str(total)
@@ -116,7 +115,7 @@ def _as_cell(total: Decimal, *, as_float: bool) -> Any:
         return float(total)
     if total == total.to_integral_value(ROUND_HALF_EVEN, _ADDING):
         return int(total) if int(total) in INT64 else str(int(total))
-    return float(total) if len(total.as_tuple().digits) <= _FLOAT_DIGITS else str(total)
+    return float(total) if len(total.as_tuple().digits) <= FLOAT_DIGITS else str(total)
 
 
 class StatementChecks:
@@ -129,43 +128,23 @@ class StatementChecks:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""
         connection.create_function(STRICT, 2, self._strict, deterministic=True)
-        connection.create_function(LENIENT, 2, _number_if_any, deterministic=True)
-        for name, aggregate in (("sum", ExactSum), ("avg", ExactAverage), ("total", ExactTotal)):
-            connection.create_window_function(f"{name}_within", 3, self._within(aggregate))
+        connection.create_function(
+            LENIENT, 2, lambda x, _: x if (y := _number_in(x)) is None else y, deterministic=True
+        )
+        connection.create_function(DATED, 2, self._dated, deterministic=True)
+        for name in WORDS["adding"]:
+            connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
 
     def _fail(self, problem: str) -> None:
         self.problem = problem
         raise ValueError(problem)
 
-    def _within(self, base: type[ExactSum]) -> Any:
-        checks = self
-
-        class Within(base):  # type: ignore[valid-type,misc]
-            def __init__(self) -> None:
-                super().__init__()
-                self._currencies: Counter[Any] = Counter()
-
-            def step(self, value: Any, currency: Any, said: str) -> None:
-                self._change(value, currency, 1)
-                if len(self._currencies) > 1:
-                    checks._fail(said)
-
-            def inverse(self, value: Any, currency: Any, _said: str) -> None:
-                self._change(value, currency, -1)
-
-            def _change(self, value: Any, currency: Any, sign: int) -> None:
-                # Nothing is added by the zero of `CASE WHEN currency = 'USD' THEN amount ELSE 0 END`.
-                if value:
-                    self._currencies[currency] += sign
-                    self._currencies += Counter()
-                self._add(value, sign)
-
-        return Within
-
     def _strict(self, value: Any, label: str) -> Any:
         number = _number_in(value)
         if number is None and isinstance(value, str):
             advice = "CAST(replace(x, ',', '') AS REAL) for the number in a text x."
+            if ":" in value:
+                advice = "unixepoch('1970-01-01 ' || x) for the seconds of a time of day."
             if is_date_text(value):
                 advice = "julianday(b) - julianday(a) for the days between two dates."
             self._fail(
@@ -174,6 +153,19 @@ class StatementChecks:
             )
         return number
 
+    def _dated(self, value: Any, label: str) -> Any:
+        if not isinstance(value, str) or ("-" not in value and ":" in value):
+            return value
+        if moment := moment_of(value.strip(), day_first=None):
+            return iso_of(moment, has_time=":" in value)
+        if any(map(str.isdecimal, value)):
+            parts = "substr(x, 7, 4) || '-' || substr(x, 4, 2) || '-' || substr(x, 1, 2)"
+            self._fail(
+                f"{label} is text such as {short_text(value)!r}, of which the day is not known. Write {parts} for"
+                " 31/01/2026, and the like."
+            )
+        return None
+
 
 def _number_in(value: Any) -> Any:
     """Returns a number of SQLite's as it is, and that which a text is."""
@@ -181,10 +173,6 @@ def _number_in(value: Any) -> Any:
         return value
     number = number_of(value.strip())
     return number if number is None or (isinstance(number, int) and number in INT64) else float(number)
-
-
-def _number_if_any(value: Any, _label: str) -> Any:
-    return value if (number := _number_in(value)) is None else number
 
 
 def as_number(value: Any) -> Number | None:

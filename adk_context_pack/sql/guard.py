@@ -16,10 +16,11 @@ from contextlib import closing, suppress
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
-from adk_context_pack.sql.sql_names import WORDS, TableNames, names_in, one_line
+from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, names_in, one_line, tokens_of
 from adk_context_pack.sql.typed_columns import shown
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
@@ -36,8 +37,6 @@ _LIMITS = {
     "ATTACHED": 0, "COMPOUND_SELECT": 200, "LIKE_PATTERN_LENGTH": 1_000, "SQL_LENGTH": 50_000, "TRIGGER_DEPTH": 0,
     "VARIABLE_NUMBER": 0, "VDBE_OP": 250_000, "WORKER_THREADS": 0,
 }  # fmt: skip
-
-_TEXT_IN_SUM = "sum, avg and total add up numbers, and one of the cells is a text."
 
 
 class QueryGuard:
@@ -93,12 +92,8 @@ class QueryGuard:
         message = one_line(str(error), _MAX_MESSAGE)
         if self.stopped or "interrupted" in message:
             return QueryError(too_long(self._max_seconds))
-        if isinstance(error, MemoryError):
-            return QueryError(TOO_MUCH_MEMORY)
-        if "too big" in message or "pattern too complex" in message:
-            return QueryError("The query was stopped: a text, row or pattern became too long.")
-        if "user-defined aggregate" in message:
-            return QueryError(_TEXT_IN_SUM)
+        if isinstance(error, MemoryError) or (known := _about("error ", message)):
+            return QueryError(TOO_MUCH_MEMORY if isinstance(error, MemoryError) else known)
         if _NOT_ALLOWED.search(message):
             return QueryError(f"Only SELECT over the stored rows is allowed, with plain functions ({message}).")
         return QueryError(message)
@@ -142,36 +137,59 @@ _NAMED = re.compile(
 _NEAR = re.compile(r'near "(.+?)": syntax error', re.DOTALL)
 _TOKEN = re.compile(r'unrecognized token: "(.*?)"?$', re.DOTALL)
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
-_MAY_BE_QUOTES = ("no such table", "incomplete input", "begin with SELECT")
 
 INSTEAD = dict(row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines())
 """What to write in place of functions and syntax of other databases, and of sums of what is not an amount."""
 
 
-def hint_for(message: str, images: Iterable[TableNames]) -> str:
+def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str:
     """Returns what to do about an error of SQLite's, or an empty text where the error says it all.
 
     Args:
         message: the error.
         images: the tables that the query could read.
+        sql: the statement, in which words of other databases are looked for.
     """
+    is_of_form = any(words in message for words in ("syntax", "no such", "wrong number", "unrecognized", "begin with"))
+    if is_of_form and (advice := _of_another_database(sql, message, images)):
+        return advice
     if match := _NEAR.search(message):
-        return _syntax_hint(match[1], [name for names in images for name in names_in(names)])
+        return _syntax_hint(match[1], _all(images))
     if match := _TOKEN.search(message):
         return _token_hint(match[1])
     name = match[1] if (match := _NAMED.search(message)) else ""
-    if "function" in message and name:
-        return _function_hint(name.lower())
+    if "function:" in message:
+        known = there_are()
+        near = " or ".join(get_close_matches(name.lower(), known, n=3))
+        return f"{near and f'Did you mean {near}? '}Functions: {', '.join(known)}, and json_each(x) in FROM."
     if message.startswith("no such column"):
         return _column_hint(name, images)
     if message.startswith("ambiguous"):
         one = one_line(name)
         return f"Several tables have {one}: write the table's name or alias before it, as in a.{one}."
-    if "misuse of aggregate" in message:
-        return "Filter by an aggregate with HAVING, or compute it in an inner SELECT."
-    if "misuse of window" in message:
-        return "Compute the window function in an inner SELECT and filter or group outside."
-    return _QUOTES if any(words in message for words in _MAY_BE_QUOTES) else ""
+    return _about("hint ", message)
+
+
+def _about(kind: str, message: str) -> str:
+    return next((said for key, said in INSTEAD.items() if key.startswith(kind) and key[len(kind) :] in message), "")
+
+
+def _all(images: Iterable[TableNames]) -> list[str]:
+    return [name for names in images for name in names_in(names)]
+
+
+def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -> str:
+    """Returns what to write in place of the first word that SQLite does not have."""
+    tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
+    names = {name.lower() for name in (*_all(images), message.rpartition(": ")[2])}
+    functions = () if "wrong number" in message else there_are()
+    for token, after in pairwise([*tokens, Token("end", "")]):
+        word = token.text.lower()
+        is_known = word in (functions if after.text == "(" else names) or token.kind in {"text", "quoted"}
+        advice = INSTEAD.get(word + after.text[:1]) or INSTEAD.get(word)
+        if advice and not is_known:
+            return advice
+    return ""
 
 
 @cache
@@ -181,13 +199,6 @@ def there_are() -> tuple[str, ...]:
     with closing(sqlite3.connect(":memory:")) as connection, suppress(sqlite3.Error):
         found &= {name for (name,) in connection.execute("SELECT name FROM pragma_function_list")}
     return tuple(sorted(found - _TABLE_FUNCTIONS))
-
-
-def _function_hint(name: str) -> str:
-    known = there_are()
-    near = get_close_matches(name, known, n=3)
-    advice = INSTEAD.get(f"function {name}") or (f"Did you mean {' or '.join(near)}?" if near else "")
-    return f"{advice} Functions: {', '.join(known)}, and json_each(x) in FROM.".strip()
 
 
 def _column_hint(name: str, images: Iterable[TableNames]) -> str:
@@ -213,11 +224,12 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
 
 
 def _syntax_hint(near: str, names: list[str]) -> str:
-    if advice := INSTEAD.get(f"syntax {near.lower()}"):
-        return advice
     if near.lower() in {name.lower() for name in names}:
         return f'{near} is a reserved word: write it in double quotes, "{near}".'
-    return f"A name that is a reserved word (order, group, index) goes in double quotes. {_QUOTES}"
+    return (
+        _about("near ", near)
+        or f"A name that is a reserved word (order, group, index) goes in double quotes. {_QUOTES}"
+    )
 
 
 def _token_hint(token: str) -> str:
@@ -225,9 +237,9 @@ def _token_hint(token: str) -> str:
         return "A quote is not closed. Within a text, write a single quote twice: 'it''s'."
     if token[:1].isdigit():
         return f'A name that begins with a digit goes in double quotes: "{one_line(token)}".'
-    if advice := INSTEAD.get(f"syntax {token}"):
-        return advice
-    return f"SQLite does not know this character outside of quotes. {_QUOTES}"
+    return (
+        f"SQLite does not know this character outside of quotes: write NOT in place of an exclamation mark. {_QUOTES}"
+    )
 
 
 def _quoted(name: str) -> str:

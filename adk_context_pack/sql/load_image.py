@@ -14,16 +14,23 @@ from typing import Any, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
-from adk_context_pack.sql.typed_columns import INT64, UNIT, WRITTEN, TypedColumn, literal, shown, written_in
+from adk_context_pack.sql.typed_columns import (
+    FLOAT_DIGITS,
+    INT64,
+    UNIT,
+    WRITTEN,
+    TypedColumn,
+    literal,
+    shown,
+    written_in,
+)
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.date_text import day_first_in, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, Number, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
-# Every decimal of up to 15 digits can be read back from a float.
-_FLOAT_DIGITS = 15
 _NONE = frozenset((type(None),))
 _TRUTH = "CASE {} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
 
@@ -64,7 +71,8 @@ class Loaded:
     def typed(self, table: str) -> TypedColumn:
         """Returns what a statement has to know of the column."""
         note = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
-        return TypedColumn(name=self.name, kind=self.kind, note=note, table=table, **self.about)
+        whole = self.declared == "INTEGER"
+        return TypedColumn(name=self.name, kind=self.kind, note=note, table=table, whole=whole, **self.about)
 
 
 def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loaded]:
@@ -115,6 +123,8 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     declared = VERSIONS if schema.reading == "version" else "TEXT"
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     texts = set(filter(None, column.values))
+    if texts and all(map(is_date_text, itertools.islice(texts, 9))):
+        notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
     if are_digits and schema.role == "identifier" and all(0 < int(text) < 10**18 and text[0] != "0" for text in texts):
         whole = [int(value) if value else None for value in column.values]
@@ -169,6 +179,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
     about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
     if sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" for text in texts):
+        about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     end = "Z" if texts[0].endswith("Z") else ""
     if all(_is_plain(text, end) for text in texts):
@@ -228,7 +239,7 @@ def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> 
 
 
 def _fits_float(value: Decimal) -> bool:
-    return len(value.as_tuple().digits) <= _FLOAT_DIGITS and (value == 0 or abs(value.adjusted()) < 300)  # noqa: PLR2004
+    return len(value.as_tuple().digits) <= FLOAT_DIGITS and (value == 0 or abs(value.adjusted()) < 300)  # noqa: PLR2004
 
 
 def _cell(value: Any) -> Any:

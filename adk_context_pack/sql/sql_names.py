@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 WORDS = {
@@ -153,10 +153,6 @@ class TableNames:
     columns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     longest_row: int = 0
     exact: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the fields as values that JSON can hold."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

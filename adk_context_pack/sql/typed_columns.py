@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, Literal
 
 from adk_context_pack.sql.sql_names import quote
-from adk_context_pack.tables.date_text import iso_of, moment_of
+from adk_context_pack.tables.date_text import iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.number_text import Style, read_number
 from adk_context_pack.tables.numbers import number_of
@@ -24,7 +24,9 @@ TYPED = frozenset({"number", "date", "flag"})
 INT64 = range(-(2**63), 2**63)
 """The integers of SQLite."""
 
-_FLOAT_DIGITS = 15
+FLOAT_DIGITS = 15
+"""The digits that every decimal keeps in a float."""
+
 # SQLite compares the beginning of an ISO date with dates as it should.
 _BEGINNING = len("2026-01-")
 
@@ -49,6 +51,8 @@ class TypedColumn:
         codes: some of these currencies or units.
         table: the table.
         role: what the column is for, as `ColumnSchema` has it, if that had to be found out.
+        whole: whether SQLite divides its numbers as integers.
+        is_period: whether its dates are months, quarters or weeks.
     """
 
     name: str
@@ -66,6 +70,8 @@ class TypedColumn:
     codes: Sequence[str] = ()
     table: str = ""
     role: str = ""
+    whole: bool = False
+    is_period: bool = False
 
     @property
     def is_apart(self) -> bool:
@@ -74,6 +80,8 @@ class TypedColumn:
 
     def meaning(self, text: str) -> str | None:
         """Returns SQL for what a text means in this column, or None if it means nothing there."""
+        if self.is_period and sorts_as_text([text.strip()]):
+            return literal(text.strip())
         if self.kind == "date":
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}" if clock_of([number_of(text)]) < 0 else text
             moment = moment_of(text.strip(), day_first=self.day_first)
@@ -90,11 +98,10 @@ class TypedColumn:
             day = iso_of(moment, has_time=False)[:10].replace("-", "")
             return day if self.clock < 0 else str(seconds * self.clock)
         reading = TextNumbers(style=self.style, scaled=self.scaled, factors=self.factors)
-        written = read_number(text)
-        if written is None or (written.unit and self.is_apart):
-            return None
-        number = reading.read(text)
-        return literal(number if number is not None else written.value("point", scaled=self.scaled))
+        number, written = reading.read(text), read_number(text)
+        if written is not None and number is None and not (written.unit and self.factors):
+            number = written.value("point", scaled=self.scaled)
+        return None if written and written.unit and self.is_apart else literal(number)
 
     def said(self) -> str:
         """Returns what to know before amounts in several currencies are compared or added up."""
@@ -116,7 +123,7 @@ def literal(value: Any) -> str | None:
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, float):
         return repr(value)
-    is_exact = int(value) in INT64 if isinstance(value, int) else len(value.as_tuple().digits) <= _FLOAT_DIGITS
+    is_exact = int(value) in INT64 if isinstance(value, int) else len(value.as_tuple().digits) <= FLOAT_DIGITS
     return str(value) if is_exact else f"'{value}'"
 
 

@@ -16,20 +16,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.exact_sum import LENIENT, STRICT
+from adk_context_pack.sql.exact_sum import DATED, LENIENT, STRICT
 from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
 from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
+from adk_context_pack.tables.date_text import is_date_text
+from adk_context_pack.tables.number_text import is_missing_text
 from adk_context_pack.tables.numbers import number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
 _QUERY = frozenset({"SELECT", "WITH", "VALUES"})
 _CLAUSES = WORDS["clauses"] | _QUERY
 _KEYWORDS = WORDS["keywords"] | {"ROWS"}
-_NUMBER_TYPES = ("INT", "REAL", "NUM", "DEC", "FLOA", "DOUB", "BIGI")
 _CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _DAY_LENGTH = len("'2026-01-31")
 _MAX_PASSES = 4
 _MAX_SUMS = 20
+_DAY = TypedColumn(name="", kind="date")
 
 
 @dataclass(slots=True)
@@ -47,6 +49,8 @@ class _Node:
         stripped: the name of the column of numbers from which its functions strip signs.
         text: its text, if it is a text in quotes.
         parts: the expressions in it, if it is a row of several.
+        level: how tightly the comparison binds that it is.
+        whole: whether its values are integers.
     """
 
     first: int = 0
@@ -59,6 +63,8 @@ class _Node:
     stripped: _Node | None = None
     text: str | None = None
     parts: Sequence[_Node] = ()
+    level: int = 0
+    whole: bool = False
 
 
 class TypedStatement:
@@ -71,9 +77,7 @@ class TypedStatement:
 
     Attributes:
         added: the columns that are added up as they are.
-
-    Raises:
-        QueryError: a text is compared with what it cannot be compared with. The message says what to write.
+        remarks: what its author may not have meant.
     """
 
     def __init__(
@@ -96,8 +100,6 @@ class TypedStatement:
             self._known = self._named
             if _facts(former) == _facts(self._named):
                 break
-        if self._problem:
-            raise QueryError(self._problem)
 
     def written(self, can_run: Callable[[str], bool]) -> str:
         """Returns the statement as it is to be run.
@@ -106,8 +108,14 @@ class TypedStatement:
             can_run: tells whether SQLite takes a statement, that is, knows its names where they are.
 
         Raises:
-            QueryError: amounts are added up where nothing tells their currencies apart.
+            QueryError: a text is compared with what it cannot be compared with, or amounts are added up where nothing
+                tells their currencies apart. The message says what to write.
         """
+        whole = "".join(token.text for token in self._all)
+        if self._problem and can_run(whole):
+            raise QueryError(self._problem)
+        if self._problem:
+            return whole
         choices = [candidates[0] for _, _, candidates, _ in self._sums]
         none = [""] * len(choices)
         if can_run(self._woven(choices)) or not can_run(self._woven(none)):
@@ -126,29 +134,23 @@ class TypedStatement:
         self._at = 0
         self._problem = ""
         self.added: list[TypedColumn] = []
+        self.remarks: dict[str, None] = {}
         self._named: dict[str, _Node] = {}
-        self._before: dict[int, str] = {}
-        self._after: dict[int, str] = {}
-        self._instead: dict[int, tuple[int, str]] = {}
+        self._parts = [token.text for token in self._tokens]
         self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
 
     def _woven(self, choices: Sequence[str]) -> str:
-        parts = [token.text for token in self._all]
-        for first, (last, text) in self._instead.items():
-            for place in self._places[first : last + 1]:
-                parts[place] = ""
-            parts[self._places[first]] = text
+        parts = self._parts.copy()
         for (first, last, _, column), choice in zip(self._sums, choices, strict=True):
+            name = self._tokens[first].text
+            said = literal(f"{column.said()}, which do not add up. Write {column.instead(name.lower())}.")
             if choice:
-                name, said = self._tokens[first].text.lower(), f"{column.said()}, which do not add up."
-                said = literal(f"{said} Write {column.instead(name)}.") or ""
-                parts[self._places[first]] = f"{name}_within"
-                parts[self._places[last]] = f", {choice}, {said})"
-        for place, text in self._before.items():
-            parts[self._places[place]] = text + parts[self._places[place]]
-        for place, text in self._after.items():
-            parts[self._places[place]] += text
-        return "".join(parts)
+                parts[first] = f"{parts[first].removesuffix(name)}{name}_within"
+                parts[last] = f", {choice}, {said}{parts[last]}"
+        whole = [token.text for token in self._all]
+        for place, part in zip(self._places, parts, strict=True):
+            whole[place] = part
+        return "".join(whole)
 
     @property
     def _last(self) -> int:
@@ -174,16 +176,21 @@ class TypedStatement:
                 self._part(self._expression(0))
             elif clause == "SELECT":
                 self._item(self._expression(0), column, items)
+            elif clause in {"WHERE", "HAVING"}:
+                self._decide(self._expression(0))
             elif (node := self._expression(0)).stripped and clause == "ORDER":
                 self._calculate(node)
+            elif node.text is not None and clause in {"ORDER", "GROUP"}:
+                self._refuse_name(node.text)
         return [node for _, node in items]
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaves and node.leaves[0] is node else ""
         alias = self._alias()
-        edits = {*self._before, *self._after, *self._instead, *(first for first, *_ in self._sums)}
-        if not alias and not own and any(node.first <= place <= node.last for place in edits):
-            self._after[node.last] = self._after.get(node.last, "") + f" AS {quote(self._text(node))}"
+        places = range(node.first, node.last + 1)
+        is_edited = any(self._parts[place] != self._tokens[place].text for place in places)
+        if not alias and not own and (is_edited or any(first in places for first, *_ in self._sums)):
+            self._parts[node.last] += f" AS {quote(self._text(node))}"
         if alias:
             self._define(alias, node)
         # The parts of a UNION give the columns of the first of them.
@@ -196,6 +203,8 @@ class TypedStatement:
     def _alias(self) -> str:
         named = self._word() == "AS"
         token = self._token(int(named))
+        if token.text[:1] == "[" and token.text[1:-1].strip("'\"").isdecimal():
+            self._refuse(f"Write json_extract(x, '${token.text}') for an item of a list.")
         if token.name is None or (token.word in _KEYWORDS and not named):
             return ""
         self._at += 1 + named
@@ -233,7 +242,7 @@ class TypedStatement:
         while self._word() == "NOT":
             self._at += 1
         if self._at > first:
-            return _Node(first, self._expression(_LEVELS["="]).last, number=True)
+            return _Node(first, self._decide(self._expression(_LEVELS["="])).last, number=True)
         while self._word() in {"-", "+", "~"}:
             self._at += 1
         node = self._primary()
@@ -243,21 +252,17 @@ class TypedStatement:
         return node
 
     def _operator(self) -> tuple[str, int]:
-        word = self._word()
-        if word == "NOT" and self._word(1) not in {"IN", "LIKE", "GLOB", "BETWEEN", "NULL", "MATCH", "REGEXP"}:
-            return "", 0
         for width in (3, 2, 1):
             text = "".join(token.text for token in self._tokens[self._at : self._at + width])
             if text in _LEVELS and not text.isalpha():
                 return text, width
-        return (word, 1) if word in _LEVELS else ("", 0)
+        return (self._word(), 1) if self._word() in _LEVELS else ("", 0)
 
     def _binary(self, left: _Node, operator: str) -> _Node:
-        is_negated = operator == "NOT"
-        if is_negated or (operator == "IS" and self._word() == "NOT"):
+        is_negated, level = operator == "NOT", _LEVELS[operator]
+        if is_negated or (operator, self._word()) == ("IS", "NOT"):
             operator = self._word() if is_negated and self._word() in _LEVELS else "IS"
             self._at += 1
-        level = _LEVELS[operator]
         if operator in {"COLLATE", "ISNULL", "NOTNULL"}:
             self._at += operator == "COLLATE"
             return replace(left, last=self._at - 1, leaves=None, number=left.number or operator != "COLLATE")
@@ -269,8 +274,11 @@ class TypedStatement:
             self._compare(left, right, operator)
             self._at += self._word() == "AND"
             right = self._expression(_LEVELS["<"])
-        node = _Node(left.first, right.last, number=level != _LEVELS["||"])
-        if operator in {"LIKE", "GLOB"}:
+        node = _Node(left.first, right.last, level != _LEVELS["||"], level=level * (operator in WORDS["compare"]))
+        if level <= _LEVELS["AND"] or (operator == "IS" and self._tokens[right.first].word in WORDS["truths"]):
+            self._decide(left)
+            self._decide(right)
+        elif operator in {"LIKE", "GLOB"}:
             self._read_written(left, right.text)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self._compare(left, right, operator)
@@ -278,6 +286,11 @@ class TypedStatement:
             self._calculate(left)
             self._calculate(right)
             node.columns, node.only = _together((left, right)), left.only or right.only
+            node.whole = left.whole and right.whole
+            if (operator, node.whole, self._text(right).isdecimal()) == ("/", True, False):
+                self.remarks[f"{self._text(node)} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
+        elif operator == "||" and "" in {left.text, right.text}:
+            return self._result(node, "TRIM", [left if right.text == "" else right])
         return node
 
     def _inside(self) -> list[_Node]:
@@ -303,19 +316,20 @@ class TypedStatement:
         if token.text == "(":
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
-            return replace(node, first=first, last=self._last)
+            return replace(node, first=first, last=self._last, level=0)
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
         if is_name and self._word(1) == "(" and token.kind == "name":
             return self._call()
-        if is_name and token.word not in {"TRUE", "FALSE"}:
+        if is_name and token.word not in WORDS["truths"]:
             return self._name()
         self._at += 1
         if token.kind == "text":
             text = token.text[1:-1].replace("''", "'")
             return _Node(first, first, number=number_of(text) is not None, text=text)
-        return _Node(first, first, number=True)
+        is_today = token.word in {"CURRENT_DATE", "CURRENT_TIMESTAMP"}
+        return _Node(first, first, number=not is_today, columns=[_DAY] * is_today, whole=token.text.isdecimal())
 
     def _name(self) -> _Node:
         first = self._at
@@ -331,6 +345,7 @@ class TypedStatement:
         is_number = all(column.kind in {"number", "flag"} for column in base)
         is_typed = all(column.kind in TYPED for column in base)
         own = _Node(first, last, is_number, stored=True, columns=base, only=is_typed)
+        own.whole = all(column.whole for column in base)
         own.leaves = [own]
         return _merged(own, node) if node else own
 
@@ -350,13 +365,15 @@ class TypedStatement:
                 results.append(node)
             elif tested:
                 self._compare(tested, node, "=")
+            else:
+                self._decide(node)
         self._at += 1
         return self._chosen(_Node(first, self._last), results, "CASE")
 
     def _call(self) -> _Node:
         first, function = self._at, self._word()
         self._at += 1
-        args = self._cast() if function == "CAST" else self._inside()
+        function, args = self._cast(first) if function == "CAST" else (function, self._inside())
         close = self._last
         while self._word() in {"FILTER", "OVER"}:
             self._at += 1
@@ -364,7 +381,9 @@ class TypedStatement:
                 self._at += 1
                 self._query()
             self._at += 1
-        node = _Node(first, self._last)
+        node = _Node(
+            first, self._last, whole=function == "COUNT" or (function == "SUM" and all(arg.whole for arg in args))
+        )
         is_extreme = function in {"MAX", "MIN"}
         if function in WORDS["numeric"] or (is_extreme and len(args) > 1 and any(arg.number for arg in args)):
             for arg in args:
@@ -374,6 +393,10 @@ class TypedStatement:
         if function in WORDS["adding"]:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
+        if function == "COUNT" and args and args[0].level:
+            self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
+        if function == "IIF" and args:
+            self._decide(args[0])
         if function in WORDS["same"]:
             return self._chosen(node, args[function == "IIF" :], function)
         return self._result(node, function, args)
@@ -392,10 +415,10 @@ class TypedStatement:
         elif function in WORDS["dates"] and args[function == "STRFTIME" :]:
             form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
+            node.whole = form in {"%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%W", "%w"}
             if function in {"DATE", "DATETIME"} or (form or "").startswith("%Y-%m-%d"):
-                about: dict[str, Any] = {"has_time": function == "DATETIME", "clock": 0}
-                own = args[0].columns
-                node.columns = [replace(each, kind="date" if each.clock else each.kind, **about) for each in own]
+                about: dict[str, Any] = {"kind": "date", "has_time": function == "DATETIME", "clock": 0}
+                node.columns = [replace(each, **about) for each in args[0].columns or [_DAY]]
         elif function in {"PRINTF", "FORMAT"} and args:
             wanted = [sign for sign in _CONVERSION.findall(args[0].text or "") if sign != "%"]
             for arg, sign in zip(args[1:], wanted, strict=False):
@@ -403,19 +426,30 @@ class TypedStatement:
                     self._calculate(arg)
         return node
 
-    def _cast(self) -> list[_Node]:
-        """Returns what is made a number, or nothing."""
+    def _cast(self, first: int) -> tuple[str, list[_Node]]:
+        """Returns the function that a cast amounts to, and what is made a number or date by it."""
         self._at += 1
         node = self._expression(0)
-        is_number = self._word() == "AS" and self._word(1).startswith(_NUMBER_TYPES)
-        while self._word() not in {"", ")"}:
+        kind, place = self._word(1), self._at
+        while self._word() not in {"", ")", "("}:
             self._at += 1
+        if self._word() == "(":
+            self._inside()
         self._at += 1
-        if is_number:
+        if kind == "DATE" or kind in WORDS["moments"]:
+            # SQLite would take the digits in front: 2026 of '2026-01-31'.
+            function = "DATE" if kind == "DATE" else "DATETIME"
+            self._put(_Node(first, first), function)
+            self._put(_Node(place, self._last - 1), "")
+            return function, [node]
+        if kind == "STRING":
+            self._put(_Node(place + 1, place + 1), "TEXT")
+        if not any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB", "STRING")):
             self._calculate(node, is_cast=True)
-        elif node.number:
+            return "CAST", [node]
+        if node.number:
             self._read_written(node, None)
-        return [node] if is_number else []
+        return "CAST", []
 
     def _chosen(self, node: _Node, values: Sequence[_Node], function: str) -> _Node:
         """Returns an expression whose values are those of some others."""
@@ -427,6 +461,7 @@ class TypedStatement:
                     self._put(value, meaning)
         values = values[: 1 if function == "NULLIF" else None]
         node.number = bool(values) and all(value.number for value in values)
+        node.whole = all(value.whole for value in values)
         node.only = bool(values) and all(value.only or value.text is not None or not value.columns for value in values)
         columns = [value for value in values if value.columns]
         if function in WORDS["choices"] and all(value.leaves for value in columns):
@@ -434,6 +469,16 @@ class TypedStatement:
         return node
 
     # -- What is written in other words
+
+    def _decide(self, node: _Node) -> _Node:
+        """Refuses a column of texts where a truth value is needed."""
+        is_number = self._tokens[node.first].kind == "number" and self._text(node) not in {"0", "1"}
+        if node.text is not None or (is_number and node.first == node.last):
+            self._refuse(f"{self._text(node)} is not a condition. Write x = {self._text(node)}.")
+        elif node.stored and all(column.kind == "text" for column in node.columns):
+            name = shown(node.columns[0].name)
+            self._refuse(f"{name} holds texts. Write {name} = 'the text', or {name} <> '' for all that have one.")
+        return node
 
     def _calculate(self, node: _Node, check: str = STRICT, *, is_cast: bool = False) -> None:
         """Has an expression checked that may be a text where a number is needed."""
@@ -443,25 +488,57 @@ class TypedStatement:
             self._put(node, self._text(node.stripped))
             return
         if node.stored and not is_cast and all(column.kind == "text" for column in node.columns):
-            self._refuse(f"{shown(node.columns[0].name)} holds texts, and texts are not calculated with.")
+            name = shown(node.columns[0].name)
+            advice = f"Write CAST(replace({name}, ',', '') AS REAL) for the numbers in it."
+            self._refuse(f"{name} holds texts, and texts are not calculated with. {advice}")
+        self._check(node, check)
+
+    def _check(self, node: _Node, check: str) -> None:
         label = literal(short_text(" ".join(self._text(node).replace("`", '"').split())))
-        self._before[node.first] = f"{check}(" + self._before.get(node.first, "")
-        self._after[node.last] = self._after.get(node.last, "") + f", {label})"
+        self._parts[node.first] = f"{check}({self._parts[node.first]}"
+        self._parts[node.last] += f", {label})"
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
-        check = LENIENT if _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN" else STRICT
+        is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
+        is_null = self._tokens[right.first].word == "NULL"
+        if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or is_null):
+            self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
-        for node, other in ((left, right), (right, left)):
-            if node.stored and other.stored and node.number and {column.kind for column in other.columns} == {"date"}:
-                names = " and ".join(shown(each.columns[0].name) for each in (node, other))
-                self._refuse(f"{names} are not both dates. Compare date(a) with date(b).")
+        pairs = ((left, right), (right, left))
+        if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
+            return
+        for node, other in pairs:
             if other.text is not None:
                 self._compare_text(node, other, operator)
             elif other.number and not node.number and node.text is None and not node.stored and operator != "IS":
-                self._calculate(node, check)
+                self._calculate(node, LENIENT if is_equality else STRICT)
+            elif is_equality and self._text(other).upper() in {"1", "0", *WORDS["truths"]}:
+                # A text column may well have the text 1.
+                found = [self._stored(column, self._text(other)) for column in node.columns]
+                self._decide(node if not any(found) else other)
+
+    def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
+        """Returns whether a column is compared with a date, which a number or a text has to become first."""
+        is_date = bool(other.columns) and all(column.kind == "date" for column in other.columns)
+        is_full = is_date or len(other.text or "") >= _DAY_LENGTH - 1
+        is_dated = is_date or (other.text is not None and is_date_text(other.text) and not is_equality)
+        if not node.stored or not is_dated:
+            return False
+        if is_date and node.number and (other.stored or is_equality):
+            one, two = self._text(node), self._text(other)
+            self._refuse(f"{one} and {two} are not both dates. Compare date({one}) with date({two}).")
+        elif is_date and any(column.clock for column in node.columns):
+            self._date(node, ())
+        elif all(column.kind == "text" or (column.is_period and is_full) for column in node.columns):
+            self._check(node, DATED)
+        else:
+            return False
+        return True
 
     def _compare_all(self, left: _Node, nodes: Sequence[_Node], *, is_negated: bool) -> None:
+        if left.parts and not any(node.parts for node in nodes):
+            nodes = [_Node(parts=nodes)]
         texts = [node.text for node in nodes if node.text is not None]
         if not is_negated and any(self._meaning(left, text) == "" for text in texts):
             self._read_written(left, "")
@@ -471,13 +548,25 @@ class TypedStatement:
 
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
+        if node.text is not None and node.text.lower() in self._base:
+            self._refuse_name(node.text)
+        if node.whole and not node.number and text.isdecimal():
+            # The month '03' is also written as 3.
+            self._calculate(node, LENIENT)
+            self._put(other, str(int(text)))
+            return
         meaning = self._meaning(node, text)
         if meaning is None and node.number and node.text is None and number_of(text) is not None:
             meaning = text
-        if meaning and self._instead.get(other.first, (0, meaning))[1] != meaning:
+        if meaning and self._parts[other.first] not in {self._tokens[other.first].text, meaning}:
             self._refuse(f"{short_text(text)!r} is compared with two kinds of columns. Compare it with one at a time.")
         elif meaning:
             self._put(other, meaning)
+            is_moment = any(column.clock > 0 or column.has_time for column in node.columns)
+            is_day = any(column.clock or column.kind == "date" for column in node.columns)
+            is_rough = is_day and ":" not in text and (is_moment or len(text) < _DAY_LENGTH - 1)
+            if is_rough and operator not in {">=", "<"}:
+                self.remarks[f"{text!r} is its first moment here: date(x) and strftime('%Y-%m', x) are whole"] = None
         elif meaning is None or operator in {"<>", "!="}:
             return
         elif operator in {"=", "==", "IS"} and node.leaves and all(leaf.columns[0].written for leaf in node.leaves):
@@ -486,7 +575,8 @@ class TypedStatement:
             column = next(column for column in node.columns if column.kind in TYPED)
             kind = {"number": "numbers", "flag": "1 and 0"}.get(column.kind, "ISO dates")
             form = "a date such as '2026-01-31'" if column.kind == "date" else "a number"
-            self._refuse(f"{shown(column.name)} holds {kind}, not {short_text(text)!r}. Compare it with {form}.")
+            advice = "Write IS NULL" if is_missing_text(text) else f"Compare it with {form}"
+            self._refuse(f"{shown(column.name)} holds {kind}, not {short_text(text)!r}. {advice}.")
 
     def _meaning(self, node: _Node, text: str) -> str | None:
         """Returns SQL for what a text means beside an expression, "" for nothing, or None if nothing is known of it."""
@@ -519,6 +609,8 @@ class TypedStatement:
                 moment = f"printf('%d-%02d-%02d', {text}/10000, {text}/100%100, {text}%100)"
             self._put(node, moment)
             return
+        if node.stored and all(column.kind == "text" or column.is_period for column in node.columns):
+            self._check(node, DATED)
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):
             means = sorted(filter(None, {column.meaning(node.text) for column in dates}))
@@ -547,11 +639,10 @@ class TypedStatement:
         return [*self._base.get(name, ()), *(known.columns if known else ())]
 
     def _put(self, node: _Node, text: str) -> None:
-        for place in range(node.first, node.last + 1):
-            self._before.pop(place, None)
-            self._after.pop(place, None)
-            self._instead.pop(place, None)
-        self._instead[node.first] = (node.last, text)
+        self._parts[node.first : node.last + 1] = [text] + [""] * (node.last - node.first)
+
+    def _refuse_name(self, text: str) -> None:
+        self._refuse(f"{text!r} is a text. Write {shown(text)} for the column.")
 
     def _refuse(self, problem: str) -> None:
         self._problem = self._problem or problem
@@ -574,7 +665,8 @@ def _together(nodes: Iterable[_Node]) -> Sequence[TypedColumn]:
 def _merged(one: _Node, other: _Node) -> _Node:
     """Returns what a name is that means one of two expressions."""
     number, stored, only = one.number and other.number, one.stored and other.stored, one.only and other.only
-    return _Node(one.first, one.last, number, stored, _together((one, other)), only)
+    whole = one.whole and other.whole
+    return _Node(one.first, one.last, number, stored, _together((one, other)), only, whole=whole)
 
 
 def _is_like_iso(pattern: str) -> bool:
@@ -583,4 +675,4 @@ def _is_like_iso(pattern: str) -> bool:
 
 
 def _facts(named: dict[str, _Node]) -> dict[str, object]:
-    return {name: (node.number, node.stored, node.only, node.columns) for name, node in named.items()}
+    return {name: (node.number, node.stored, node.only, node.whole, node.columns) for name, node in named.items()}

@@ -25,7 +25,7 @@ import os
 import signal
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -76,17 +76,11 @@ class Jobs:
     def __init__(self) -> None:
         self._databases: OrderedDict[tuple[int, ...], tuple[RowDatabase, int]] = OrderedDict()
         self._text = ""
-        self._do: dict[str, Callable[[dict[str, Any], list[bytes]], dict[str, Any]]] = {
-            "open": self._open,
-            "query": self._query,
-            "open text": self._open_text,
-            "search": self._search,
-        }
 
     def answer(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         """Returns what a job gives, or `error` in words for a model."""
         try:
-            answer = self._do[header["do"]](header, blobs)
+            answer: dict[str, Any] = getattr(self, f"_{header['do']}")(header, blobs)
         except QueryError as error:
             answer = {"error": str(error)}
         except MemoryError:
@@ -120,7 +114,7 @@ class Jobs:
             answer = self._databases[key][0].query(
                 header["sql"], max_rows=limits["max_rows"], max_seconds=limits["max_seconds"]
             )
-        return answer.as_json()
+        return asdict(answer)
 
     def _open_text(self, _header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         self._text = blobs[0].decode("utf-8", "surrogatepass")

@@ -9,7 +9,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from adk_context_pack.errors import QueryError
@@ -248,7 +248,7 @@ def search_text(  # noqa: PLR0913 - a limit each
     steps = (text[at : at + _ENCODED_AT_ONCE] for at in range(0, len(text), _ENCODED_AT_ONCE))
     data = b"".join(step.encode("utf-8", "surrogatepass") for step in steps)
     try:
-        process.ask({"do": "open text"}, [data], seconds=_SECONDS_FOR_OPENING)
+        process.ask({"do": "open_text"}, [data], seconds=_SECONDS_FOR_OPENING)
         answer = _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits})
     except JobEndedError as ended:
         raise QueryError(SEARCH_TOO_LONG if ended.by_time else SEARCH_TOO_LARGE) from None
@@ -268,7 +268,7 @@ def _ask(process: WorkerProcess, do: str, header: dict[str, Any]) -> dict[str, A
 
 def _open(process: WorkerProcess, key: tuple[int, ...], images: Mapping[str, TableImage]) -> None:
     described = [
-        {"handle": handle, "number": image.number, "names": image.names.as_json()} for handle, image in images.items()
+        {"handle": handle, "number": image.number, "names": asdict(image.names)} for handle, image in images.items()
     ]
     blobs = [image.data for image in images.values()]
     _checked(process.ask({"do": "open", "images": described}, blobs, seconds=_SECONDS_FOR_OPENING))

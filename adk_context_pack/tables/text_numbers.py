@@ -130,9 +130,15 @@ class TextNumbers:
         """Returns the number that a text would be in this column; None where it is none."""
         if text in self.numbers:
             return self.numbers[text]
-        if (written := read_number(text)) is None or (number := written.value(self.style, scaled=self.scaled)) is None:
-            return None
-        return _scaled(number, self.factors.get(written.unit, 1))
+        if (written := read_number(text)) is None:
+            found = _duration(text, has_colons=True)
+            parts = [(_exact(digits), self.factors.get(unit.lower(), 0)) for digits, unit in found]
+            is_read = bool(parts) and all(factor or not number for number, factor in parts)
+            return sum(_scaled(number, factor) for number, factor in parts) if is_read else None
+        unit = "" if self.scaled and written.power and not written.is_currency else written.unit
+        number = written.value(self.style, scaled=self.scaled or written.is_currency)
+        factor = self.factors.get(unit, self.factors.get(unit.lower(), int(not unit or not self.factors)))
+        return _scaled(number, factor) if number is not None and factor else None
 
 
 def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
@@ -191,16 +197,14 @@ def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str
     is_named = "duration" in named(name)
     found: dict[str, list[tuple[str, str]]] = {}
     for text in texts:
-        said = f"{text}s".replace(":", "h", 1).replace(":", "m", 1) if is_named and text.count(":") == 2 else text  # noqa: PLR2004
-        parts = _PARTS.findall(said.removeprefix("P").replace("T", "", 1) if _ISO_DURATION(text) else said)
-        if not parts or _PARTS.sub("", said if not _ISO_DURATION(text) else "").strip():
+        if not (parts := _duration(text, has_colons=is_named)):
             return None
         found[text] = parts
     units = {unit.lower() for parts in found.values() for _, unit in parts}
     if not units <= _DURATIONS.keys() or not any(len(parts) > 1 or text[:1] == "P" for text, parts in found.items()):
         return None
     smallest = min(units, key=_DURATIONS.__getitem__)
-    factors = {unit: _DURATIONS[unit] // _DURATIONS[smallest] for unit in units}
+    factors = _factors(_DURATIONS, smallest)
     numbers: dict[str, Number] = {}
     for text, parts in found.items():
         numbers[text] = sum(_scaled(_exact(digits), factors[unit.lower()]) for digits, unit in parts)
@@ -208,6 +212,22 @@ def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str
     return TextNumbers(
         numbers=numbers, missing=missing, unit=label, family="duration", factors=factors, note=f"read in {label}"
     )
+
+
+def _duration(text: str, *, has_colons: bool) -> list[tuple[str, str]]:
+    """Returns the digits and units of a text that is a duration, or nothing."""
+    said = f"{text}s".replace(":", "h", 1).replace(":", "m", 1) if has_colons and text.count(":") == 2 else text  # noqa: PLR2004
+    if _ISO_DURATION(text):
+        said = said.removeprefix("P").replace("T", "", 1)
+    elif _PARTS.sub("", said).strip():
+        return []
+    return _PARTS.findall(said)
+
+
+def _factors(scales: Mapping[str, int], smallest: str) -> dict[str, int]:
+    """Returns how many of a unit each of its multiples is."""
+    one = scales[smallest.lower()]
+    return {unit: scale // one for unit, scale in scales.items() if scale >= one}
 
 
 def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
@@ -241,7 +261,8 @@ def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
     digits = (joined.replace(sign, "") if sign else joined).replace(",", "").split("\n")
     numbers = {text: _exact(plain) for text, plain in zip(texts, digits[:-1], strict=True)}
     missing = frozenset(("",)) if "" in counts else frozenset()
-    return TextNumbers(numbers=numbers, missing=missing, unit=sign, is_money=bool(sign))
+    factors = {sign: 1} if sign else {}
+    return TextNumbers(numbers=numbers, missing=missing, unit=sign, is_money=bool(sign), factors=factors)
 
 
 def _in_one_style(written: list[Written], counts: Counter[str]) -> tuple[list[Written], Style, str]:
@@ -254,6 +275,9 @@ def _in_one_style(written: list[Written], counts: Counter[str]) -> tuple[list[Wr
         return [*kept, *(each for each in written if each.point == each.comma)], style, ""
     if with_comma:
         return written, "comma", "a comma marks the decimals"
+    if len({each.unit for each in written}) > 1 and all(is_unit(each.unit) for each in written):
+        # Thousands would be written in the next unit.
+        return written, "point", ""
     return written, *_of_points([each.text for each in written])
 
 
@@ -328,7 +352,8 @@ def _family(name: str, units: Sequence[str]) -> tuple[Literal["duration", "size"
         if is_scale and all(unit.lower() in scales for unit in units):
             family: Any = {"duration": "duration", "size": "size", "letters": "size"}.get(kind, "")
             smallest = min(units, key=lambda unit: scales[unit.lower()])
-            return family, {unit: scales[unit.lower()] // scales[smallest.lower()] for unit in units}, smallest
+            multiples = _factors(scales, smallest)
+            return family, multiples | {unit: multiples[unit.lower()] for unit in units}, smallest
     return None
 
 

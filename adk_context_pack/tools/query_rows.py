@@ -124,7 +124,7 @@ class QueryRows(Configured, ReadBackTool):
             except QueryError as error:
                 if seconds == self._max_seconds or str(error) != too_long(seconds):
                     names = {handle: image.names for handle, image in images.items()}
-                    return error_reply(str(error), names, max_tokens=self._max_tokens)
+                    return error_reply(str(error), names, sql, max_tokens=self._max_tokens)
             else:
                 if answer.total is not None:
                     break
@@ -181,10 +181,10 @@ def answer_reply(answer: QueryAnswer, *, max_tokens: int) -> dict[str, Any]:
     return reply
 
 
-def error_reply(message: str, images: Mapping[str, TableNames], *, max_tokens: int) -> dict[str, Any]:
+def error_reply(message: str, images: Mapping[str, TableNames], sql: str, *, max_tokens: int) -> dict[str, Any]:
     """Returns an error with advice, and with the tables and columns that the next query can use."""
     reply: dict[str, Any] = {"error": message}
-    if hint := hint_for(message, images.values()):
+    if hint := hint_for(message, images.values(), sql):
         reply["hint"] = hint
     if any(words in message for words in _NEEDS_NAMES):
         left = max_tokens // 2

@@ -23,7 +23,7 @@ def advice(image, sql):
     """The error of a query and the hint that goes with it."""
     with pytest.raises(QueryError) as caught:
         RowDatabase({"2abcdefghjk": image}).query(sql, max_rows=1, max_seconds=9)
-    return hint_for(str(caught.value), [image.names])
+    return hint_for(str(caught.value), [image.names], sql)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,12 @@ def advice(image, sql):
         ("SELECT r.items.price FROM rows r", "json_each(rows.items)"), ("SELECT id FROM rows a, rows b", "as in a.id"),
         ("SELECT id FROM rows WHERE sum(cost) > 3", "HAVING"),
         ("SELECT id FROM rows WHERE rank() OVER (ORDER BY id) = 1", "inner SELECT"),
-        ("SELECT * FROM orders", "single quotes"), ("SELECT id FROM", "single quotes"),
+        ("SELECT * FROM orders", "`tables`"), ("SELECT id FROM", "single quotes"), ("SELECT id WHERE !id", "write NOT"),
+        ("SELECT TOP 5 id FROM rows", "LIMIT n"), ("SELECT left(id, 2) FROM rows", "substr(x, 1, n)"),
+        ("SELECT datediff(day, a, b) FROM rows", "julianday(b)"),
+        ("SELECT 1 WHERE id > DATE '2026-01-31'", "date('2026"), ("SELECT trunc(id, 'month') FROM rows", "of month"),
+        ("SELECT items[0] FROM rows WHERE items[0] = 1", "$[0]"), ("SELECT rank() FROM rows", "OVER (…)"),
+        ("SELECT left(id, 2), costs FROM rows", "substr"), ("SELECT top FROM rows", "single quotes"),
     ],
 )  # fmt: skip
 def test_each_kind_of_error_has_its_advice(image, sql, says):

@@ -1,6 +1,7 @@
 """image_of: tables as the bytes of a database, and what is known of their names."""
 
 import sqlite3
+from dataclasses import asdict
 from enum import IntEnum
 
 import pytest
@@ -58,7 +59,7 @@ def test_nested_columns_are_marked():
 def test_names_survive_json():
     """What the parent sends to the child about an image is what the child reads."""
     names = loaded([{"a": [1], "x": 2**70, "user_id": "9"}, {"user_id": "10"}]).names
-    assert TableNames(**names.as_json()) == names
+    assert TableNames(**asdict(names)) == names
     assert names.exact
 
 

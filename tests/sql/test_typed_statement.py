@@ -35,6 +35,18 @@ ROWS = [
         1,
     )
 ]
+MORE = """
+1h 30m|1/2/26|x|2026-01-03|3. Jan. 2026|10:20:30|263ms
+2h 30m|3/4/26|1|tbd|4. März 2026|11:20:30|7ms
+3h|5/6/26|y|2026-01-04|5. Mai 2026|11:20:30|1.250s
+45m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|263ms
+1h|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.250s
+2h 1m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.750s
+"""
+for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=True)):
+    row |= dict(zip(("long", "tag", "word", "mixed", "deutsch", "time", "secs"), line.split("|"), strict=True))
+    row["month"] = f"2026-0{at + 1}"
+    row["stamp"] = 1_700_000_000_000 + 86_400_000 * at
 IMAGE = image_of({"rows": iter_columns(ROWS)})
 
 
@@ -63,7 +75,13 @@ def ask(sql, rows):
     ("zone >= datetime('2026-01-01', '+1 hour')", "abcd"), ("ok = 'true'", "acd"), ("NOT ok", "bf"),
     ("ok LIKE 'f%'", "bf"), ("version > '3.9' AND release > '1.9.0'", "d"), ("strftime('%Y', day) = 2026", "ae"),
     ("substr(c, 1, 1) = 5", ""), ("(SELECT avg(fee) FROM rows WHERE c > 'a') < fee", "c"),
-    ("EXISTS (SELECT 1 FROM rows o WHERE o.price > r.price AND o.c < 'e')", "abc"),
+    ("EXISTS (SELECT 1 FROM rows o WHERE o.price > r.price AND o.c < 'e')", "abc"), ("price = '$0.95k'", "a"),
+    ("month = '2026-02'", "b"), ("month >= '2026-02-01' AND month < date('2026-04-01')", "bc"),
+    ("strftime('%m', day) = '3' OR strftime('%m', day) IN ('01')", "ad"), ("price || '' = '$950'", "a"),
+    ("long > '90 min' AND long < '0.1d'", "f"), ("(c, n) IN (SELECT c, max(n) FROM rows GROUP BY c)", "abdef"),
+    ("stamp > DATE('2023-11-17')", "def"), ("long > '2h'", "bcf"), ("long = '1h 30m'", "a"),
+    ("long < '01:45:00'", "ade"), ("word = 1", "b"), ("tag = '1/2/26'", "a"), ("tag LIKE '%26' AND c < 'b'", "a"),
+    ("deutsch >= '2026-03-01'", "bc"),
 ])  # fmt: skip
 def test_conditions(condition, found):
     """What is written in a condition, as a stub shows it or as a number or date, is found."""
@@ -105,6 +123,11 @@ def test_orders(order, found):
         ("SELECT 5 -- price * 2\n - 3", [2]), ("SELECT max(n, 2.5) FROM rows WHERE c < 'c'", [2.5, 2.5]),
         ("SELECT date(slash, '+1 day') FROM rows WHERE c = 'b'", ["2025-12-26"]),
         ("SELECT group_concat(ok) FROM rows", ["1,0,1,1,0"]),
+        ("SELECT CAST(day AS DATE) FROM rows WHERE c = 'a'", ["2026-01-03"]),
+        ("SELECT CAST(at AS TIMESTAMP) FROM rows WHERE c = 'a'", ["2026-01-31 11:00:00"]),
+        ("SELECT CAST(c AS STRING) || CAST(c AS VARCHAR(9)) FROM rows WHERE c = 'a'", ["aa"]),
+        ("SELECT date(mixed) FROM rows WHERE c < 'd'", ["2026-01-03", None, "2026-01-04"]),
+        ("SELECT sum(secs) FROM rows", [4783]),
     ],
 )  # fmt: skip
 def test_what_can_be_calculated_is(sql, values):
@@ -121,13 +144,26 @@ def test_what_can_be_calculated_is(sql, values):
         ("SELECT count(*) FROM rows WHERE substr(c, 1, 1) < 5", "is text such as 'a'"),
         ("SELECT max(day) - min(day) FROM rows", "Write julianday(b) - julianday(a)"),
         ("SELECT sum(version) FROM rows", '"version" holds texts'),
-        ("SELECT avg(c) FROM rows", '"c" holds texts'),
+        ("SELECT 1 FROM rows WHERE price > '€5'", "not '€5'"),
+        ("SELECT 1 FROM rows WHERE secs > '1 us'", "not '1 us'"),
+        ("SELECT 1 FROM rows WHERE n = 'N/A'", "Write IS NULL"),
+        ("SELECT 1 FROM rows WHERE c = 'a' OR 'b'", "x = 'b'"), ("SELECT 1 FROM rows WHERE n = 3 OR 5", "x = 5"),
+        ("SELECT 1 FROM rows ORDER BY 'n'", 'Write "n"'), ("SELECT 1 FROM rows WHERE 'n' = '2'", 'Write "n"'),
+        ("SELECT avg(c) FROM rows", '"c" holds texts'), ("SELECT CAST(c AS SMALLINT) FROM rows", "such as 'a'"),
+        ("SELECT 1 FROM rows WHERE NOT c", "\"c\" = 'the text'"), ("SELECT 1 FROM rows WHERE c AND n", '"c" <> '),
+        ("SELECT iif(c, 1, 2) FROM rows", '"c" <> '), ("SELECT CASE WHEN c THEN 1 END FROM rows", '"c" <> '),
+        ("SELECT 1 FROM rows WHERE c IS TRUE", '"c" <> '), ("SELECT 1 FROM rows WHERE c = 1", '"c" <> '),
+        ("SELECT 1 FROM rows WHERE 1 < n < 5", "a < b AND b < c"), ("SELECT 1 FROM rows WHERE n = NULL", "IS NULL"),
+        ("SELECT c[0] FROM rows", "json_extract(x, '$[0]')"), ("SELECT date(tag) FROM rows", "substr(x, 7, 4)"),
+        ("SELECT 1 FROM rows WHERE tag > '2026-01-01'", "'1/2/26'"),
+        ("SELECT stamp = date('now') FROM rows", "date(stamp)"),
+        ("SELECT sum(CAST(time AS REAL)) FROM rows", "unixepoch('1970-01-01 ' || x)"),
         ("SELECT c FROM rows WHERE price > 'cheap'", "\"price\" holds numbers, not 'cheap'. Compare it with a number."),
         ("WITH t(v) AS (SELECT day FROM rows) SELECT v FROM t WHERE v = 'soon'", "holds ISO dates, not 'soon'"),
         ("WITH t(v) AS (SELECT price FROM rows) SELECT v FROM t WHERE v LIKE '$%'", 'Select "price#text" for what'),
         (f"SELECT {'CASE 1 WHEN 1 THEN ' * 400}1{' END' * 400}", "nests too deep"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_answered_says_what_to_write(sql, said):
     """A text is never calculated with by the digits in front, and a comparison that means nothing is refused."""
     with pytest.raises(QueryError) as caught:
@@ -171,6 +207,18 @@ def test_notes_name_the_columns_of_the_statement_alone():
         "day: ISO dates here; as written ('Jan 3, 2026') in \"day#text\"",
         "fee: numbers in €; a comma marks the decimals; as written ('300,25 €') in \"fee#text\"",
     ]
+    remarks = {
+        "sum(ok) / count(*)": "sum(ok) / count(*) drops the rest: write 1.0 * a / b",
+        "count(c = 'a')": "write sum(condition)", "at <= '2026-01-31'": "'2026-01-31' is its first moment",
+        "day = '2026-01'": "'2026-01' is its first moment", "n + 0.5 / 2": "", "n / 2": "", "at >= '2026-01-31'": "",
+    }  # fmt: skip
+    for expression, remark in remarks.items():
+        assert remark in " ".join(answer(f"SELECT {expression} FROM rows").notes)
+        assert bool(remark) == any(
+            word in str(answer(f"SELECT {expression} FROM rows").notes) for word in ("write", "its")
+        )
+    either = image_of({"rows": iter_columns([{"d": "03/04/2026"}, {"d": "01/02/2026"}])})
+    assert "01/02/2026 may be two days" in answer("SELECT d FROM rows", either).notes[0]
     totals = image_of({"rows": iter_columns([{"a": name} for name in ("x", "y", "z", "Total")])})
     assert answer("SELECT count(*) FROM rows", totals).notes[0].endswith("leave it out by WHERE \"a\" <> 'Total'")
     ids = image_of({"rows": iter_columns([{"user_id": "9"}, {"user_id": "010"}])})

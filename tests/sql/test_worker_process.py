@@ -22,7 +22,7 @@ def process():
 
 def search(process, pattern, text="aaa", *, kill_seconds=30.0, seconds=60.0):
     limits = {"max_seconds": 60, "kill_seconds": kill_seconds, "max_bytes": 2**27, "at_rest": 2**30}
-    process.ask({"do": "open text"}, [text.encode("utf-8", "surrogatepass")], seconds=60)
+    process.ask({"do": "open_text"}, [text.encode("utf-8", "surrogatepass")], seconds=60)
     return process.ask(SEARCH | {"search": pattern, "limits": limits}, seconds=seconds)
 
 
