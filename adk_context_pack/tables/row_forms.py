@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
-from adk_context_pack.tables.headers import has_typed_column, is_header, is_typed
+from adk_context_pack.tables.headers import is_header, is_typed, typed_places
 
 _PROBED = 20
 _MIN_HEADED_ROWS = 2
@@ -92,7 +92,7 @@ def _differs(head: Sequence[str], body: Sequence[Sequence[Any]]) -> bool:
     if any(type(cell) in {int, float} for row in body for cell in row):
         return True
     plain = [place for place, cell in enumerate(head) if cell and not is_typed(cell)]
-    return has_typed_column([head[place] for place in plain], [[row[p] for p in plain if p < len(row)] for row in body])
+    return bool(typed_places([head[place] for place in plain], [[row[p] for p in plain if p < len(row)] for row in body]))
 
 
 def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm:
