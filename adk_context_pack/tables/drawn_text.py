@@ -20,8 +20,8 @@ _DASHES = re.compile(r"[-=─━═]+")
 _UNDERLINE = re.compile(r"[-=]+(  ?[-=]+)+\s*")
 _WORD = re.compile(r"\S+")
 _TYPE = re.compile(
-    r"-+|(u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
-    r"|decimal.*|cat|object",
+    r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
+    r"|decimal.*|cat|object|chr|dbl|fct|lgl)>?",
     re.IGNORECASE,
 )
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
@@ -70,7 +70,8 @@ def find_aligned(text: str) -> DrawnTable | None:
 
 def are_types(cells: Iterable[str]) -> bool:
     """Returns whether cells name the types of columns, as polars and DuckDB print them below the names."""
-    return all(map(_TYPE.fullmatch, cells))
+    filled = list(filter(None, cells))
+    return len(filled) > 1 and all(map(_TYPE.fullmatch, filled))
 
 
 def to_markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -84,14 +85,17 @@ def to_markdown(rows: Sequence[Sequence[str]]) -> str:
 def _below(text: str, start: int, end: int) -> DrawnTable | None:
     top, head = _head(text, start)
     rule = text[start:end].strip()
-    cells = list(map(_cells, head))
+    is_framed = _DASHES.match(rule) is None or (head[:1] != [] and head[0][0] in _BARS)
+    cells = [_cells(line, is_framed=is_framed) for line in head]
     # Below the names may be their types, or the rest of long names.
-    has_types = len(cells) > 1 and are_types(filter(None, cells[1]))
+    has_types = len(cells) > 1 and (are_types(cells[1]) or cells[1] == ["---"])
     above = cells[:1] if has_types else cells
     names = [" ".join(filter(None, parts)) for parts in zip_longest(*above, fillvalue="")]
     if not any(names) or not all(names[1:]) or len(_DASHES.findall(rule)) != len(names):
         return None
-    rows, stop = _rows(text, end, unique_names(names), is_grid="=" in rule and "+" in rule, wraps=has_types)
+    rows, stop = _rows(
+        text, end, unique_names(names), is_framed=is_framed, is_grid="=" in rule and "+" in rule, wraps=has_types
+    )
     if not rows or (len(names) == 1 and len(rows) == 1) or not _LEFT_OUT.isdisjoint(names):
         return None
     return DrawnTable(top, stop, rows, "|" in rule and "+" not in rule and len(head) == 1)
@@ -116,7 +120,7 @@ def _head(text: str, start: int) -> tuple[int, list[str]]:
 
 
 def _rows(
-    text: str, start: int, names: Sequence[str], *, is_grid: bool, wraps: bool
+    text: str, start: int, names: Sequence[str], *, is_framed: bool, is_grid: bool, wraps: bool
 ) -> tuple[list[dict[str, str]], int]:
     """Returns the rows below a rule and where they end, or none if one has too many cells or stands for others.
 
@@ -133,11 +137,13 @@ def _rows(
         elif not _BAR.search(line):
             break
         else:
-            cells = _cells(line)
+            cells = _cells(line, is_framed=is_framed)
             if len(cells) > len(names) or _LEFT_OUT.issuperset(cells):
                 return [], start
             if goes_on and (is_grid or not cells[0]):
-                parts = zip_longest((cell.removesuffix("+").rstrip() for cell in rows.pop().values()), cells, fillvalue="")
+                parts = zip_longest(
+                    (cell.removesuffix("+").rstrip() for cell in rows.pop().values()), cells, fillvalue=""
+                )
                 cells = ["\n".join(filter(None, part)) for part in parts]
             # Lists of cells that live on would have the collector walk through all of them, many times.
             rows.append(dict(zip_longest(names, cells, fillvalue="")))
@@ -150,10 +156,9 @@ def _is_rule(line: str) -> bool:
     return bool(line) and _RULE.fullmatch(line) is not None and _DASHES.search(line) is not None
 
 
-def _cells(line: str) -> list[str]:
-    line = line.strip()
-    inner = line[1:] if line[0] in _BARS else line
-    inner = inner[:-1] if inner[-1:] in _BARS and inner[-2:-1] != "\\" else inner
+def _cells(line: str, *, is_framed: bool) -> list[str]:
+    inner = line[1:] if is_framed and line[0] in _BARS else line
+    inner = inner[:-1] if is_framed and inner[-1:] in _BARS and inner[-2:-1] != "\\" else inner
     return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inner)]
 
 
@@ -165,6 +170,8 @@ def _aligned(text: str, start: int) -> DrawnTable | None:
     block = list(_block(text, start, None)) if split else []
     if not split or not (found := split(block)):
         return None
+    if are_types(found[1]):
+        del found[1]
     labels = unique_names(found[0])
     rows = [dict(zip(labels, cells, strict=True)) for cells in found[1:]]
     # What a program printed of a longer table is not the table.
@@ -188,7 +195,9 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
     if gap < _MIN_GAP and not is_underlined:
         # One blank is also between words, so that more has to tell a table from them.
         is_other = any(cell and not cell.isupper() for cell in rows[0])
-        is_table = is_header(names) and (len(typed) > 1 and len(names) > _MIN_NARROW or (are_upper and is_other and len(names) > 2))
+        is_table = is_header(names) and (
+            (len(typed) > 1 and len(names) > _MIN_NARROW) or (are_upper and is_other and len(names) > 2)
+        )
     else:
         is_table = is_underlined or bool(typed) or are_upper
     return [names, *rows] if is_table else []
