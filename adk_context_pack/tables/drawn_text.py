@@ -93,9 +93,9 @@ def _below(text: str, start: int, end: int) -> DrawnTable | None:
     names = [" ".join(filter(None, parts)) for parts in zip_longest(*above, fillvalue="")]
     if not any(names) or not all(names[1:]) or len(_DASHES.findall(rule)) != len(names):
         return None
-    rows, stop = _rows(
-        text, end, unique_names(names), is_framed=is_framed, is_grid="=" in rule and "+" in rule, wraps=has_types
-    )
+    below = ((text[place:stop].strip(), min(stop + 1, len(text))) for place, stop in lines(text, end))
+    is_grid = "=" in rule and "+" in rule
+    rows, stop = _rows(below, unique_names(names), is_framed=is_framed, is_grid=is_grid, wraps=has_types)
     if not rows or (len(names) == 1 and len(rows) == 1) or not _LEFT_OUT.isdisjoint(names):
         return None
     return DrawnTable(top, stop, rows, "|" in rule and "+" not in rule and len(head) == 1)
@@ -120,35 +120,30 @@ def _head(text: str, start: int) -> tuple[int, list[str]]:
 
 
 def _rows(
-    text: str, start: int, names: Sequence[str], *, is_framed: bool, is_grid: bool, wraps: bool
+    below: Iterable[tuple[str, int]], names: Sequence[str], *, is_framed: bool, is_grid: bool, wraps: bool
 ) -> tuple[list[dict[str, str]], int]:
-    """Returns the rows below a rule and where they end, or none if one has too many cells or stands for others.
+    """Returns the rows in the lines below a rule and where they end, or none if one has too many cells or is left out.
 
     A row of a grid ends with a rule. Elsewhere a line without a first cell belongs to the row above it, if a plus at
     the end of a cell says so, as psql writes it, or if `wraps`.
     """
     rows: list[dict[str, str]] = []
-    end, goes_on = start, False
-    while start < len(text):
-        stop = line_end(text, start)
-        line = text[start:stop].strip()
+    end, goes_on = 0, False
+    for line, stop in below:
         if _is_rule(line):
-            goes_on = False
-        elif not _BAR.search(line):
+            end, goes_on = stop, False
+            continue
+        if not _BAR.search(line):
             break
-        else:
-            cells = _cells(line, is_framed=is_framed)
-            if len(cells) > len(names) or _LEFT_OUT.issuperset(cells):
-                return [], start
-            if goes_on and (is_grid or not cells[0]):
-                parts = zip_longest(
-                    (cell.removesuffix("+").rstrip() for cell in rows.pop().values()), cells, fillvalue=""
-                )
-                cells = ["\n".join(filter(None, part)) for part in parts]
-            # Lists of cells that live on would have the collector walk through all of them, many times.
-            rows.append(dict(zip_longest(names, cells, fillvalue="")))
-            goes_on = is_grid or wraps or any(cell[-1:] == "+" for cell in cells)
-        start = end = stop
+        cells = _cells(line, is_framed=is_framed)
+        if len(cells) > len(names) or _LEFT_OUT.issuperset(cells):
+            return [], end
+        if goes_on and (is_grid or not cells[0]):
+            above = (cell.removesuffix("+").rstrip() for cell in rows.pop().values())
+            cells = ["\n".join(filter(None, part)) for part in zip_longest(above, cells, fillvalue="")]
+        # Lists of cells that live on would have the collector walk through all of them, many times.
+        rows.append(dict(zip_longest(names, cells, fillvalue="")))
+        end, goes_on = stop, is_grid or wraps or any(cell[-1:] == "+" for cell in cells)
     return rows, end
 
 
@@ -195,9 +190,8 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
     if gap < _MIN_GAP and not is_underlined:
         # One blank is also between words, so that more has to tell a table from them.
         is_other = any(cell and not cell.isupper() for cell in rows[0])
-        is_table = is_header(names) and (
-            (len(typed) > 1 and len(names) > _MIN_NARROW) or (are_upper and is_other and len(names) > 2)
-        )
+        is_told = len(names) >= _MIN_NARROW and are_upper and is_other
+        is_table = is_header(names) and (is_told or (len(names) > _MIN_NARROW and len(typed) > 1))
     else:
         is_table = is_underlined or bool(typed) or are_upper
     return [names, *rows] if is_table else []

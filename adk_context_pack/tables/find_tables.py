@@ -323,7 +323,7 @@ def _describes(table: Table, other: Table) -> bool:
     """Returns whether a table lists the columns of another one with their types."""
     row = other.rows[0] if other.rows else ()
     columns = other.columns or (row if isinstance(row, Mapping) else ())
-    return 0 < len(table.rows) <= len(columns) and set(described(table.rows) or [None]).issubset(columns)
+    return 0 < len(table.rows) <= len(columns) and set(described(table.rows) or [""]).issubset(columns)
 
 
 def _plain_row(row: Any) -> Any:

@@ -91,10 +91,7 @@ def _differs(head: Sequence[str], body: Sequence[Sequence[Any]]) -> bool:
     """Returns whether some column has numbers or dates below the text of the first line."""
     if any(type(cell) in {int, float} for row in body for cell in row):
         return True
-    plain = [place for place, cell in enumerate(head) if cell and not is_typed(cell)]
-    return bool(
-        typed_places([head[place] for place in plain], [[row[p] for p in plain if p < len(row)] for row in body])
-    )
+    return any(head[place] and not is_typed(head[place]) for place in typed_places(head, body))
 
 
 def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm:

@@ -54,9 +54,7 @@ def is_text(block: Any) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
-_NAMED = frozenset(
-    ["columns", "columnnames", "headers", "header", "fields", "names", "schema", "cols", "columnheaders", "rowtype"]
-)
+_NAMED = frozenset("columns columnnames headers header fields names schema cols columnheaders rowtype".split())  # noqa: SIM905
 _MAX_DEPTH = 3
 _MAX_KEYS = 50
 
