@@ -85,7 +85,8 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
         head += text[end : line_end(text, end + 1)] if head.count('"') % 2 else ""
         for delimiter in sorted(filter(head.count, _DELIMITERS), key=head.count, reverse=True):
             spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
-            dialect = _Dialect(delimiter, spaced, f"  {delimiter}" in head)
+            # A semicolon behind blanks begins a remark in code.
+            dialect = _Dialect(delimiter, spaced, delimiter != ";" and f"  {delimiter}" in head)
             table = _table_at(text, start, dialect, above, min_rows)
             if table is not None:
                 return table

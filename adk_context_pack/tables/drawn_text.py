@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import filterfalse, islice, pairwise, takewhile, zip_longest
 
 from adk_context_pack.tables.columns import unique_names
@@ -161,9 +160,8 @@ def _aligned(text: str, start: int) -> DrawnTable | None:
     probed = list(_block(text, start, _PROBED))
     if len(probed) <= _MIN_GAP or any("\t" in line or len(line) > _MAX_LINE for line in probed):
         return None
-    split = next((split for split in (partial(_by_gaps, gap=_MIN_GAP), _by_gaps, _by_words) if split(probed)), None)
-    block = list(_block(text, start, None)) if split else []
-    if not split or not (found := split(block)):
+    block = list(_block(text, start, None)) if _split(probed) else []
+    if not block or not (found := _split(block)):
         return None
     if are_types(found[1]):
         del found[1]
@@ -173,6 +171,15 @@ def _aligned(text: str, start: int) -> DrawnTable | None:
     if not _LEFT_OUT.isdisjoint(labels) or any(_LEFT_OUT.issuperset(row.values()) for row in rows):
         return None
     return DrawnTable(start, min(len(text), start + sum(len(line) + 1 for line in block)), rows)
+
+
+def _split(block: Sequence[str]) -> list[list[str]]:
+    """Returns the cells of the lines of a table, of which the first has the names, or none for other lines."""
+    wide = _by_gaps(block, _MIN_GAP)
+    # Blanks in a cell are the gap between two columns whose names are closer.
+    is_close = not wide or any("  " in cell for row in wide for cell in row)
+    found = wide, _by_gaps(block) if is_close else [], _by_words(block)
+    return max(found, key=lambda cells: len(cells and cells[0]))
 
 
 def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
