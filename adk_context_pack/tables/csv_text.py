@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
-from adk_context_pack.tables.headers import has_typed_column, heads
+from adk_context_pack.tables.headers import heads, is_typed, typed_places
 from adk_context_pack.tables.long_text import line_end, lines
 from adk_context_pack.tables.numbers import plain
 
@@ -85,7 +85,8 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
         head += text[end : line_end(text, end + 1)] if head.count('"') % 2 else ""
         for delimiter in sorted(filter(head.count, _DELIMITERS), key=head.count, reverse=True):
             spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
-            dialect = _Dialect(delimiter, spaced, f"  {delimiter}" in head)
+            # A semicolon behind blanks begins a remark in code.
+            dialect = _Dialect(delimiter, spaced, delimiter != ";" and f"  {delimiter}" in head)
             table = _table_at(text, start, dialect, above, min_rows)
             if table is not None:
                 return table
@@ -118,15 +119,17 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
     if not set("".join(even[0])).difference("-:=+ ") and "--" in even[0][0]:
         # A rule below names, as in drawn tables.
         return None
+    typed = typed_places(names, even)
     is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
-    if is_indented or (not has_typed_column(names, even) and _is_alike(above, dialect, len(names))):
+    if is_indented or (not typed and _is_alike(above, dialect, len(names))):
         # A line like it above means that this one is a row.
         return None
     labels = unique_names(name.strip() for name in names)
-    found = _read_even(text, below, dialect, labels) or _read_uneven(text, below, dialect, labels)
-    if len(found[0]) < min_rows:
+    rows, place, unread = _read_even(text, below, dialect, labels), len(text), 0
+    if rows is None:
+        rows, place, unread = _read_uneven(text, below, dialect, labels, typed)
+    if len(rows) < min_rows:
         return None
-    rows, place, unread = found
     if not names[-1] and not any(row[labels[-1]] for row in rows):
         rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]
     newline = "\r\n" if text[below - 2 : below] == "\r\n" else "\n"
@@ -135,6 +138,8 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
 
 def _names(head: list[str], body: list[list[str]], dialect: _Dialect) -> list[str]:
     """Returns a line with as many cells as those below it have, of which one may have no name at either end."""
+    if not head[-1] and all(len(cells) < len(head) for cells in body):
+        return head[:-1]
     if len(head) < _MIN_ROWS or any(len(cells) != len(head) + 1 for cells in body):
         return head
     if not any(cells[-1] for cells in body):
@@ -165,53 +170,42 @@ def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[st
         start = stop
 
 
-def _read_even(
-    text: str, start: int, dialect: _Dialect, names: Sequence[str]
-) -> tuple[list[dict[str, str]], int, int] | None:
-    """Returns the rows, where they end, and that none is unread; None if a line between them is of another width."""
-    width = len(names)
+def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -> list[dict[str, str]] | None:
+    """Returns the rows of a text that is a table to its end, or None if not all lines have as many cells."""
     rows: list[dict[str, str]] = []
-    reader = dialect.reader(text[start:])
-    seen = last = 0
-    place: int | None = None
+    reader = dialect.reader(text[start:].rstrip("\r\n"))
     try:
-        while place is None and (chunk := list(islice(reader, _CHUNK))):
-            if set(map(len, chunk)) == {width}:
-                rows += [dict(zip(names, line, strict=True)) for line in chunk]
-                seen = last = reader.line_num
-                continue
-            for line in chunk:
-                if line and len(line) != width:
-                    place = start + sum(map(len, islice(_lines_of(text, start), last)))
-                    break
-                # A quoted cell may hold line ends. An empty line has no cells.
-                seen += 1 + sum(cell.count("\n") + cell.count("\r") - cell.count("\r\n") for cell in line)
-                if line:
-                    rows.append(dict(zip(names, line, strict=True)))
-                    last = seen
-            seen = reader.line_num
+        while chunk := list(islice(reader, _CHUNK)):
+            if set(map(len, chunk)) != {len(names)}:
+                return None
+            rows += [dict(zip(names, line, strict=True)) for line in chunk]
     except csv.Error:
         return None
-    place = len(text) if place is None else place
-    return (rows, place, 0) if _is_remark(text, place, dialect, width) else None
+    return rows
 
 
 def _read_uneven(
-    text: str, start: int, dialect: _Dialect, names: Sequence[str]
+    text: str, start: int, dialect: _Dialect, names: Sequence[str], typed: Sequence[int]
 ) -> tuple[list[dict[str, str]], int, int]:
     """Returns the rows, where they end, and how many lines between them have too many cells.
 
-    A line with too few cells lacks the last ones. There are no rows if too many lines are uneven.
+    A line with too few cells lacks the last ones. There are no rows if too many lines are uneven. Behind an empty line
+    other things may begin.
     """
-    width = len(names)
-    rows: list[dict[str, str]] = []
+    width, rows = len(names), list[dict[str, str]]()
     uneven: list[list[str]] = []
     between = unread = 0
-    place = start
+    place = last = start
+    is_below_gap = False
     for line, stop in _records(text, start, dialect):
         if not line or _is_comment(line):
+            is_below_gap = is_below_gap or not line
             continue
         cells = line if any(line[width:]) else line[:width]
+        goes_on = len(cells) > 1 and (not typed or any(is_typed(cells[at]) for at in typed if at < len(cells)))
+        if is_below_gap and (not goes_on or any(len(other) == 1 for other in uneven)):
+            break
+        is_below_gap, last = False, stop
         if len(cells) != width:
             uneven.append(cells)
             continue
@@ -223,12 +217,11 @@ def _read_uneven(
         uneven.clear()
         rows.append(dict(zip(names, cells, strict=True)))
         place = stop
-    if not _is_remark(text, place, dialect, width):
+    if uneven and not _is_remark(text, place, dialect, width):
         between += len(uneven)
         unread += len(uneven)
-        place = len(text)
-    is_typed = has_typed_column(names, [list(row.values()) for row in rows[:_ROWS_FOR_ONE_UNEVEN]])
-    most = max(len(rows) // _LINES_FOR_ONE_UNEVEN, is_typed and len(rows) >= _ROWS_FOR_ONE_UNEVEN)
+        place = last
+    most = max(len(rows) // _LINES_FOR_ONE_UNEVEN, bool(typed) and len(rows) >= _ROWS_FOR_ONE_UNEVEN)
     return (rows if between <= most else []), place, unread
 
 
@@ -237,16 +230,6 @@ def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:
         return any(len(cells) == width for cells in dialect.reader([line]))
     except csv.Error:
         return False
-
-
-def _lines_of(text: str, start: int) -> Iterator[str]:
-    # As universal newlines do, which is how the reader gets them too.
-    for place, end in lines(text, start):
-        line = text[place : end + 1]
-        if "\r" in line.rstrip("\r\n"):
-            yield from io.StringIO(line, newline="")
-        else:
-            yield line
 
 
 def _is_remark(text: str, place: int, dialect: _Dialect, width: int) -> bool:

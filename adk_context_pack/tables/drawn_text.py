@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import filterfalse, islice, pairwise, takewhile
+from itertools import filterfalse, islice, pairwise, takewhile, zip_longest
 
 from adk_context_pack.tables.columns import unique_names
-from adk_context_pack.tables.headers import has_typed_column, heads
+from adk_context_pack.tables.headers import heads, is_header, typed_places
 from adk_context_pack.tables.long_text import line_end, lines, lines_with
 
 _BARS = "|│┆║┃"
@@ -17,9 +17,10 @@ _JOINT = re.compile(r"[|+│┼╪╬┬┴╤╧├┤╞╡┌┐└┘╒╕�
 _RULE = re.compile(r"[|+│┼╪╬┬┴╤╧├┤╞╡┌┐└┘╒╕╘╛╭╮╰╯╠╣╔╗╚╝┏┳┓┡╇┩┗┻┛━┃:=\-─═ \t]+")
 _DASHES = re.compile(r"[-=─━═]+")
 _UNDERLINE = re.compile(r"[-=]+(  ?[-=]+)+\s*")
+_WORD = re.compile(r"\S+")
 _TYPE = re.compile(
-    r"-+|(u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
-    r"|decimal.*|cat|object",
+    r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
+    r"|decimal.*|cat|object|chr|dbl|fct|lgl)>?",
     re.IGNORECASE,
 )
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
@@ -28,7 +29,7 @@ _HINTS = ("--", "|-", "| -", "|:", "==", "──", "━━", "══")
 _MAX_RULES = 200
 _MAX_LINES_ABOVE = 12
 _PROBED = 21
-_MIN_GAP = 2
+_MIN_GAP, _MIN_NARROW = 2, 3
 _MAX_LINE = 1_000
 
 
@@ -59,11 +60,17 @@ def find_ruled(text: str) -> DrawnTable | None:
 
 
 def find_aligned(text: str) -> DrawnTable | None:
-    """Finds a table of columns that two blanks or more keep apart in all lines, in the first lines of a text."""
+    """Finds a table of columns that blanks keep apart in all lines, in the first lines of a text."""
     for start, end in islice(lines(text), _MAX_LINES_ABOVE):
         if "  " in text[start:end].rstrip() and (found := _aligned(text, start)):
             return found
     return None
+
+
+def are_types(cells: Iterable[str]) -> bool:
+    """Returns whether cells name the types of columns, as polars and DuckDB print them below the names."""
+    filled = list(filter(None, cells))
+    return len(filled) > 1 and all(map(_TYPE.fullmatch, filled))
 
 
 def to_markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -77,12 +84,17 @@ def to_markdown(rows: Sequence[Sequence[str]]) -> str:
 def _below(text: str, start: int, end: int) -> DrawnTable | None:
     top, head = _head(text, start)
     rule = text[start:end].strip()
-    names = _cells(head[0]) if head else []
+    is_framed = _DASHES.match(rule) is None or (head[:1] != [] and head[0][0] in _BARS)
+    cells = [_cells(line, is_framed=is_framed) for line in head]
+    # Below the names may be their types, or the rest of long names.
+    has_types = len(cells) > 1 and (are_types(cells[1]) or cells[1] == ["---"])
+    above = cells[:1] if has_types else cells
+    names = [" ".join(filter(None, parts)) for parts in zip_longest(*above, fillvalue="")]
     if not any(names) or not all(names[1:]) or len(_DASHES.findall(rule)) != len(names):
         return None
-    if len(head) > 1 and not all(_TYPE.fullmatch(cell) for line in head[1:] for cell in _cells(line) if cell):
-        return None
-    rows, stop = _rows(text, end, unique_names(names))
+    below = ((text[place:stop].strip(), min(stop + 1, len(text))) for place, stop in lines(text, end))
+    is_grid = "=" in rule and "+" in rule
+    rows, stop = _rows(below, unique_names(names), is_framed=is_framed, is_grid=is_grid, wraps=has_types)
     if not rows or (len(names) == 1 and len(rows) == 1) or not _LEFT_OUT.isdisjoint(names):
         return None
     return DrawnTable(top, stop, rows, "|" in rule and "+" not in rule and len(head) == 1)
@@ -106,22 +118,31 @@ def _head(text: str, start: int) -> tuple[int, list[str]]:
     return start, lines[-1:]
 
 
-def _rows(text: str, start: int, names: Sequence[str]) -> tuple[list[dict[str, str]], int]:
-    """Returns the rows below a rule and where they end; none where one has too many cells or stands for others."""
+def _rows(
+    below: Iterable[tuple[str, int]], names: Sequence[str], *, is_framed: bool, is_grid: bool, wraps: bool
+) -> tuple[list[dict[str, str]], int]:
+    """Returns the rows in the lines below a rule and where they end, or none if one has too many cells or is left out.
+
+    A row of a grid ends with a rule. Elsewhere a line without a first cell belongs to the row above it, if a plus at
+    the end of a cell says so, as psql writes it, or if `wraps`.
+    """
     rows: list[dict[str, str]] = []
-    end = start
-    while start < len(text):
-        stop = line_end(text, start)
-        line = text[start:stop].strip()
-        if not _is_rule(line):
-            if not _BAR.search(line):
-                break
-            cells = _cells(line)
-            if len(cells) > len(names) or _LEFT_OUT.issuperset(cells):
-                return [], start
-            # Lists of cells that live on would have the collector walk through all of them, many times.
-            rows.append(dict(zip(names, [*cells, *[""] * (len(names) - len(cells))], strict=True)))
-        start = end = stop
+    end, goes_on = 0, False
+    for line, stop in below:
+        if _is_rule(line):
+            end, goes_on = stop, False
+            continue
+        if not _BAR.search(line):
+            break
+        cells = _cells(line, is_framed=is_framed)
+        if len(cells) > len(names) or _LEFT_OUT.issuperset(cells):
+            return [], end
+        if goes_on and (is_grid or not cells[0]):
+            above = (cell.removesuffix("+").rstrip() for cell in rows.pop().values())
+            cells = ["\n".join(filter(None, part)) for part in zip_longest(above, cells, fillvalue="")]
+        # Lists of cells that live on would have the collector walk through all of them, many times.
+        rows.append(dict(zip_longest(names, cells, fillvalue="")))
+        end, goes_on = stop, is_grid or wraps or any(cell[-1:] == "+" for cell in cells)
     return rows, end
 
 
@@ -129,35 +150,67 @@ def _is_rule(line: str) -> bool:
     return bool(line) and _RULE.fullmatch(line) is not None and _DASHES.search(line) is not None
 
 
-def _cells(line: str) -> list[str]:
-    line = line.strip()
-    inner = line[1:] if line[0] in _BARS else line
-    inner = inner[:-1] if inner[-1:] in _BARS and inner[-2:-1] != "\\" else inner
+def _cells(line: str, *, is_framed: bool) -> list[str]:
+    inner = line[1:] if is_framed and line[0] in _BARS else line
+    inner = inner[:-1] if is_framed and inner[-1:] in _BARS and inner[-2:-1] != "\\" else inner
     return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inner)]
 
 
 def _aligned(text: str, start: int) -> DrawnTable | None:
-    lines = list(_block(text, start, _PROBED))
-    if len(lines) <= _MIN_GAP or any("\t" in line or len(line) > _MAX_LINE for line in lines):
+    probed = list(_block(text, start, _PROBED))
+    if len(probed) <= _MIN_GAP or any("\t" in line or len(line) > _MAX_LINE for line in probed):
         return None
-    underlined = _UNDERLINE.fullmatch(lines[1]) is not None
-    plain = list(filterfalse(_is_rule, lines))
-    edges = [hit.start() for hit in re.finditer(r"\S+", lines[1])] if underlined else _edges(plain)
-    names, *probed = (_slices(line, edges) for line in plain)
-    if not heads(names, probed) or any("  " in name for name in names):
+    block = list(_block(text, start, None)) if _split(probed) else []
+    if not block or not (found := _split(block)):
         return None
-    if not (underlined or has_typed_column(names, probed) or all(name.isupper() for name in names if name)):
-        return None
-    block = list(_block(text, start, None))
-    body = list(filterfalse(_is_rule, block))[1:]
-    if any(line[edge - 1 : edge].strip() for line in body for edge in edges[1:]):
-        return None
-    labels = unique_names(names)
-    rows = [dict(zip(labels, _slices(line, edges), strict=True)) for line in body]
+    if are_types(found[1]):
+        del found[1]
+    labels = unique_names(found[0])
+    rows = [dict(zip(labels, cells, strict=True)) for cells in found[1:]]
     # What a program printed of a longer table is not the table.
-    if not _LEFT_OUT.isdisjoint(names) or any(_LEFT_OUT.issuperset(row.values()) for row in rows):
+    if not _LEFT_OUT.isdisjoint(labels) or any(_LEFT_OUT.issuperset(row.values()) for row in rows):
         return None
     return DrawnTable(start, min(len(text), start + sum(len(line) + 1 for line in block)), rows)
+
+
+def _split(block: Sequence[str]) -> list[list[str]]:
+    """Returns the cells of the lines of a table, of which the first has the names, or none for other lines."""
+    wide = _by_gaps(block, _MIN_GAP)
+    # Blanks in a cell are the gap between two columns whose names are closer.
+    is_close = not wide or any("  " in cell for row in wide for cell in row)
+    found = wide, _by_gaps(block) if is_close else [], _by_words(block)
+    return max(found, key=lambda cells: len(cells and cells[0]))
+
+
+def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
+    """Returns the cells of lines whose columns are so many blanks apart in all of them, or none for other lines."""
+    plain = list(filterfalse(_is_rule, block))
+    is_underlined = _UNDERLINE.fullmatch(block[1]) is not None
+    edges = [hit.start() for hit in _WORD.finditer(block[1])] if is_underlined else _edges(plain, gap)
+    if is_underlined and any(line[edge - 1 : edge].strip() for line in plain for edge in edges[1:]):
+        return []
+    names, *rows = (_slices(line, edges) for line in plain)
+    typed = typed_places(names, rows[:_PROBED])
+    are_upper = all(name.isupper() for name in names if name)
+    if not heads(names, rows[:_PROBED]) or any("  " in name for name in names):
+        return []
+    if gap < _MIN_GAP and not is_underlined:
+        # One blank is also between words, so that more has to tell a table from them.
+        is_other = any(cell and not cell.isupper() for cell in rows[0])
+        is_told = len(names) >= _MIN_NARROW and are_upper and is_other
+        is_table = is_header(names) and (is_told or (len(names) > _MIN_NARROW and len(typed) > 1))
+    else:
+        is_table = is_underlined or bool(typed) or are_upper
+    return [names, *rows] if is_table else []
+
+
+def _by_words(block: Sequence[str]) -> list[list[str]]:
+    """Returns the cells of lines that have as many words as their header, of which the last may have more."""
+    count = len(block[0].split())
+    names, *rows = (line.split(None, count - 1) for line in block)
+    if count <= _MIN_NARROW or any(len(row) != count for row in rows) or not is_header(names):
+        return []
+    return [names, *rows] if 2 * len(typed_places(names, rows[:_PROBED])) >= count else []
 
 
 def _block(text: str, start: int, most: int | None) -> Iterator[str]:
@@ -165,19 +218,23 @@ def _block(text: str, start: int, most: int | None) -> Iterator[str]:
     return islice(takewhile(str.strip, following), most)
 
 
-def _edges(lines: Sequence[str]) -> list[int]:
-    """Returns where columns start that blanks keep apart in all lines."""
-    used = [False] * max(map(len, lines))
-    for line in lines:
-        for place, letter in enumerate(line):
-            used[place] = used[place] or letter != " "
-    gaps: list[int] = []
-    blank = 0
-    for place, is_used in enumerate(used):
-        if is_used and blank >= _MIN_GAP and any(used[:place]):
-            gaps.append(place)
-        blank = 0 if is_used else blank + 1
-    return [0, *gaps]
+def _edges(block: Sequence[str], gap: int) -> list[int]:
+    """Returns where columns start that blanks keep apart in all lines, and that have a name and cells."""
+    used = bytearray(max(map(len, block)))
+    for line in block:
+        for hit in _WORD.finditer(line):
+            used[hit.start() : hit.end()] = b"x" * (hit.end() - hit.start())
+    edges = [0, *(hit.end() for hit in re.finditer(rb"\0{%d,}(?=x)" % gap, used) if any(used[: hit.start()]))]
+    if gap >= _MIN_GAP:
+        return edges
+    head, *body = block
+    ends = [*edges[1:], len(used)]
+    # A name may be of two words, and the last cells of some lines have no name.
+    return [0] + [
+        edge
+        for edge, end in zip(edges[1:], ends[1:], strict=True)
+        if head[edge:end].strip() and (head[edge - 2 : edge].isspace() or any(line[edge:end].strip() for line in body))
+    ]
 
 
 def _slices(line: str, edges: Sequence[int]) -> list[str]:

@@ -10,7 +10,16 @@ from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.row_forms import RowForm, read_dict, read_rows
-from adk_context_pack.tables.shapes import far_header, fits, header_of, is_mcp, is_text, rows_of_blocks, with_rows
+from adk_context_pack.tables.shapes import (
+    described,
+    far_header,
+    fits,
+    header_of,
+    is_mcp,
+    is_text,
+    rows_of_blocks,
+    with_rows,
+)
 from adk_context_pack.tables.text_tables import find_in_text, joined, rows_path
 
 Read = TypeVar("Read")
@@ -241,12 +250,6 @@ def _reads_alike(one: Any, other: Any) -> bool:
     return list(map(str, one.values())) == list(map(str, other.values()))
 
 
-_DESCRIBING = frozenset((
-    "columns", "fields", "schema", "headers", "dimensionHeaders", "metricHeaders", "columnHeaders", "rowType", "cols",
-    "ColumnInfo", "columnMetadata", "column_info",
-))  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """One table in a result.
@@ -291,13 +294,7 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: Memo | None = None) -> l
         return SAME
 
     TableWalk(collect, min_rows, memo).start(value)
-    rows = [
-        table for table in found
-        if table.key.rpartition(".")[2] not in _DESCRIBING
-        or not all(isinstance(row, Mapping) and ("name" in row or "Name" in row) for row in table.rows)
-    ]  # fmt: skip
-    # A list of columns with their types describes the rows beside it, and is a table only where it stands alone.
-    return rows if any(table.rows and isinstance(table.rows[0], (Mapping, list)) for table in rows) else found
+    return [table for table in found if not any(_describes(table, other) for other in found if other is not table)]
 
 
 def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo: Memo | None = None) -> Any:
@@ -320,6 +317,13 @@ def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo
         return [_plain_row(row) for row in shown] if isinstance(shown, (list, tuple)) else shown
 
     return TableWalk(replace, min_rows, memo).start(value)
+
+
+def _describes(table: Table, other: Table) -> bool:
+    """Returns whether a table lists the columns of another one with their types."""
+    row = other.rows[0] if other.rows else ()
+    columns = other.columns or (row if isinstance(row, Mapping) else ())
+    return 0 < len(table.rows) <= len(columns) and set(described(table.rows) or [""]).issubset(columns)
 
 
 def _plain_row(row: Any) -> Any:

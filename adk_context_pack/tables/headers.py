@@ -79,7 +79,7 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     """
     if is_header(names):
         plain = all(len(name.split()) <= _MAX_PLAIN_WORDS for name in names)
-        return has_typed_column(names, rows) or (plain and not spaced)
+        return bool(typed_places(names, rows)) or (plain and not spaced)
     # A line with blanks behind its commas and a colon at its end is a sentence above a list.
     if len(names) < 2 or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):  # noqa: PLR2004 - one is a list
         return False
@@ -107,14 +107,14 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     )
 
 
-def has_typed_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
-    """Returns whether the cells below some name are numbers, dates or truth values.
+def typed_places(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[int]:
+    """Returns the places of the names below which the cells are numbers, dates or truth values.
 
     Args:
         names: the cells of the first line.
         rows: some of the lines below it. Shorter ones count as far as they have cells.
     """
-    return any(_is_typed_column([row[place] for row in rows if place < len(row)]) for place in range(len(names)))
+    return [at for at in range(len(names)) if _is_typed_column([row[at] for row in rows if at < len(row)])]
 
 
 def _is_typed_column(cells: Sequence[Any]) -> bool:

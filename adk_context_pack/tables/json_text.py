@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 from adk_context_pack.tables.long_text import lines
 
 _DECODER = json.JSONDecoder()
-_ENDS = {"[": "]", "{": "}"}
+_ENDS = {"[": "]", "{": "}", '"': '"'}
 _BLANK = re.compile(r"[ \t\n\r]*")
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
@@ -36,15 +37,27 @@ class JsonPart:
 
 
 def read_document(text: str) -> Any:
-    """Returns the list or dict that a whole text is as JSON; None where it is not."""
+    """Returns the list or dict that a whole text is, as JSON or as Python prints it, or None for any other text."""
     start, end = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
     if not start or _ENDS.get(start) != end:
         return None
     try:
         value = read_large(text) if len(text) >= _LARGE else json.loads(text)
     except (ValueError, RecursionError):
-        return None
+        value = _printed(text) if start != '"' and "'" in text and len(text) < _LARGE else None
+    if isinstance(value, str):
+        return read_document(value)
     return value if isinstance(value, (dict, list)) else None
+
+
+def _printed(text: str) -> Any:
+    """Returns the value that Python has printed, if JSON can hold it."""
+    try:
+        value = ast.literal_eval(text.strip())
+        json.dumps(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return value
 
 
 def read_large(text: str) -> Any:
@@ -128,7 +141,7 @@ def _starts(text: str) -> Iterator[int]:
 
 def _read_at(text: str, place: int, depth: int) -> tuple[Any, int]:
     sign = text[place : place + 1]
-    if sign not in _ENDS or depth > _MAX_DEPTH:
+    if sign not in "[{" or depth > _MAX_DEPTH:
         return _DECODER.raw_decode(text, place)
     value: Any = [] if sign == "[" else {}
     place = _skip(text, place + 1)

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
-from adk_context_pack.tables.headers import has_typed_column, is_header, is_typed
+from adk_context_pack.tables.headers import is_header, is_typed, typed_places
 
 _PROBED = 20
 _MIN_HEADED_ROWS = 2
@@ -91,8 +91,7 @@ def _differs(head: Sequence[str], body: Sequence[Sequence[Any]]) -> bool:
     """Returns whether some column has numbers or dates below the text of the first line."""
     if any(type(cell) in {int, float} for row in body for cell in row):
         return True
-    plain = [place for place, cell in enumerate(head) if cell and not is_typed(cell)]
-    return has_typed_column([head[place] for place in plain], [[row[p] for p in plain if p < len(row)] for row in body])
+    return any(head[place] and not is_typed(head[place]) for place in typed_places(head, body))
 
 
 def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm:
@@ -250,7 +249,9 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
     if not all(isinstance(item, Mapping) for item in inner):
         return None
     keys = inner[0].keys()
-    if not keys or any(item.keys() != keys for item in inner):
+    shared = set(keys).intersection(*inner)
+    # Rows may lack some cells, but two settings of a kind have more in common than not.
+    if not shared or 2 * len(shared) < len(set().union(*inner)):
         return None
     if not all(isinstance(cell, _SCALARS) for item in (*inner[:_PROBED], inner[-1]) for cell in item.values()):
         return None

@@ -54,17 +54,16 @@ def is_text(block: Any) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
-_NAMED = "columns column_names columnNames headers header fields names schema cols columnHeaders rowType"
-_HEADERS = tuple(_NAMED.split())
+_NAMED = frozenset("columns columnnames headers header fields names schema cols columnheaders rowtype".split())  # noqa: SIM905
 _MAX_DEPTH = 3
 _MAX_KEYS = 50
 
 
 def header_of(value: Mapping[Any, Any]) -> tuple[str | None, Sequence[str] | None]:
     """Returns the key under which a dict names the columns of a list of lists in it, and these names."""
-    for key in _HEADERS:
-        names = _names(value[key]) if key in value else None
-        if names and any(fits(item, names) for other, item in value.items() if other != key):
+    lists = [(key, item) for key, item in islice(value.items(), _MAX_KEYS) if isinstance(item, (list, tuple, Mapping))]
+    for key, item in lists:
+        if any(fits(rows, _named(item)) for other, rows in lists if other != key) and (names := _names(key, item)):
             return key, names
     return None, None
 
@@ -81,25 +80,36 @@ def far_header(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Seque
 
 def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> Sequence[str] | None:
     for key, item in islice(value.items(), _MAX_KEYS):
-        names = _names(item) if key in _HEADERS else None
-        if names is None and isinstance(item, Mapping) and depth < _MAX_DEPTH:
-            names = _names_within(item, rows, depth + 1)
-        if names and fits(rows, names):
+        if fits(rows, _named(item)) and (names := _names(key, item)):
+            return names
+        if isinstance(item, Mapping) and depth < _MAX_DEPTH and (names := _names_within(item, rows, depth + 1)):
             return names
     return None
 
 
-def fits(rows: Any, names: Sequence[str]) -> bool:
+def fits(rows: Any, names: Any) -> bool:
     """Returns whether `rows` are lists of as many values as there are names."""
-    if not isinstance(rows, (list, tuple)) or not rows:
+    if not isinstance(rows, (list, tuple)) or not rows or not isinstance(names, (list, tuple)):
         return False
-    return isinstance(rows[0], (list, tuple)) and len(rows[0]) == len(names)
+    return isinstance(rows[0], (list, tuple)) and len(rows[0]) == len(names) > 0
 
 
-def _names(header: Any) -> Sequence[str] | None:
-    if isinstance(header, Mapping):
-        header = header.get("fields")
-    if not isinstance(header, (list, tuple)) or not header:
+def described(entries: Sequence[Any]) -> list[str] | None:
+    """Returns the names of the columns that a list of dicts describes, or None if not each has a name."""
+    first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
+    key = next((key for key in ("name", *first) if key in first and str(key).lower().endswith("name")), None)
+    if key is None or not all(isinstance(entry, Mapping) and isinstance(entry.get(key), str) for entry in entries):
         return None
-    known = all(isinstance(name, str) or (isinstance(name, Mapping) and "name" in name) for name in header)
-    return unique_names(header) if known else None
+    return unique_names(entry[key] for entry in entries)
+
+
+def _named(header: Any) -> Any:
+    return header.get("fields") if isinstance(header, Mapping) else header
+
+
+def _names(key: Any, header: Any) -> Sequence[str] | None:
+    header = _named(header)
+    # Texts that stand beside rows name their columns if their key says so.
+    if all(isinstance(name, str) for name in header):
+        return unique_names(header) if str(key).lower().replace("_", "") in _NAMED else None
+    return described(header)

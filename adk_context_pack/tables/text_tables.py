@@ -12,8 +12,8 @@ from typing import Any, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_text import find_csv, to_csv
-from adk_context_pack.tables.drawn_text import DrawnTable, find_aligned, find_ruled, to_markdown
-from adk_context_pack.tables.headers import has_typed_column
+from adk_context_pack.tables.drawn_text import DrawnTable, are_types, find_aligned, find_ruled, to_markdown
+from adk_context_pack.tables.headers import typed_places
 from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document
 from adk_context_pack.tables.long_text import find, lines_with
 from adk_context_pack.tables.names import words
@@ -101,8 +101,10 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
     head, *body = lines[titles:] or [[]]
     if len(head) != width or not all(head[1:]) or not body:
         return None
-    if reader.heads.get(titles, 0) < len(head) and not has_typed_column(head, body[:_PROBED]):
+    if reader.heads.get(titles, 0) < len(head) and not typed_places(head, body[:_PROBED]):
         return None
+    if body[1:] and are_types(body[0]):
+        del body[0]
     names = unique_names(head)
     return [dict(zip(names, [*line, *[""] * (width - len(line))], strict=True)) for line in body]
 

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from adk_context_pack.tables.headers import has_typed_column, heads, is_header, is_name, is_typed
+from adk_context_pack.tables.headers import heads, is_header, is_name, is_typed, typed_places
 
 
 @pytest.mark.parametrize("cell", [
@@ -44,12 +44,12 @@ def test_headers(names, is_one):
     ([1] * 7 + ["x"] * 3, True), ([1] * 6 + ["x"] * 4, False), ([1, "", None, ""], True), (["", None], False),
     ([], False), (["x", "y"], False),
 ])  # fmt: skip
-def test_typed_columns(cells, is_column):
+def test_typed_places(cells, is_column):
     """From seven cells of ten on a column has a type; empty cells do not count, and there has to be one that is not."""
     rows = [["word", cell] for cell in cells]
-    assert has_typed_column(["a", "b"], rows) == is_column
-    assert has_typed_column(["a", "b"], [*rows, ["only one"]]) == is_column
-    assert not has_typed_column(["a"], rows)
+    assert typed_places(["a", "b"], rows) == [1] * is_column
+    assert typed_places(["a", "b"], [*rows, ["only one"]]) == [1] * is_column
+    assert not typed_places(["a"], rows)
 
 
 CELLS = [["Oslo", "5", "open"], ["Rome", "7.5", "closed"]] * 5
