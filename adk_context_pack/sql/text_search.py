@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from math import log, prod
 from typing import Any
 
@@ -105,8 +105,11 @@ def _spans(compiled: Any, text: str, start: int, end: int | None, deadline: floa
 
 def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     """Returns the parts of a text with words of a search, those first that have most words and the rarest."""
-    # Most endings are in the last third of a word.
-    stems = {word[: max(3, 7 * len(word) // 10)] for word in search[:_MAX_PATTERN].split() if len(word) > 1}
+    stems = set[str]()
+    for word in (word.strip(".,;:!?()\"'¿¡") for word in search[:_MAX_PATTERN].casefold().split()):
+        # Scripts without spaces have pairs of letters. Of other words most endings are in the last third.
+        pairs = {a + b for a, b in pairwise(word) if min(a, b) > "\u0dff"}
+        stems |= pairs or ({word, word[: max(3, 7 * len(word) // 10)]} if len(word) > 1 else set())
     if not stems:
         return []
     either = "|".join(map(regex.escape, sorted(stems, key=len, reverse=True)))
@@ -118,7 +121,8 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
         # A line, or a part of a long one.
         begin = max(text.rfind("\n", 0, first) + 1, first - first % 300)
         parts.setdefault(begin, {}).setdefault(stem, (first, last))
-    weights = {stem: 1 / (1 + log(count)) for stem, count in counts.items()}
+    # Words that say little are short in any language, unless they are numbers.
+    weights = {stem: min(len(stem) + 8 * (not stem.isalpha()), 8) / (1 + log(n)) for stem, n in counts.items()}
     best = sorted(parts.values(), key=lambda part: -sum(weights[stem] for stem in part))
     return [(min(part.values())[0], max(part.values())[1]) for part in best]
 

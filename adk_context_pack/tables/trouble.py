@@ -50,7 +50,8 @@ _SIGNS = {
     ]
 }
 _LEVEL = re.compile(
-    r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|critical|alert|emerg|fatal|panic))(?![\w-])",
+    r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|critical|alert|emerg|fatal|panic))(?![\w-])"
+    r"|(?-i:(?<=\d )[VDIWEF](?= +[A-Za-z][\w.$/-]{0,60} *(?:\( *\d+\))?:))",
     re.IGNORECASE,
 )
 _MAX_LEVEL_PLACE = 120
@@ -154,7 +155,7 @@ def _is_meant(text: str, start: int, end: int) -> bool:
         return _states(text[line : start + _MAX_START].partition("\n")[0])
     if _TAKEN.match(after):
         return False
-    if before and (before[-1].isalnum() or before[-1] in "_./-"):
+    if before and not word[0].isspace() and (before[-1].isalnum() or before[-1] in "_./-"):
         # The name of a class: `ValueError: …`, `java.io.IOException: …`.
         name = _CAMEL.search(before) if word in {"Error", "Exception"} and after[:1] in {"", ":", "(", " "} else None
         return name is not None and not _UNSAID.search(before[: name.start()])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from sys import getsizeof
 from typing import Any
 
@@ -132,6 +131,7 @@ read_payload = ReadPayload().read_payload
 
 
 _BEFORE, _AFTER = 80, 160
+_MAX_AROUND, _AROUND = 5, 240
 _MAX_SHOWN_MATCH = 300
 
 
@@ -175,9 +175,11 @@ def matches_reply(text: str, places: Places, *, max_matches: int, max_tokens: in
     """
     found: list[dict[str, Any]] = []
     next_offset = None
-    around = 2 * _BEFORE if 4 * len(places.spans) <= max_matches else 0
+    is_ranked = not any(places.totals.values())
     for (start, end), line in zip(places.spans, places.lines, strict=True):
-        shown = _around(text, start, end, around)
+        # The best of the ranked places, and few places, are read with what is around them.
+        is_alone = len(found) < (_MAX_AROUND if is_ranked or len(places.spans) <= _MAX_AROUND else 0)
+        shown = _around(text, start, end, _AROUND if is_alone else 0)
         max_tokens -= estimate_tokens(shown) + 32
         if len(found) == max_matches or (found and max_tokens < 0):
             next_offset = start
@@ -194,13 +196,7 @@ def place_of(text: str, offset: int) -> int:
 
 
 def _around(text: str, start: int, end: int, more: int) -> str:
-    """Returns a match with its line, and with `more` characters of the lines around it if these are no records."""
-    far = max(0, start - _MAX_SHOWN_MATCH)
-    here = text.count("\n", far, start)
-    lines = text[far : start + _MAX_SHOWN_MATCH].split("\n")[max(0, here - 1) : here + 2]
-    signs = [re.findall(r"[^\w\s]", line)[:5] for line in lines]
-    if len(lines) == 1 or any(each and signs.count(each) > 1 for each in signs):
-        more = 0
+    """Returns a match with its line, and with up to `more` characters of the lines before and after it."""
     end = min(end, start + _MAX_SHOWN_MATCH)
     first, last = max(0, start - _BEFORE - more), min(len(text), end + _AFTER + more)
     line_start = (text.find("\n", first, start) if first else -1) if more else text.rfind("\n", first, start)

@@ -48,6 +48,8 @@ error failed | Erreur : fichier introuvable
 error        | level=error msg=gone
 error        | 3 errors found
 error        | 12:00:07 ERROR_BUDGET job failed again
+error failed | 03-02 06:03:50.551  1102  1188 E ActivityManager: ANR in com.acme
+none         | 03-02 06:03:50.551  1102  1188 I ActivityManager: 4 E 5: fine
 error failed | java.lang.Exception: no such thing
 warning      | [WARN] disk 91 %
 warning      | DeprecationWarning: old warnings: 3 of them, WARNING all
@@ -96,6 +98,7 @@ def test_a_line_is_as_bad_for_each_reader(said, _, line):
 LEVELS = [
     ("2026-01-01 ERROR gone", "ERROR"), ("[warn] low", "WARN"), ("INFO 0 errors, error: none", "INFO"),
     ("error_rate fine", None), ("alert: cpu high", "ALERT"), ("0 errors", None),
+    ("03-02 06:03:50.551  1102  1188 W AudioFlinger: slow", "W"), ("Vitamin E and D: fine", None),
 ]  # fmt: skip
 
 
