@@ -32,7 +32,7 @@ _JOINED = re.compile(r"\b\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
-_LONGEST_JOINED, _MOST_PARTS, _MOST_TERMS = 40, 8, 500
+_LONGEST_JOINED, _MOST_PARTS, _MOST_TERMS, _SHORT = 40, 8, 500, 4
 
 
 def spelled(text: str) -> str:
@@ -135,6 +135,7 @@ _CREATE = """
 CREATE VIRTUAL TABLE passage USING fts5(
     words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 )"""
+_ANY = "SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1"
 _SCORES = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
 
 Keep = Callable[[int], bool]
@@ -268,8 +269,15 @@ class RankedIndex:
             spans = map(self.span, range(len(self)))
             texts = (self.texts[number][start:end].casefold() for number, start, end in spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
-        match = " OR ".join(f'"{spelled(term)}"' for term in terms)
+        match = " OR ".join(map(self._matching, terms))
         return dict(self._database.execute(_SCORES, (match,))) if match else {}
+
+    def _matching(self, term: str) -> str:
+        """Returns the query for a term, or for its beginning if no passage has it: most endings are in its last third."""
+        exact = f'"{spelled(term)}"'
+        if len(term) <= _SHORT or not term.isalpha() or self._database.execute(_ANY, (exact,)).fetchone():
+            return exact
+        return f'"{term[: max(_SHORT, 7 * len(term) // 10)]}"*'
 
 
 def _best(scores: Mapping[int, float], limit: int) -> list[int]:
