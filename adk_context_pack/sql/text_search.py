@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -60,14 +61,17 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
     found, totals = [], dict[str, int | str]()
     try:
         for pattern in islice(filter(None, search.splitlines()), 10):
-            compiled, note = _compiled(pattern)
+            compiled, note = _compiled(pattern, text)
             spans, totals[pattern] = _counted(compiled, text, start, most, deadline)
             found += spans
             notes[note] = None
         spans = sorted(set(found))[:most]
-        if not any(totals.values()) and (ranked := _ranked(text, search, deadline)):
-            spans = ranked[:most]
-            notes = {"no place has all of it as written; places with most of its words, best first": None}
+        if not any(totals.values()):
+            spans = _ranked(text, search, deadline)
+            said = (
+                f"{len(spans)} have some of its words, best first" if spans else "search for other words, or read pages"
+            )
+            spans, notes = spans[:most], {f"no place has it as written; {said}": None}
     except TimeoutError:
         raise QueryError(SEARCH_TOO_LONG) from None
     except (MemoryError, RecursionError):
@@ -105,15 +109,21 @@ def _spans(compiled: Any, text: str, start: int, end: int | None, deadline: floa
 
 def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     """Returns the parts of a text with words of a search, those first that have most words and the rarest."""
+    # A letter and what it is without its accent have the same length.
+    marked = range(0xC0, 0x1F00)
+    plain = {at: a for at in marked if (a := unicodedata.normalize("NFD", chr(at))[0]).isascii()}
+    plain |= str.maketrans("łŁøØđĐ", "lLoOdD")
+    text, search = text.translate(plain), unicodedata.normalize("NFKC", search).translate(plain)
     stems = set[str]()
-    for word in (word.strip(".,;:!?()\"'¿¡") for word in search[:_MAX_PATTERN].casefold().split()):
+    for word in (word.strip(".,;:!?()\"'¿¡*%/") for word in search[:_MAX_PATTERN].casefold().split()):
         # Scripts without spaces have pairs of letters. Of other words most endings are in the last third.
         pairs = {a + b for a, b in pairwise(word) if min(a, b) > "\u0dff"}
-        stems |= pairs or ({word, word[: max(3, 7 * len(word) // 10)]} if len(word) > 1 else set())
+        stems |= pairs or ({word, word[: max(3, 7 * len(word) // 10)]} if word[1:] or word.isdigit() else set())
     if not stems:
         return []
-    either = "|".join(map(regex.escape, sorted(stems, key=len, reverse=True)))
-    compiled, _ = _compiled(either)
+    sought = (rf"(?<!\d){each}(?!\d)" if each.isdigit() else regex.escape(each) for each in stems)
+    either = "|".join(sorted(sought, key=len, reverse=True))
+    compiled = regex.compile(either, regex.IGNORECASE, cache_pattern=False)
     counts, parts = Counter[str](), dict[int, dict[str, tuple[int, int]]]()
     for first, last in _spans(compiled, text, 0, None, deadline):
         stem = text[first:last].casefold()
@@ -136,13 +146,15 @@ def _lines(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[int]:
     yield from (numbers[first] for first, _ in spans)
 
 
-def _compiled(pattern: str) -> tuple[Any, str]:
+def _compiled(pattern: str, text: str) -> tuple[Any, str]:
     if len(pattern) > _MAX_PATTERN:
-        raise QueryError(f"The search pattern is longer than {_MAX_PATTERN} characters.")
+        raise QueryError(f"The search pattern is longer than {_MAX_PATTERN} characters. Search for a part of it.")
     if prod(max(1, int(high or low or 1)) for low, high in _REPEAT.findall(pattern)) > _MAX_REPEATS:
         raise QueryError(f"The search pattern repeats more than {_MAX_REPEATS} times. Use a simpler one.")
     try:
-        return regex.compile(pattern, regex.IGNORECASE | regex.MULTILINE, cache_pattern=False), ""
+        compiled = regex.compile(pattern, regex.IGNORECASE | regex.MULTILINE, cache_pattern=False)
+        note = "" if pattern not in text or compiled.fullmatch(pattern, timeout=1) else "occurs as it is written"
     except _ERRORS:
-        plain = regex.compile(regex.escape(pattern), regex.IGNORECASE, cache_pattern=False)
-        return plain, "not a regular expression; searched as plain text"
+        note = "not a regular expression"
+    plain = regex.compile(regex.escape(pattern), regex.IGNORECASE, cache_pattern=False) if note else compiled
+    return plain, f"{note}; searched as plain text" if note else ""

@@ -182,7 +182,8 @@ def matches_reply(text: str, places: Places, *, max_matches: int, max_tokens: in
         shown = _around(text, start, end, _AROUND if is_alone else 0)
         max_tokens -= estimate_tokens(shown) + 32
         if len(found) == max_matches or (found and max_tokens < 0):
-            next_offset = start
+            # The next of the ranked places may be anywhere.
+            next_offset = None if is_ranked else start
             break
         found.append({"offset": start, "line": line, "text": shown})
     total = places.totals if len(places.totals) > 1 else next(iter(places.totals.values()), 0)
