@@ -6,6 +6,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from math import log, prod
@@ -62,8 +63,18 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
     try:
         for pattern in islice(filter(None, search.splitlines()), 10):
             compiled, note = _compiled(pattern, text)
-            spans, totals[pattern] = _counted(compiled, text, start, most, deadline)
-            found += spans
+            total, own = 0, list[tuple[int, int]]()
+            try:
+                for span in _spans(compiled, text, deadline):
+                    total += 1
+                    if span[0] >= start and len(own) < most:
+                        own.append(span)
+                totals[pattern] = total
+            except TimeoutError:
+                if len(own) < most:
+                    raise
+                totals[pattern] = f"more than {total}, counting took too long"
+            found += own
             notes[note] = None
         spans = sorted(set(found))[:most]
         if not any(totals.values()):
@@ -79,27 +90,8 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
     return Places(spans, list(_lines(text, spans)), totals, "; ".join(filter(None, notes)))
 
 
-def _counted(
-    compiled: Any, text: str, start: int, most: int, deadline: float
-) -> tuple[list[tuple[int, int]], int | str]:
-    """Returns the first spans from `start` on and how many there are in the text, as far as the time allows."""
-    total, spans = 0, list[tuple[int, int]]()
-    try:
-        for span in _spans(compiled, text, start, None, deadline):
-            total += 1
-            if len(spans) < most:
-                spans.append(span)
-        if start:
-            total += sum(1 for _ in _spans(compiled, text, 0, start, deadline))
-    except TimeoutError:
-        if len(spans) < most:
-            raise
-        return spans, f"more than {total}, counting took too long"
-    return spans, total
-
-
-def _spans(compiled: Any, text: str, start: int, end: int | None, deadline: float) -> Iterator[tuple[int, int]]:
-    for match in compiled.finditer(text, start, end, timeout=max(0.001, deadline - time.monotonic())):
+def _spans(compiled: Any, text: str, deadline: float) -> Iterator[tuple[int, int]]:
+    for match in compiled.finditer(text, timeout=max(0.001, deadline - time.monotonic())):
         # The module's own timeout counts processor time. On a busy machine the search would go on for much longer.
         if time.monotonic() > deadline:
             raise TimeoutError
@@ -112,7 +104,7 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     # A letter and what it is without its accent have the same length.
     marked = range(0xC0, 0x1F00)
     plain = {at: a for at in marked if (a := unicodedata.normalize("NFD", chr(at))[0]).isascii()}
-    plain |= str.maketrans("łŁøØđĐ", "lLoOdD")
+    plain |= dict(zip(map(ord, "łŁøØđĐ"), "lLoOdD", strict=True))
     text, search = text.translate(plain), unicodedata.normalize("NFKC", search).translate(plain)
     stems = set[str]()
     for word in (word.strip(".,;:!?()\"'¿¡*%/") for word in search[:_MAX_PATTERN].casefold().split()):
@@ -125,7 +117,7 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     either = "|".join(sorted(sought, key=len, reverse=True))
     compiled = regex.compile(either, regex.IGNORECASE, cache_pattern=False)
     counts, parts = Counter[str](), dict[int, dict[str, tuple[int, int]]]()
-    for first, last in _spans(compiled, text, 0, None, deadline):
+    for first, last in _spans(compiled, text, deadline):
         stem = text[first:last].casefold()
         counts[stem] += 1
         # A line, or a part of a long one.
@@ -151,10 +143,10 @@ def _compiled(pattern: str, text: str) -> tuple[Any, str]:
         raise QueryError(f"The search pattern is longer than {_MAX_PATTERN} characters. Search for a part of it.")
     if prod(max(1, int(high or low or 1)) for low, high in _REPEAT.findall(pattern)) > _MAX_REPEATS:
         raise QueryError(f"The search pattern repeats more than {_MAX_REPEATS} times. Use a simpler one.")
-    try:
-        compiled = regex.compile(pattern, regex.IGNORECASE | regex.MULTILINE, cache_pattern=False)
-        note = "" if pattern not in text or compiled.fullmatch(pattern, timeout=1) else "occurs as it is written"
-    except _ERRORS:
-        note = "not a regular expression"
-    plain = regex.compile(regex.escape(pattern), regex.IGNORECASE, cache_pattern=False) if note else compiled
-    return plain, f"{note}; searched as plain text" if note else ""
+    for source, note in ((pattern, ""), (regex.escape(pattern), "not a regular expression; searched as plain text")):
+        with suppress(*_ERRORS):
+            compiled = regex.compile(source, regex.IGNORECASE | regex.MULTILINE, cache_pattern=False)
+            # A text that is no pattern for itself is meant as it is.
+            if note or pattern not in text or compiled.fullmatch(pattern, timeout=1):
+                break
+    return compiled, note

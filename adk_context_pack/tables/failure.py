@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adk_context_pack._json import is_number, json_text, opened
-from adk_context_pack._text import without_markup
 from adk_context_pack.tables.columns import as_record, is_record
+from adk_context_pack.tables.long_text import without_markup
 from adk_context_pack.tables.trouble import says_failure
 
 MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details")

@@ -68,7 +68,7 @@ _LABEL_AFTER = re.compile(
     r"|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b"
 )
 _WORD_AT = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))), re.IGNORECASE)
-_CLASSES, _MAX_AROUND = frozenset({"Error", "Exception", "Warning"}), 48
+_MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
 _START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*)*")
 _MAX_START = 400
@@ -165,7 +165,8 @@ def _is_meant(text: str, start: int, end: int) -> bool:
         return False
     if before and not word[0].isspace() and not is_unspaced and (before[-1].isalnum() or before[-1] in "_./-"):
         # The name of a class: `ValueError: …`, `java.io.IOException: …`.
-        name = _CAMEL.search(before) if word in _CLASSES and after[:1] in {"", ":", "(", " "} else None
+        is_class = word in {"Error", "Exception", "Warning"} and after[:1] in {"", ":", "(", " "}
+        name = _CAMEL.search(before) if is_class else None
         return name is not None and not _UNSAID.search(before[: name.start()])
     if _UNSAID.search(before):
         return False

@@ -11,11 +11,11 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
-from adk_context_pack._text import shorten_middle, without_markup
 from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.stores.json_parts import loads
+from adk_context_pack.tables.long_text import without_markup
 from adk_context_pack.tables.trouble import level_of, troubles
 
 _MAX_LOOKED_AT = 2_000
@@ -27,7 +27,6 @@ _MAX_PARSED = 64 * 2**20
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 # The verb of a request and the first figure of its status say what kind of line it is in.
 _ID = re.compile(r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\"([A-Z]+(?= ))?[^\"]*\"|'[^']*'")
-_IDLE = re.compile(r"\x1b\[[\d;]*m|\b(?:[a-z_]\w*\.){2,}(?=[A-Z])|(?<=:\d\d)[.,]\d{3,9}Z?(?=\W)|(\W)\1{3,}")
 _TIME = re.compile(
     r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|(?:\d\d/\w{3}/\d{4}:|\w{3} [ \d]\d )?\d\d:\d\d:\d\d"
 )
@@ -335,12 +334,14 @@ def _fitting(outline: Outline, budget: int) -> list[str]:
 
 def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
     # Rulers, packages of classes, parts of seconds and the colors of a terminal say nothing.
-    lines = [_IDLE.sub(r"\1\1\1", f"[at {where}] " + text.partition("\n")[0]) for where, text in parts[:_MAX_LOOKED_AT]]
+    idle = r"\x1b\[[\d;]*m|\b(?:[a-z_]\w*\.){2,}(?=[A-Z])|(?<=:\d\d)[.,]\d{3,9}Z?(?=\W)|(\W)\1{3,}"
+    named = ((where, text.partition("\n")[0]) for where, text in parts[:_MAX_LOOKED_AT])
+    lines = [re.sub(idle, r"\1\1\1", f"[at {where}] {text}") for where, text in named]
     chosen, have_room = list[str](), sum(len(line) + 1 for line in lines) <= budget
     for left, line in zip(range(len(lines), 0, -1), lines, strict=True):
         # The worst come first, and have the most room. A message ends with what happened, to what and why.
         most = len(line) if have_room else max(2 * _SHORTEST_LINE, budget // min(left, 3))
-        chosen.append(shorten_middle(line, most))
+        chosen.append(line if len(line) <= most else f"{line[: most // 2]}…{line[1 - most // 2 :]}")
         if (budget := budget - len(chosen[-1]) - 1) < 0:
             return chosen[:-1]
     return chosen

@@ -131,7 +131,6 @@ read_payload = ReadPayload().read_payload
 
 
 _BEFORE, _AFTER = 80, 160
-_MAX_AROUND, _AROUND = 5, 240
 _MAX_SHOWN_MATCH = 300
 
 
@@ -175,11 +174,11 @@ def matches_reply(text: str, places: Places, *, max_matches: int, max_tokens: in
     """
     found: list[dict[str, Any]] = []
     next_offset = None
-    is_ranked = not any(places.totals.values())
+    is_ranked, few = not any(places.totals.values()), max_matches // 4
     for (start, end), line in zip(places.spans, places.lines, strict=True):
         # The best of the ranked places, and few places, are read with what is around them.
-        is_alone = len(found) < (_MAX_AROUND if is_ranked or len(places.spans) <= _MAX_AROUND else 0)
-        shown = _around(text, start, end, _AROUND if is_alone else 0)
+        is_alone = len(found) < few and (is_ranked or len(places.spans) <= few)
+        shown = _around(text, start, end, 3 * _BEFORE if is_alone else 0)
         max_tokens -= estimate_tokens(shown) + 32
         if len(found) == max_matches or (found and max_tokens < 0):
             # The next of the ranked places may be anywhere.
