@@ -26,7 +26,7 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
     """Returns what the words in `text` that name a time by its distance from today meant on the day they were said.
 
     Args:
-        text: what was said, in one of the large European languages, Chinese or Japanese.
+        text: what was said, in one of the large European languages, Chinese, Japanese, Korean or Thai.
         said: the day on which it was said.
 
     Returns:

@@ -78,24 +78,6 @@ def split_query(query: str) -> tuple[str, tuple[str, ...]]:
     return _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip(), phrases
 
 
-class Phrase:
-    """One exact phrase. Case and the amount of white space make no difference."""
-
-    def __init__(self, text: str) -> None:
-        words = text.casefold().split()
-        self._pattern = re.compile(r"\s+".join(map(re.escape, words)))
-        # A search for a plain string is many times faster than one with a pattern.
-        self._probe = max(words, key=len, default="")
-
-    def places(self, text: str) -> Iterator[int]:
-        """Yields where in `text` the phrase begins."""
-        folded = text.casefold()
-        if self._probe and self._probe in folded:
-            for match in self._pattern.finditer(folded):
-                # Few letters become longer when folded. The place is off by those before it.
-                yield min(match.start(), len(text) - 1)
-
-
 # The end of a sentence, of a line, or of an object or list in JSON.
 _CLOSING = '"\u201d\u2019)\\]\u300d\u300f'
 _END = re.compile(rf"[.!?\u2026]+[{_CLOSING}]*\s+|[\u3002\uff01\uff1f]+[{_CLOSING}]*|\n+|[}}\]],\s*")
@@ -246,12 +228,12 @@ class RankedIndex:
 
     def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
-        wanted = [Phrase(phrase) for phrase in phrases]
+        wanted = [re.compile(r"\s+".join(map(re.escape, each.split())), re.IGNORECASE) for each in phrases]
         # A phrase that no text holds word for word may begin or end within a word.
         for numbers in ({self._text_of[place] for place in self._scores(phrases[0])}, range(len(self.texts))):
             found: set[int] = set()
             for number in numbers:
-                places = [list(phrase.places(self.texts[number])) for phrase in wanted]
+                places = [[match.start() for match in each.finditer(self.texts[number])] for each in wanted]
                 if all(places) and (keep is None or keep(number)):
                     found.update(self._passage_at(number, place) for group in places for place in group)
             if found:
@@ -268,7 +250,13 @@ class RankedIndex:
             spans = map(self.span, range(len(self)))
             texts = (self.texts[number][start:end].casefold() for number, start, end in spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
-        match = " OR ".join(f'"{spelled(term)}"' for term in terms)
+        sought = []
+        for term in terms:
+            sought.append(f'"{spelled(term)}"')
+            # Most endings are in the last third of a word.
+            if term[4:] and term.isalpha() and not self._database.execute(_SCORES, (sought[-1],)).fetchone():
+                sought[-1] = f'"{term[: max(4, 7 * len(term) // 10)]}"*'
+        match = " OR ".join(sought)
         return dict(self._database.execute(_SCORES, (match,))) if match else {}
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from math import log, prod
 from typing import Any
 
@@ -60,14 +62,27 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
     found, totals = [], dict[str, int | str]()
     try:
         for pattern in islice(filter(None, search.splitlines()), 10):
-            compiled, note = _compiled(pattern)
-            spans, totals[pattern] = _counted(compiled, text, start, most, deadline)
-            found += spans
+            compiled, note = _compiled(pattern, text)
+            total, own = 0, list[tuple[int, int]]()
+            try:
+                for span in _spans(compiled, text, deadline):
+                    total += 1
+                    if span[0] >= start and len(own) < most:
+                        own.append(span)
+                totals[pattern] = total
+            except TimeoutError:
+                if len(own) < most:
+                    raise
+                totals[pattern] = f"more than {total}, counting took too long"
+            found += own
             notes[note] = None
         spans = sorted(set(found))[:most]
-        if not any(totals.values()) and (ranked := _ranked(text, search, deadline)):
-            spans = ranked[:most]
-            notes = {"no place has all of it as written; places with most of its words, best first": None}
+        if not any(totals.values()):
+            spans = _ranked(text, search, deadline)
+            said = (
+                f"{len(spans)} have some of its words, best first" if spans else "search for other words, or read pages"
+            )
+            spans, notes = spans[:most], {f"no place has it as written; {said}": None}
     except TimeoutError:
         raise QueryError(SEARCH_TOO_LONG) from None
     except (MemoryError, RecursionError):
@@ -75,27 +90,8 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
     return Places(spans, list(_lines(text, spans)), totals, "; ".join(filter(None, notes)))
 
 
-def _counted(
-    compiled: Any, text: str, start: int, most: int, deadline: float
-) -> tuple[list[tuple[int, int]], int | str]:
-    """Returns the first spans from `start` on and how many there are in the text, as far as the time allows."""
-    total, spans = 0, list[tuple[int, int]]()
-    try:
-        for span in _spans(compiled, text, start, None, deadline):
-            total += 1
-            if len(spans) < most:
-                spans.append(span)
-        if start:
-            total += sum(1 for _ in _spans(compiled, text, 0, start, deadline))
-    except TimeoutError:
-        if len(spans) < most:
-            raise
-        return spans, f"more than {total}, counting took too long"
-    return spans, total
-
-
-def _spans(compiled: Any, text: str, start: int, end: int | None, deadline: float) -> Iterator[tuple[int, int]]:
-    for match in compiled.finditer(text, start, end, timeout=max(0.001, deadline - time.monotonic())):
+def _spans(compiled: Any, text: str, deadline: float) -> Iterator[tuple[int, int]]:
+    for match in compiled.finditer(text, timeout=max(0.001, deadline - time.monotonic())):
         # The module's own timeout counts processor time. On a busy machine the search would go on for much longer.
         if time.monotonic() > deadline:
             raise TimeoutError
@@ -105,20 +101,30 @@ def _spans(compiled: Any, text: str, start: int, end: int | None, deadline: floa
 
 def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     """Returns the parts of a text with words of a search, those first that have most words and the rarest."""
-    # Most endings are in the last third of a word.
-    stems = {word[: max(3, 7 * len(word) // 10)] for word in search[:_MAX_PATTERN].split() if len(word) > 1}
+    # A letter and what it is without its accent have the same length.
+    marked = range(0xC0, 0x1F00)
+    plain = {at: a for at in marked if (a := unicodedata.normalize("NFD", chr(at))[0]).isascii()}
+    plain |= dict(zip(map(ord, "łŁøØđĐ"), "lLoOdD", strict=True))
+    text, search = text.translate(plain), unicodedata.normalize("NFKC", search).translate(plain)
+    stems = set[str]()
+    for word in (word.strip(".,;:!?()\"'¿¡*%/") for word in search[:_MAX_PATTERN].casefold().split()):
+        # Scripts without spaces have pairs of letters. Of other words most endings are in the last third.
+        pairs = {a + b for a, b in pairwise(word) if min(a, b) > "\u0dff"}
+        stems |= pairs or ({word, word[: max(3, 7 * len(word) // 10)]} if word[1:] or word.isdigit() else set())
     if not stems:
         return []
-    either = "|".join(map(regex.escape, sorted(stems, key=len, reverse=True)))
-    compiled, _ = _compiled(either)
+    sought = (rf"(?<!\d){each}(?!\d)" if each.isdigit() else regex.escape(each) for each in stems)
+    either = "|".join(sorted(sought, key=len, reverse=True))
+    compiled = regex.compile(either, regex.IGNORECASE, cache_pattern=False)
     counts, parts = Counter[str](), dict[int, dict[str, tuple[int, int]]]()
-    for first, last in _spans(compiled, text, 0, None, deadline):
+    for first, last in _spans(compiled, text, deadline):
         stem = text[first:last].casefold()
         counts[stem] += 1
         # A line, or a part of a long one.
         begin = max(text.rfind("\n", 0, first) + 1, first - first % 300)
         parts.setdefault(begin, {}).setdefault(stem, (first, last))
-    weights = {stem: 1 / (1 + log(count)) for stem, count in counts.items()}
+    # Words that say little are short in any language, unless they are numbers.
+    weights = {stem: min(len(stem) + 8 * (not stem.isalpha()), 8) / (1 + log(n)) for stem, n in counts.items()}
     best = sorted(parts.values(), key=lambda part: -sum(weights[stem] for stem in part))
     return [(min(part.values())[0], max(part.values())[1]) for part in best]
 
@@ -132,13 +138,15 @@ def _lines(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[int]:
     yield from (numbers[first] for first, _ in spans)
 
 
-def _compiled(pattern: str) -> tuple[Any, str]:
+def _compiled(pattern: str, text: str) -> tuple[Any, str]:
     if len(pattern) > _MAX_PATTERN:
-        raise QueryError(f"The search pattern is longer than {_MAX_PATTERN} characters.")
+        raise QueryError(f"The search pattern is longer than {_MAX_PATTERN} characters. Search for a part of it.")
     if prod(max(1, int(high or low or 1)) for low, high in _REPEAT.findall(pattern)) > _MAX_REPEATS:
         raise QueryError(f"The search pattern repeats more than {_MAX_REPEATS} times. Use a simpler one.")
-    try:
-        return regex.compile(pattern, regex.IGNORECASE | regex.MULTILINE, cache_pattern=False), ""
-    except _ERRORS:
-        plain = regex.compile(regex.escape(pattern), regex.IGNORECASE, cache_pattern=False)
-        return plain, "not a regular expression; searched as plain text"
+    for source, note in ((pattern, ""), (regex.escape(pattern), "not a regular expression; searched as plain text")):
+        with suppress(*_ERRORS):
+            compiled = regex.compile(source, regex.IGNORECASE | regex.MULTILINE, cache_pattern=False)
+            # A text that is no pattern for itself is meant as it is.
+            if note or pattern not in text or compiled.fullmatch(pattern, timeout=1):
+                break
+    return compiled, note

@@ -10,6 +10,7 @@ from typing import Any
 
 from adk_context_pack._json import is_number, json_text, opened
 from adk_context_pack.tables.columns import as_record, is_record
+from adk_context_pack.tables.long_text import without_markup
 from adk_context_pack.tables.trouble import says_failure
 
 MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details")
@@ -157,7 +158,8 @@ def _said_by(result: Mapping[Any, Any]) -> str | None:
 
 def _message(value: Any) -> str:
     if isinstance(value, str):
-        return value
+        # A server answers with a page, most of which is markup.
+        return without_markup(value, has_comments=True) or value if is_page(value) else value
     if isinstance(value, Mapping):
         return next(
             (value[key] for key in MESSAGE_KEYS if isinstance(value.get(key), str) and value[key]), json_text(value)
@@ -167,6 +169,11 @@ def _message(value: Any) -> str:
         if all(isinstance(message, str) and message for message in said):
             return "\n".join(map(str, said))
     return json_text(value)
+
+
+def is_page(text: Any) -> bool:
+    """Returns whether a value is the text of an HTML page."""
+    return isinstance(text, str) and text[:200].lstrip().lower().startswith(("<!doctype html", "<html"))
 
 
 def _block_texts(result: Mapping[Any, Any]) -> list[str]:

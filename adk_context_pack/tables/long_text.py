@@ -1,12 +1,15 @@
-"""Searches long texts in steps, between which other threads run."""
+"""Searches long texts in steps, between which other threads run, and reads the words of markup."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from heapq import merge
+from html import unescape
 
 # One call of `str.find` keeps the interpreter's lock until it returns, and with it stops the event loop.
 _AT_ONCE = 1_000_000
+_MARKUP = re.compile(r"(?is)<(script|style|svg|noscript|template)\b.*?(?:</\1\s*>|\Z)|<!--.*?-->|<[/!]?[a-z][^<>]*>")
 
 
 def find(text: str, sign: str, start: int = 0, end: int | None = None) -> int:
@@ -86,3 +89,10 @@ def line_end(text: str, start: int) -> int:
     """Returns where the line behind the one at `start` starts."""
     end = text.find("\n", start)
     return len(text) if end < 0 else end + 1
+
+
+def without_markup(text: str, *, between: str = " ", has_comments: bool = False) -> str:
+    """Returns the words of HTML or XML: no tags, scripts and styles, and comments only if they are asked for."""
+    marked = text.replace("<!--", " ").replace("-->", " ") if has_comments else text
+    lines = unescape(_MARKUP.sub(between, marked)).splitlines()
+    return between.join(" ".join(line.split()) for line in lines if line.strip()).strip()

@@ -50,7 +50,8 @@ _SIGNS = {
     ]
 }
 _LEVEL = re.compile(
-    r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|critical|alert|emerg|fatal|panic))(?![\w-])",
+    r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|critical|alert|emerg|fatal|panic))(?![\w-])"
+    r"|(?-i:(?<=\d )[VDIWEF](?= +[A-Za-z][\w.$/-]{0,60} *(?:\( *\d+\))?:))",
     re.IGNORECASE,
 )
 _MAX_LEVEL_PLACE = 120
@@ -61,8 +62,11 @@ _UNSAID = re.compile("".join(_rows("before")[Severity.NONE]), re.IGNORECASE)
 _TAKEN = re.compile("".join(_rows("after")[Severity.NONE]), re.IGNORECASE)
 _EXIT = re.compile("".join(_rows("ended")[Severity.NONE]), re.IGNORECASE)
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
-_LABEL_BEFORE = re.compile(r"[\"'\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected)\s+$", re.IGNORECASE)
-_LABEL_AFTER = re.compile(r"[\"'\]>|:!]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b")
+_LABEL_BEFORE = re.compile(r"[\"'\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE)
+_LABEL_AFTER = re.compile(
+    r"[\"'\]>|!]"
+    r"|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b"
+)
 _WORD_AT = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))), re.IGNORECASE)
 _MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
@@ -149,14 +153,20 @@ def _is_meant(text: str, start: int, end: int) -> bool:
     before = re.sub(r"\x1b\[[\d;]*m", " ", text[max(0, start - _MAX_AROUND) : start].rpartition("\n")[2])
     after = text[end : end + _MAX_AROUND].partition("\n")[0]
     word = text[start:end]
+    # Some scripts have no spaces between words.
+    is_unspaced = word[0] > "\u2e7f"
+    after = f" {after}" if is_unspaced or word[-1] == " " else after
     if word.lower() in _STATED:
         line = text.rfind("\n", earliest := max(0, start - _MAX_START), start) + 1 or earliest
-        return _states(text[line : start + _MAX_START].partition("\n")[0])
+        states = _states(text[line : start + _MAX_START].partition("\n")[0])
+        if states or word.lower() not in _AS_LABELS:
+            return states
     if _TAKEN.match(after):
         return False
-    if before and (before[-1].isalnum() or before[-1] in "_./-"):
+    if before and not word[0].isspace() and not is_unspaced and (before[-1].isalnum() or before[-1] in "_./-"):
         # The name of a class: `ValueError: …`, `java.io.IOException: …`.
-        name = _CAMEL.search(before) if word in {"Error", "Exception"} and after[:1] in {"", ":", "(", " "} else None
+        is_class = word in {"Error", "Exception", "Warning"} and after[:1] in {"", ":", "(", " "}
+        name = _CAMEL.search(before) if is_class else None
         return name is not None and not _UNSAID.search(before[: name.start()])
     if _UNSAID.search(before):
         return False

@@ -6,7 +6,6 @@ import re
 import zlib
 from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
-from html import unescape
 from importlib.resources import files
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.stores.json_parts import loads
+from adk_context_pack.tables.long_text import without_markup
 from adk_context_pack.tables.trouble import level_of, troubles
 
 _MAX_LOOKED_AT = 2_000
@@ -33,7 +33,6 @@ _TIME = re.compile(
 _PROSE_SAMPLE = 4_000
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
 _MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.95, 0.15, 40
-_MARKUP = re.compile(r"(?is)<(script|style|svg|noscript|template)\b.*?</\1\s*>|<!--.*?-->|<[/!]?[a-z][^<>]*>")
 _KINDS = [
     line.split(" :: ")
     for line in files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
@@ -62,7 +61,10 @@ def outline_of(text: str) -> Outline:
         kinds = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
         return Outline(f"base64 of {kinds[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
     lines = sample.splitlines()
-    is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in lines) > len(lines)
+    # The lines of a stack are indented.
+    is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in lines) > sum(
+        not line[:1].isspace() for line in lines
+    )
     for name, unit, least, part, *sign in () if is_log else _KINDS:
         if len(re.findall(sign[0] if sign else part, sample, re.MULTILINE)) >= int(least):
             found = _parts(text, part)
@@ -71,12 +73,14 @@ def outline_of(text: str) -> Outline:
                 if name in {"diff", "SQL dump"}:
                     return _counted(text, found, name, unit)
                 ends = [*(at for at, _ in found[1:]), len(text)]
-                if unit == "headings" and len(found) <= _MAX_NAMES:
-                    bodies = [_plain(text[at:end][:_PROSE_SAMPLE]) for (at, _), end in zip(found, ends, strict=True)]
-                    after = [body.removeprefix(part) for (_, part), body in zip(found, bodies, strict=True)]
-                    found = [
-                        (at, f"{part}\n{more.lstrip('=~^*- ')}") for (at, part), more in zip(found, after, strict=True)
+                if unit in {"headings", "families"} and len(found) <= _MAX_NAMES:
+                    bodies = [text[at:end] for (at, _), end in zip(found, ends, strict=True)]
+                    # A page with one heading is that of a server, which may say more in a comment.
+                    said = [
+                        _said_in(body, each, has_comments=len({part for _, part in found}) == 1)
+                        for body, (_, each) in zip(bodies, found, strict=True)
                     ]
+                    found = [(at, f"{each}\n{more}") for (at, each), more in zip(found, said, strict=True)]
                 return Outline(f"{name} of {len(found)} {unit}", unit, [(str(at), part) for at, part in found])
     return _kinds_of_lines(text, is_log=is_log)
 
@@ -89,13 +93,18 @@ def _parts(text: str, part: str) -> list[tuple[int, str]]:
         for match in re.finditer(part, text[at : stop + _MAX_LINE], re.MULTILINE):
             if at + match.start() < stop:
                 name = " ".join(each for each in match.groups() if each and each.strip("=~^*-"))
-                found.append((at + match.start(), _plain(name)))
+                found.append((at + match.start(), without_markup(name)))
         at = stop
     return found
 
 
-def _plain(text: str) -> str:
-    return " ".join(unescape(_MARKUP.sub(" ", text)).split())
+def _said_in(body: str, name: str, *, has_comments: bool) -> str:
+    """Returns what a part says below its name, or of a family of metrics the largest one."""
+    if body.startswith("# TYPE"):
+        numbers = re.findall(r"^[^#\n].* ([\d.e+]+)$", body, re.MULTILINE)
+        most = max(numbers, key=float, default="")
+        return next((line for line in body.splitlines() if most and line.endswith(f" {most}")), "")
+    return without_markup(body[:_PROSE_SAMPLE], has_comments=has_comments).removeprefix(name).lstrip("=~^*- ")
 
 
 def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) -> Outline:
@@ -142,14 +151,17 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
         at += len(line)
     # Lines of a few kinds only: then a kind that is rare says something.
     are_few = 8 * len(kinds) < count
-    odd = [each for each in kinds.values() if are_few and 500 * len(each.places) <= max(500, count)]
+    odd = {kind: each for kind, each in kinds.items() if are_few and 500 * len(each.places) <= max(500, count)}
+    usual = {word for kind in kinds.keys() - odd.keys() for word in kind.split()}
+    # A line with another name in it says less than one with words of its own.
+    told = sorted(odd, key=lambda kind: -min(3 * is_log, sum(word not in usual for word in kind.split())))
     said = ["log" if is_log else "text", *([f"{count} lines"] if count else ())]
     times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
     if is_log and all(times):
         said += [" to ".join(time[0] for time in times if time)]
     said += [f"{level} {number}" for level, number in levels.most_common()]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
-    lines = [(each.where(), each.text) for each in (*parts, *odd)]
+    lines = [(each.where(), each.text) for each in (*parts, *map(odd.__getitem__, told))]
     return Outline(", ".join(said) if is_log or odd or parts else "", "kinds of odd lines", lines)
 
 
@@ -208,7 +220,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     outline = outline_of(text) if len(text) <= _MAX_PARSED else Outline("", "")
     if outline.said.startswith("HTML"):
         # Scripts, styles and tags are most of a page, and say nothing of it.
-        text = "\n".join(filter(str.strip, unescape(_MARKUP.sub("\n", text)).splitlines()))
+        text = without_markup(text, between="\n")
     while (tokens := count(shown := _safe(_with_ends(text, outline, budget)))) > max_tokens and budget > _SHORTEST_LINE:
         budget = min(budget * 9 // 10, budget * max_tokens // tokens)
     return shown
@@ -321,15 +333,17 @@ def _fitting(outline: Outline, budget: int) -> list[str]:
 
 
 def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
-    chosen = list[str]()
-    for left, (where, text) in zip(range(len(parts), 0, -1), parts[:_MAX_LOOKED_AT], strict=False):
-        # The worst come first, and have the most room. Rulers, and the colors of a terminal, say nothing.
-        most = max(2 * _SHORTEST_LINE, budget // min(left, 3))
-        line = re.sub(r"\x1b\[[\d;]*m|(\W)\1{3,}", r"\1\1\1", f"[at {where}] " + text.partition("\n")[0])
-        line = line if len(line) <= most else f"{line[: most - 1]}…"
-        if (budget := budget - len(line) - 1) < 0:
-            break
-        chosen.append(line)
+    # Rulers, packages of classes, parts of seconds and the colors of a terminal say nothing.
+    idle = r"\x1b\[[\d;]*m|\b(?:[a-z_]\w*\.){2,}(?=[A-Z])|(?<=:\d\d)[.,]\d{3,9}Z?(?=\W)|(\W)\1{3,}"
+    named = ((where, text.partition("\n")[0]) for where, text in parts[:_MAX_LOOKED_AT])
+    lines = [re.sub(idle, r"\1\1\1", f"[at {where}] {text}") for where, text in named]
+    chosen, have_room = list[str](), sum(len(line) + 1 for line in lines) <= budget
+    for left, line in zip(range(len(lines), 0, -1), lines, strict=True):
+        # The worst come first, and have the most room. A message ends with what happened, to what and why.
+        most = len(line) if have_room else max(2 * _SHORTEST_LINE, budget // min(left, 3))
+        chosen.append(line if len(line) <= most else f"{line[: most // 2]}…{line[1 - most // 2 :]}")
+        if (budget := budget - len(chosen[-1]) - 1) < 0:
+            return chosen[:-1]
     return chosen
 
 

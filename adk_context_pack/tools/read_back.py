@@ -75,7 +75,8 @@ class ReadBack(Configured, ReadBackTool):
         sql: SELECT (SQLite) on table `rows`, nested columns "a.b", other handles are tables. search: words or regexes,
         in the past also agent:NAME tool:NAME turn:-1 since:2026-11-23. offset: next_offset.
         """
-        wanted, asked = str(handle or "").strip(), str(search or "")
+        # Models copy a handle with what is around it.
+        wanted, asked = str(handle or "").rpartition("=")[2].strip(" \n\t'\"`()[].,"), str(search or "")
         tools: Any = (own or tool for own, tool in zip(self._own, _tools(), strict=True))
         rows, payload, history = tools
         if sql:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from sys import getsizeof
 from typing import Any
 
@@ -175,12 +174,15 @@ def matches_reply(text: str, places: Places, *, max_matches: int, max_tokens: in
     """
     found: list[dict[str, Any]] = []
     next_offset = None
-    around = 2 * _BEFORE if 4 * len(places.spans) <= max_matches else 0
+    is_ranked, few = not any(places.totals.values()), max_matches // 4
     for (start, end), line in zip(places.spans, places.lines, strict=True):
-        shown = _around(text, start, end, around)
+        # The best of the ranked places, and few places, are read with what is around them.
+        is_alone = len(found) < few and (is_ranked or len(places.spans) <= few)
+        shown = _around(text, start, end, 3 * _BEFORE if is_alone else 0)
         max_tokens -= estimate_tokens(shown) + 32
         if len(found) == max_matches or (found and max_tokens < 0):
-            next_offset = start
+            # The next of the ranked places may be anywhere.
+            next_offset = None if is_ranked else start
             break
         found.append({"offset": start, "line": line, "text": shown})
     total = places.totals if len(places.totals) > 1 else next(iter(places.totals.values()), 0)
@@ -194,13 +196,7 @@ def place_of(text: str, offset: int) -> int:
 
 
 def _around(text: str, start: int, end: int, more: int) -> str:
-    """Returns a match with its line, and with `more` characters of the lines around it if these are no records."""
-    far = max(0, start - _MAX_SHOWN_MATCH)
-    here = text.count("\n", far, start)
-    lines = text[far : start + _MAX_SHOWN_MATCH].split("\n")[max(0, here - 1) : here + 2]
-    signs = [re.findall(r"[^\w\s]", line)[:5] for line in lines]
-    if len(lines) == 1 or any(each and signs.count(each) > 1 for each in signs):
-        more = 0
+    """Returns a match with its line, and with up to `more` characters of the lines before and after it."""
     end = min(end, start + _MAX_SHOWN_MATCH)
     first, last = max(0, start - _BEFORE - more), min(len(text), end + _AFTER + more)
     line_start = (text.find("\n", first, start) if first else -1) if more else text.rfind("\n", first, start)

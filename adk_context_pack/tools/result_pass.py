@@ -24,7 +24,7 @@ from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, is_result_key, state_key
-from adk_context_pack.tables.failure import has_failed
+from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.result_limits import Limits, Part, readable_whole
@@ -83,7 +83,8 @@ def _is_waiting(call: ToolCall) -> bool:
 
 
 def _is_short_failure(result: Any) -> bool:
-    if not has_failed(result):
+    values = result.values() if isinstance(result, Mapping) else (result,)
+    if not has_failed(result) or any(map(is_page, values)):
         return False
     meter = TokenMeter()
     return (meter.text(result) if isinstance(result, str) else meter.payload(result)) <= _MAX_FAILURE_TOKENS

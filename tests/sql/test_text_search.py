@@ -64,11 +64,11 @@ def test_the_deadline_does_not_depend_on_the_module(monkeypatch, width):
     """Matches without end stop at the deadline, also where `regex` does not count the time that they take together."""
 
     class Endless:
-        def finditer(self, text, start, end, *, timeout):
+        def finditer(self, text, *, timeout):
             match = regex.match("a" * width, text)
             return repeat(match, 3_000_000)
 
-    monkeypatch.setattr(text_search, "_compiled", lambda pattern: (Endless(), ""))
+    monkeypatch.setattr(text_search, "_compiled", lambda *_: (Endless(), ""))
     with pytest.raises(QueryError, match="took too long"):
         spans("a", "x", most=10**9, max_seconds=0.01)
 
@@ -77,3 +77,15 @@ def test_one_match_without_end_is_ended():
     """A single match that backtracks for ever is stopped by the timeout of `regex`."""
     with pytest.raises(QueryError, match="took too long"):
         spans("a" * 60, "(a|aa)+$b", max_seconds=0.05)
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [("[EUR]", "[EUR]"), ("a+b=c?", "a+b=c?"), ("cafe in Lodz", "Café in Łódź"), ("%café%", "Café"), ("room 7 of", "7"),
+     ("Cafe\u0301 Lo\u0301dz", "Café in Łódź"), ("*EUR", "EUR")],
+)  # fmt: skip
+def test_what_a_model_means_is_found(search, found):
+    """A text that is no pattern for itself is meant as it is, and accents, wildcards and numbers are understood."""
+    text = "77 are here\n\nCafé in Łódź\n\ncosts [EUR] a+b=c?\n\n17 and 7"
+    span = spans(text, search)[0]
+    assert text[slice(*span)] == found

@@ -44,6 +44,8 @@ FAILURES = [
     ({"isError": False, "content": [{"type": "text", "text": '{"error": "no such"}'}]}, "no such"),
     ({"result": {"error": "deep"}}, "deep"), ({"result": '{"status": "error", "message": "in JSON"}'}, "in JSON"),
     ({"error": "one shard timed out", "rows": [1, 2]}, "one shard timed out"),
+    ({"ok": False, "error": "<html><style>.a{}</style><h1>502 Bad\nGateway</h1><!-- db-1 --></html>"},
+     "502 Bad Gateway db-1"),
 ]  # fmt: skip
 
 

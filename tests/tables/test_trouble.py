@@ -1,5 +1,8 @@
 """Words of trouble: one answer for stubs, previews, counts of levels and failed results."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from adk_context_pack.tables.failure import error_of, has_failed
@@ -7,77 +10,15 @@ from adk_context_pack.tables.trouble import Severity, alarming_rows, level_of, t
 from adk_context_pack.tools.payload_preview import text_preview
 
 # The lines that tell how bad they are, and whether a call failed that answered with that line alone.
-CASES = """
-fatal failed | Segmentation fault (core dumped)
-fatal failed | fatal: not a git repository (or any of the parent directories): .git
-fatal failed | panic: runtime error: index out of range
-fatal        | 10:06:40 FATAL worker-3 is gone
-fatal failed | kernel: Out of memory: Killed process 4121 (java)
-fatal        | alert: cpu high
-fatal        | {"level": "critical", "m": 250}
-error failed | step 7 FAILED exit 3
-error failed | Failure: quota
-error failed | BUILD FAILED
-error failed | bash: jq: command not found
-error failed | cat: /etc/shadow: Permission denied
-error failed | ERROR 1064 (42000): You have an error in your SQL syntax
-error failed | ERROR:  relation "orders" does not exist
-error failed | Process exited with code 2
-error failed | exit_code: 127
-error failed | error[E0382]: borrow of moved value
-error failed | ssh: connect to host db-1 port 22: Connection refused
-error failed | dial tcp 10.0.0.7:443: net/http: TLS handshake timeout
-error failed | db-1: Verbindung abgebrochen
-none         | 0 fehlgeschlagen, Zeitüberschreitung: 0, deadlock detected: no
-error failed | java.io.IOException: closed
-error failed | npm ERR! code ELIFECYCLE
-error failed | worker 0 failed with status 1
-error failed | [error] connection was lost
-fatal failed | thread 'main' panicked at src/main.rs:4:5:
-fatal failed | CUDA out of memory. Tried to allocate 2 GiB
-error failed | Killed
-error failed | make: *** [all] Error 2
-error failed | cp: cannot stat 'a.txt': it is gone
-error failed | mkdir: x: File exists
-error failed | ! [rejected]        main -> main (non-fast-forward)
-error failed | HTTP/1.1 502 Bad Gateway
-error failed | rpc error: code = UNAUTHENTICATED
-error failed | Ошибка: не удалось подключиться
-error failed | エラー: 接続できません
-error failed | Erreur : fichier introuvable
-error        | level=error msg=gone
-error        | 3 errors found
-error        | 12:00:07 ERROR_BUDGET job failed again
-error failed | java.lang.Exception: no such thing
-warning      | [WARN] disk 91 %
-warning      | DeprecationWarning: old warnings: 3 of them, WARNING all
-none         | INFO error_rate=0.1
-none         | 0 errors, 0 warnings
-none         | 12 passed, 0 failed
-none         | errors: []
-none         | "error": null, "errors": 0
-none         | failed=0 failures: none
-none         | finished without errors or failures
-none         | Error budget agreed, error rate fell
-none         | margin of error and standard error
-none         | MeanSquaredError: 0.113
-none         | exit code 0
-error failed | 10.0.0.7 - - [24/Nov/2026] "GET /api/items?page=2 HTTP/1.1" 502 157 "-" "curl/8.1"
-none         | 10.0.0.7 - - [24/Nov/2026] "GET /api/items?page=500 HTTP/2.0" 200 5021 "-" "curl/8.1"
-none         | exited with 0, exit status: 0, returncode=0
-none         | raise ValueError("x")
-none         | It is critical that we are on high alert
-none         | the exception proves the rule
-none         | error.log and ErrorHandler
-none         | All errors fixed
-none         | code: 200
-none         | He could fail, terror-stricken
-none         | We killed it; this cannot be combined with other offers
-none         | Fatal Attraction, Deadlock and The Forbidden Room
-none         | All 34 tests passed, none failed; Fehlerquote 0,0 %
-none         | all is well
-"""
-LINES = [line.partition("|") for line in CASES.strip().splitlines()]
+TEXT = Path(__file__).with_name("golden").joinpath("trouble.txt").read_text("utf-8")
+LINES = [line.partition("|") for line in TEXT.splitlines() if not line.startswith(("bad ", "good "))]
+
+
+@pytest.mark.parametrize(("said", "line"), re.findall(r"^(bad|good) +\| (.+)", TEXT, re.MULTILINE))
+def test_a_line_reports_trouble_or_mentions_it(said, line):
+    """Reports of many programs in eleven languages are told from counts of none, code, settings and documentation."""
+    found = any(any(True for _ in places) for places in troubles(line, 0, len(line), most=99))
+    assert found is (said == "bad")
 
 
 @pytest.mark.parametrize(("said", "_", "line"), LINES, ids=[line.strip() for *_, line in LINES])
@@ -96,6 +37,7 @@ def test_a_line_is_as_bad_for_each_reader(said, _, line):
 LEVELS = [
     ("2026-01-01 ERROR gone", "ERROR"), ("[warn] low", "WARN"), ("INFO 0 errors, error: none", "INFO"),
     ("error_rate fine", None), ("alert: cpu high", "ALERT"), ("0 errors", None),
+    ("03-02 06:03:50.551  1102  1188 W AudioFlinger: slow", "W"), ("Vitamin E and D: fine", None),
 ]  # fmt: skip
 
 
