@@ -272,11 +272,12 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
     if keys and (name := next((name for name, cells in columns.items() if cells == keys), None)) and len(columns) > 1:
         table["key"] = name
         del columns[name]
-    # A row that has other names stays an object, and says all of itself.
-    same = [name for name, cells in columns.items() if count == len(rows) and _are_same(cells)]
+    # A row that has other names stays an object.
+    others = [_columns([row]) or {} for row in rows if type(row) is not dict or row.keys() != alike[0].keys()]
+    same = [name for name, cells in columns.items() if _are_same([*cells, *(o.get(name, [...])[0] for o in others)])]
     every = {name: columns.pop(name)[0] for name in same if len(columns) > 1}
     lines = (list(map(_compacted, cells)) for cells in zip(*columns.values(), strict=True))
-    placed = _placed(items, lines, set(map(id, alike)), deep=not keys)
+    placed = _placed(items, lines, set(map(id, alike)), every, deep=not keys)
     shown = dict(zip(keys, placed, strict=True)) if keys else placed
     table |= {"columns": list(columns), "groups" if is_deep else "rows": shown}
     return table | ({"every_row": every} if every else {})
@@ -297,13 +298,17 @@ def _rows(items: Sequence[Any]) -> Iterator[Any]:
         yield from _rows(item) if type(item) is list else (item,)
 
 
-def _placed(items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], *, deep: bool) -> list[Any]:
-    """Returns the items with the next line in the place of each row that is among `alike`."""
+def _placed(
+    items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], every: Collection[str], *, deep: bool
+) -> list[Any]:
+    """Returns the items with the next line for each row that is among `alike`, and others without names in `every`."""
     return [
         next(lines)
         if id(item) in alike
-        else _placed(item, lines, alike, deep=True)
+        else _placed(item, lines, alike, every, deep=True)
         if deep and type(item) is list
+        else _compacted({name: cell for name, cell in item.items() if name not in every})
+        if every and type(item) is dict
         else _compacted(item)
         for item in items
     ]
