@@ -16,6 +16,7 @@ from adk_context_pack.conversation.ledger import KEY, NAMED, result_names
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.pairing import Place, part_at
+from adk_context_pack.conversation.token_estimate import payload_bytes
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, stored_text
 
@@ -224,8 +225,11 @@ MADE_OF = "compacted"
 """The key in a call's memo of pairs: contents with compact results, and the contents that they were made of."""
 _MIN_ROWS = 2
 _PLAIN = (str, int, bool, type(None))
+_NESTING = frozenset({dict, list, str})
 _WORTH = 0.95
 """The share of its characters that a shorter form may have at most."""
+_PLAINLY = 0.8
+"""The share of its bytes below which it need not be written out to know this."""
 
 
 def compacted(value: Any) -> Any:
@@ -237,7 +241,9 @@ def compacted(value: Any) -> Any:
         short = _compacted(value)
     except RecursionError:
         return value
-    return value if short is value or len(json_text(short)) > _WORTH * len(json_text(value)) else short
+    if short is value or len(payload_bytes(short)) < _PLAINLY * len(payload_bytes(value)):
+        return short
+    return value if len(json_text(short)) > _WORTH * len(json_text(value)) else short
 
 
 def _compacted(value: Any) -> Any:
@@ -272,11 +278,14 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
     if keys and (name := next((name for name, cells in columns.items() if cells == keys), None)) and len(columns) > 1:
         table["key"] = name
         del columns[name]
-    # A row that has other names stays an object, and says all of itself.
-    same = [name for name, cells in columns.items() if count == len(rows) and _are_same(cells)]
+    # A row that has other names stays an object.
+    odd = [row for row in rows if type(row) is not dict or row.keys() != alike[0].keys()] if count < len(rows) else ()
+    others = [_columns([row]) or {} for row in odd]
+    same = [name for name, cells in columns.items() if _are_same([*cells, *(o.get(name, [...])[0] for o in others)])]
     every = {name: columns.pop(name)[0] for name in same if len(columns) > 1}
-    lines = (list(map(_compacted, cells)) for cells in zip(*columns.values(), strict=True))
-    placed = _placed(items, lines, set(map(id, alike)), deep=not keys)
+    short = (cells if _NESTING.isdisjoint(map(type, cells)) else map(_compacted, cells) for cells in columns.values())
+    lines = map(list, zip(*short, strict=True))
+    placed = _placed(items, lines, set(map(id, alike)), every, deep=not keys)
     shown = dict(zip(keys, placed, strict=True)) if keys else placed
     table |= {"columns": list(columns), "groups" if is_deep else "rows": shown}
     return table | ({"every_row": every} if every else {})
@@ -297,13 +306,17 @@ def _rows(items: Sequence[Any]) -> Iterator[Any]:
         yield from _rows(item) if type(item) is list else (item,)
 
 
-def _placed(items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], *, deep: bool) -> list[Any]:
-    """Returns the items with the next line in the place of each row that is among `alike`."""
+def _placed(
+    items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], every: Collection[str], *, deep: bool
+) -> list[Any]:
+    """Returns the items with the next line for each row that is among `alike`, and others without names in `every`."""
     return [
         next(lines)
         if id(item) in alike
-        else _placed(item, lines, alike, deep=True)
+        else _placed(item, lines, alike, every, deep=True)
         if deep and type(item) is list
+        else _compacted({name: cell for name, cell in item.items() if name not in every})
+        if every and type(item) is dict
         else _compacted(item)
         for item in items
     ]
@@ -329,7 +342,7 @@ def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
 
 def _are_same(cells: Sequence[Any]) -> bool:
     first, kind = cells[0], type(cells[0])
-    if kind in _PLAIN:
+    if kind in _PLAIN or (kind is float and first):
         return all(type(cell) is kind and cell == first for cell in cells)
     # By what is written: -0.0 equals 0.0.
     text = json_text(first)

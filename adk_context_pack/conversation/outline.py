@@ -21,6 +21,7 @@ _STRONGEST: tuple[Voice, ...] = ("fixed", "user")
 
 
 GroupKind = Literal["user", "relay", "model", "fixed", "exchange"]
+Step = tuple[int, int, int, float]
 
 
 class Group(NamedTuple):
@@ -82,7 +83,8 @@ class Outline:
         voices: who speaks in each content. It means nothing for a content that holds a result.
         calls: the indexes of the agent's own turns. Each of them answers the contents before it.
         turns: the indexes at which a user's turn starts. Relays and function responses start none.
-        steps: for each of `calls`, its index, the number of results before it, and the number before its turn began.
+        steps: for each of `calls`, its index, the number of results before it, the number before its turn began, and
+            the seconds that the user paused before it.
         settled: how many of the first `groups` stay as they are however the contents grow. Ask for `groups` before.
     """
 
@@ -91,8 +93,9 @@ class Outline:
         self.voices: list[Voice] = []
         self.calls: list[int] = []
         self.turns: list[int] = []
-        self.steps: list[tuple[int, int, int]] = []
+        self.steps: list[Step] = []
         self._results = self._before_turn = 0
+        self._pause = 0.0
         self._users_said, self._summaries = voices.user, voices.summaries
         self._compared = len(voices.user or ())
         self._users: set[int] = set()
@@ -135,11 +138,14 @@ class Outline:
                 voice = "fixed"
             else:
                 voice, said = voices.heard(content)
+                if voice == "user" and said not in self._users:
+                    self._pause = max(self._pause, (self._users_said or {}).get(said, 0.0))
                 (self._users if voice == "user" else self._others).add(said)
             self.voices.append(voice)
             if voice == "model":
                 self.calls.append(index)
-                self.steps.append((index, self._results, self._before_turn))
+                self.steps.append((index, self._results, self._before_turn, self._pause))
+                self._pause = 0.0
             elif voice == "user":
                 self.turns.append(index)
                 self._before_turn = self._results
@@ -157,9 +163,9 @@ class Outline:
         return other
 
     @property
-    def next_step(self) -> tuple[int, int, int]:
+    def next_step(self) -> Step:
         """The same as one of `steps`, for the call that is about to be made."""
-        return len(self.voices), self._results, self._before_turn
+        return len(self.voices), self._results, self._before_turn, self._pause
 
     @property
     def groups(self) -> list[Group]:

@@ -32,11 +32,12 @@ class Voices:
     """Describes what a session says about its speakers, for one model call.
 
     Args:
-        user: the hashes of the texts of each user message, in order and only ever more. None without events to ask.
+        user: the hashes of the texts of each user message, in order and only ever more, with the seconds that had gone
+            by since the event before the first such message. None without events to ask.
         summaries: the texts of ADK's compaction summaries.
     """
 
-    def __init__(self, user: Mapping[int, None] | None, summaries: tuple[str, ...]) -> None:
+    def __init__(self, user: Mapping[int, float] | None, summaries: tuple[str, ...]) -> None:
         self.user = user
         self.summaries = summaries
         # By identity. The lists of contents that a call's passes work on have most of their contents in common.
@@ -54,9 +55,9 @@ class Voices:
     def _read(cls, call: ModelCall) -> Voices:
         with reading_events(call, "voices", _Said) as (said, events):
             said.take(events)
-        user: Mapping[int, None] = said.user
+        user: Mapping[int, float] = said.user
         if call.user_content is not None and (key := spoken(call.user_content)) not in user:
-            user = {**user, key: None}
+            user = {**user, key: 0.0}
         return cls(user if call.events else None, tuple(said.summaries))
 
     def voice(self, content: types.Content) -> Voice:
@@ -102,10 +103,11 @@ class Voices:
 class _Said:
     """Collects what users said and what ADK summed up."""
 
-    __slots__ = ("summaries", "user")
+    __slots__ = ("last", "summaries", "user")
 
     def __init__(self) -> None:
-        self.user: dict[int, None] = {}
+        self.user: dict[int, float] = {}
+        self.last = 0.0
         self.summaries: list[str] = []
 
     @property
@@ -118,6 +120,7 @@ class _Said:
             # Fields are read from the dict of the model, since this runs for each event of a session.
             fields = event.__dict__
             if fields["author"] == "user" and (content := fields["content"]) is not None:
-                self.user[spoken(content)] = None
+                self.user.setdefault(spoken(content), fields["timestamp"] - (self.last or fields["timestamp"]))
+            self.last = fields["timestamp"]
             if (compaction := fields["actions"].compaction) is not None and (summary := compaction.compacted_content):
                 self.summaries += [part.text for part in summary.parts or () if part.text]

@@ -6,15 +6,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
+from math import inf
+from operator import sub
 from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack._adk.known_tools import openers_in
-from adk_context_pack.conversation.clearing import ClearingEditor, is_note, whole_of
+from adk_context_pack.conversation.clearing import ClearingEditor, is_note, is_shortened, whole_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.outline import Outline, outline_of
+from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
 from adk_context_pack.errors import a_number, at_least, names, positive
@@ -22,9 +24,11 @@ from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
 _DECLARED = 140
 """About the tokens of the declaration of `read_back`."""
+_SURE = 0.7
+"""The share of estimated savings that a batch may spend. Estimates are on the high side, most of all those of JSON."""
 _DECLARING = "read again where read_back is declared"
-_RISK = 0.15
-"""The most that the first batch may add to the cost of a session that ends with this call, as a share of it."""
+_CACHED_SECONDS = 600
+"""How long providers keep a prompt that nobody asks for. Anthropic keeps it for 5 minutes, OpenAI for 5 to 10."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +56,10 @@ class ClearToolResults(ContextPass):
 
     Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
     as many further calls as there were would cost at least as much as to read what follows them once more. Where the
-    plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix,
-    and adds at most 15 % to what the session has cost, since it may end with this call. Until the next batch each
+    plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix.
+    It then waits until no more is spent than batches and `CompactResults` have saved, since the session may end with
+    this call, or until the provider reads all again in any case: after a pause of the user of 10 minutes (or of the
+    app's own cache, if that lasts longer), or with the first result that needs `read_back`. Until the next batch each
     request begins with the one before it. The history alone decides when, so that another process decides alike. With
     `keep_results=0` little follows the results of a finished turn, so they are cleared as soon as the next turn begins,
     at almost no cost.
@@ -116,31 +122,33 @@ class ClearToolResults(ContextPass):
             # In steps, so that an instruction of changing length moves no cut.
             fixed = meter.fixed(request) + _DECLARED
             call.memo[_DECLARING] = fixed | (1 << max(fixed.bit_length() - 4, 0)) - 1
-        known = known_contents(call, contents)
-        whole = whole_of(call, contents)
+        known, whole = known_contents(call, contents), whole_of(call, contents)
         editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens, whole=whole)
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
         excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
         sizes = meter.sizes(contents)
-        with known.growing(("clearable", self, excluded), list[int], items=results) as (gains, new):
+        with known.growing(("clearable", self, excluded), _Gains, items=results) as (gains, new):
             for place in new:
+                if gains.opened == inf and is_shortened(editor.result(place).response):
+                    gains.opened = place.content
                 # Most results need not be weighed by themselves, since their contents are too small already.
                 size = self._size(place, pairing, editor, excluded) if sizes[place.content] >= self.min_tokens else 0
                 gains.append(editor.gain(place, size) if size else 0)
-        clearable, waiting = gains, waiting_calls(pairing, call)
+        waiting = waiting_calls(pairing, call)
         pinned = pinned_results(request, call, pairing, turn_start=outline.turns[-1] if outline.turns else 0)
-        if waiting or pinned:
-            stays = [place in pinned or pairing.call_of.get(place) in waiting for place in results]
-            gains = [0 if held else gain for held, gain in zip(stays, gains, strict=True)]
-        if not any(gains):
+        stays = [place in pinned or pairing.call_of.get(place) in waiting for place in results]
+        free = [0 if held else gain for held, gain in zip(stays, gains, strict=True)]
+        if not any(free):
             return None
         first = call.memo.get(_DECLARING, 0)
-        allowed = [_RISK * size + (all_of_it - size) for size, all_of_it in zip(sizes, meter.sizes(whole), strict=True)]
-        sums = _Sums([0, *accumulate(gains)], [0, *accumulate(sizes)], [0, *accumulate(allowed)], results, first)
+        lasting = max(_CACHED_SECONDS, getattr(getattr(request, "cache_config", None), "ttl_seconds", 0))
+        spared = map(sub, meter.sizes(whole), sizes)
+        totals = [[0, *accumulate(each)] for each in (free, sizes, spared)]
+        sums = _Sums(totals[0], totals[1], totals[2], results, first, gains.opened if first else -1, lasting)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
-        name = ("batches", self, excluded, first) if gains is clearable else None
+        name = None if any(stays) else ("batches", self, excluded, first, lasting)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
-        return _Cut(editor, pairing, list(zip(results[:cleared], gains, strict=False))) if cleared else None
+        return _Cut(editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
 
     def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor, excluded: Collection[str]) -> int:
         """Returns the tokens of a result that may be cleared, or 0 for one that stays whatever its age."""
@@ -162,17 +170,20 @@ class ClearToolResults(ContextPass):
             known.keep(name, batches)
         return self._followed(batches, (*outline.steps, outline.next_step), sums).cleared
 
-    def _followed(self, batches: _Batches, steps: Sequence[tuple[int, int, int]], sums: _Sums) -> _Batches:
+    def _followed(self, batches: _Batches, steps: Sequence[Step], sums: _Sums) -> _Batches:
         """Returns what model calls clear, which depends on all calls before them.
 
         At each call the results that may go are cleared if that pays, and if they have been sent so often that to
         wait for more of them costs no less.
         """
-        gains, contents, allowed, results, first_cut = sums
+        gains, contents, spared, results, first_cut, opened, lasting = sums
         keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
-        done, cleared, before, sent, held, margin = batches
-        cached, dear = self.cached_price, 1 - self.cached_price
-        for calls, (now, there, before_turn) in enumerate(islice(steps, done, None), done + 1):
+        done, cleared, before, sent, held, ahead = batches
+        for calls, (now, there, before_turn, pause) in enumerate(islice(steps, done, None), done + 1):
+            # The provider reads all again after a long pause, and if `read_back` is declared for something else.
+            is_cold = pause > lasting or (sent <= opened < now and not cleared)
+            cached, declares = 1.0 if is_cold else self.cached_price, 0 if cleared or opened < now else first_cut
+            ahead += spared[now] - spared[sent] + cached * (spared[sent] + gains[cleared] - _DECLARED * (cleared > 0))
             limit = min(there - keep, before)
             if limit > cleared and gains[limit] > gains[cleared]:
                 limit = min(limit, max(there - keep_in_turn, before_turn))
@@ -180,20 +191,19 @@ class ClearToolResults(ContextPass):
                     # Results that stay in any case come before the first that goes, and after the last one.
                     first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
                     last = results[bisect_left(gains, gains[limit], cleared) - 1].content
-                    read_again = contents[sent] - contents[first] - gain
-                    saved, risked = cached * gain * calls, 0.0
-                    if first_cut and not cleared:
-                        read_again += contents[first] + first_cut
-                        saved, risked = cached * (gain - _DECLARED) * calls, dear * read_again
+                    read_again = contents[sent] - contents[first] - gain + (declares and declares + contents[first])
+                    declared = _DECLARED if declares else 0
                     held += cached * gain
-                    waited = held >= dear * (contents[sent] - contents[last + 1])
+                    waited = held >= (1 - cached) * (contents[sent] - contents[last + 1])
+                    dear, saved = (1 - cached) * read_again, cached * (gain - declared)
                     crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
                     # The session may end with this call.
-                    if crowded or (waited and saved >= dear * read_again and risked <= margin):
+                    pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SURE * (ahead + saved))
+                    if crowded or (waited and pays):
+                        ahead += saved - dear
                         cleared, held = limit, 0.0
-            margin += dear * (allowed[now] - allowed[sent]) + cached * allowed[now]
             sent, before = now, there
-        return _Batches(len(steps), cleared, before, sent, held, margin)
+        return _Batches(len(steps), cleared, before, sent, held, ahead)
 
     @property
     def _asked(self) -> str:
@@ -214,16 +224,20 @@ class _Sums(NamedTuple):
     Attributes:
         results: what notes would save of the results that may be cleared, before each result and of all.
         contents: those of the contents, before each content and of all.
-        allowed: what the first batch may add to the cost of the session, for each content that was sent.
+        spared: what compact forms save, before each content and of all.
         places: the places of all results.
         first_cut: what the first batch makes the provider read again before all contents.
+        opened: the content with the first result that needs `read_back`, or -1 if the agent has it in any case.
+        lasting: the seconds after which the provider has forgotten a prompt.
     """
 
     results: Sequence[int]
     contents: Sequence[int]
-    allowed: Sequence[float]
+    spared: Sequence[int]
     places: Sequence[Place]
     first_cut: int
+    opened: float
+    lasting: float
 
 
 class _Batches(NamedTuple):
@@ -235,7 +249,7 @@ class _Batches(NamedTuple):
         results: how many results there were at the last of them.
         sent: the number of contents that it sent.
         held: what it has cost since the last batch to send results that could have been cleared.
-        margin: what the first batch may add to what all these calls have cost.
+        ahead: what these calls have cost less than without any pass, in the price of a token that is not cached.
     """
 
     calls: int = 0
@@ -243,4 +257,10 @@ class _Batches(NamedTuple):
     results: int = 0
     sent: int = 0
     held: float = 0
-    margin: float = 0
+    ahead: float = 0
+
+
+class _Gains(list[int]):
+    """Holds what notes would save of each result, and the content with the first one that needs `read_back`."""
+
+    opened: float = inf

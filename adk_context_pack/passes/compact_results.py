@@ -19,9 +19,6 @@ from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import at_least, names
 from adk_context_pack.passes.context_pass import ContextPass
 
-_BYTES_A_TOKEN = 8
-"""About the memory of a value that has so many tokens as JSON."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompactResults(ContextPass):
@@ -97,4 +94,4 @@ class _Made(list[types.Content | None]):
     @property
     def bytes(self) -> int:
         """About how many bytes of memory they take."""
-        return 8 * len(self) + _BYTES_A_TOKEN * self.tokens
+        return 8 * (len(self) + self.tokens)

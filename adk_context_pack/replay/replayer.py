@@ -25,7 +25,7 @@ from adk_context_pack.passes.pipeline import attempt, awake, leave_history
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
-from adk_context_pack.reports.token_use import Prices
+from adk_context_pack.reports.token_use import CAPS, Prices
 from adk_context_pack.tools.read_back import OFFERED_NAMES
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore, with_own_tools
@@ -121,9 +121,6 @@ def _figure(event: Event) -> int | None:
     return event.usage_metadata.prompt_token_count if event.usage_metadata else None
 
 
-CAPS = "tool_caps"
-"""The name of capped tool results among the passes."""
-
 READ_BACK_TOOLS = "read_back_tools"
 """The name of the tools that the plugin declares among the passes. They cost tokens."""
 
@@ -145,14 +142,12 @@ class Replayed:
         figure: the request without the pack as the provider counted it, or None.
         packed_before: the tokens without the pack and with it that the pack reported when the call was recorded, if it
             had made results smaller then.
-        shortened: the results that are shown in part since the last call.
     """
 
     report: CallReport
     prefix_without: PrefixReport
     figure: int | None = None
     packed_before: tuple[int, int] | None = None
-    shortened: int = 0
 
     def corrected(self, tokens: tuple[int, int]) -> Replayed:
         """Returns the same call with other figures.
@@ -313,7 +308,6 @@ class _SessionReplay:
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content | None] = {}
-        self._shortened = 0
         # Before the first capped result, everything that a request without the pack had is in the recording.
         self._capped_from = min(session.still_capped, default=len(session.events))
         self._blind = frozenset[str]()
@@ -359,8 +353,8 @@ class _SessionReplay:
         report = reporter.report(request, self._with, keep_requests=keep, categories=keep)
         report.heard(event.usage_metadata)
         self._count_own(report, without)
-        before, self._shortened = self._shortened, len(self._capped.keys(index))
-        replayed = Replayed(report, prefix, report.prompt_tokens, shortened=self._shortened - before)
+        report.shortened = len(self._capped.keys(index))
+        replayed = Replayed(report, prefix, report.prompt_tokens)
         if (recorded := recorded_tokens(event)) is None:
             return replayed
         whole, as_capped, sent = recorded

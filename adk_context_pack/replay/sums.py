@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from adk_context_pack.errors import printable
-from adk_context_pack.replay.replayer import CAPS, Replayed
+from adk_context_pack.replay.replayer import Replayed
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import share, table
-from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse
+from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse, if_read_back, percent
 
 _FIGURES = {
     "calls": "calls",
@@ -44,8 +44,6 @@ class ReplaySums:
         restored: results that were capped when they were recorded, and are back in full.
         capped_before: results that were capped when they were recorded and cannot be opened in full.
         uncounted: calls without the provider's figure.
-        read_backs: calls that would read back each shortened result.
-        tokens_read_back: the most tokens of all requests, these calls included.
     """
 
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
@@ -58,14 +56,13 @@ class ReplaySums:
     restored: int = 0
     capped_before: int = 0
     uncounted: int = 0
-    read_backs: int = 0
-    tokens_read_back: int = 0
 
     def open_session(self, session: RecordedSession) -> Part:
         """Starts the sum of a session. Only the session's name is kept."""
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
         found = Part()
+        self.use.shown.clear()
         self.sessions.append((replace(session, state={}, events=[], capped_events=[]), found))
         return found
 
@@ -75,16 +72,11 @@ class ReplaySums:
         self.use.add(report, call.prefix_without, of_session)
         self.packed_before += call.packed_before is not None
         self.uncounted += call.figure is None and call.packed_before is None
-        shortened = sum(each.tokens_saved for each in report.passes if each.name == CAPS)
-        self.read_backs += call.shortened
-        self.tokens_read_back += (report.tokens_after + shortened) * (1 + call.shortened)
         self.over_budget += self.budget.broken_by(report, of_session)
 
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
-        if self.read_backs:
-            most = f"{self.tokens_read_back:,} tokens ({percent(self.use.total.without, self.tokens_read_back)})"
-            yield f"If each shortened result is read back whole, once: {self.read_backs:,} calls more, at most {most}."
+        yield from if_read_back(self.use.read_backs, self.use.tokens_read_back, self.use.total.without)
         if self.restored:
             yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:
@@ -117,7 +109,7 @@ class ReplaySums:
             "passes": {name: {"tokens_saved": each.saved} for name, each in self.use.passes.items()},
             "sessions": sessions,
             "results": {"restored": self.restored, "capped": self.capped_before},
-            "read_back": {"calls": self.read_backs, "tokens": self.tokens_read_back},
+            "read_back": {"calls": self.use.read_backs, "tokens": self.use.tokens_read_back},
             "over_budget": self.over_budget,
             "problems": self.problems,
             "notes": list(self.notes()),
@@ -168,16 +160,6 @@ def brief_text(sums: ReplaySums) -> str:
 def _counts(sums: ReplaySums) -> str:
     counts = {"model call": sums.use.total.calls, "session": len(sums.sessions)}
     return " in ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
-
-
-def percent(before: float, after: float) -> str:
-    """Returns the change from `before` to `after` in percent, with a decimal only where rounding would hide it."""
-    if not before or after == before:
-        return "0 %"
-    change = 100 * (after - before) / before
-    rounded = round(change)
-    hidden = rounded in (0, -100) and change != rounded
-    return f"{change:+.1f} %" if hidden else f"{rounded:+d} %"
 
 
 def money(amount: float) -> str:

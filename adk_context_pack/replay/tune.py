@@ -21,9 +21,9 @@ from adk_context_pack.replay.answering import answers_of
 from adk_context_pack.replay.recordings import OK, UNREADABLE, Sessions, load_app
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import money, percent
+from adk_context_pack.replay.sums import money
 from adk_context_pack.reports.call_report import table
-from adk_context_pack.reports.token_use import Part, TokenUse
+from adk_context_pack.reports.token_use import Part, TokenUse, percent
 from adk_context_pack.testing.answers import Answerability
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload

@@ -225,6 +225,7 @@ class CallReport(Saving):
         results: the tokens that smaller results keep out of this request, by tool.
         unknown_results: smaller results in this request that an earlier process made. Their saving is not counted, so
             `tokens_without_pack` is then a lower bound.
+        shortened: how many smaller results this request shows.
         pack_tools: tokens of the declarations that the plugin added to this request.
         shadow: whether the figures are what the pack would have done to a request that went out as ADK built it.
         prefix: the share of the agent's previous request in this session that this one still begins with.
@@ -251,6 +252,7 @@ class CallReport(Saving):
     tools_before: Mapping[str, int] = field(default_factory=dict)
     results: Mapping[str, int] = field(default_factory=dict)
     unknown_results: int = 0
+    shortened: int = 0
     pack_tools: int = 0
     shadow: bool = False
     prefix: PrefixReport = field(default_factory=PrefixReport)
@@ -306,7 +308,7 @@ class CallReport(Saving):
             **self._named("agent", "model", "invocation_id", "session_id"),
             **self._named("tokens_without_pack", "tokens_before", "tokens_after"),
             "results": dict(self.results),
-            **self._named("unknown_results", "pack_tools", "shadow"),
+            **self._named("unknown_results", "shortened", "pack_tools", "shadow"),
             "passes": [each.to_dict() for each in self.passes],
             "categories": present(self.categories),
             "categories_before": present(self.categories_before),

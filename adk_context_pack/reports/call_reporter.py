@@ -264,8 +264,8 @@ class CallReporter:
         )
         try:
             saved = saved_by_results(self._call, self._first.contents or (), self._meter)
-            report.results = {tool: tokens for tool, tokens in saved.items() if tool != UNKNOWN.tool}
-            report.unknown_results = saved[UNKNOWN.tool]
+            report.results = {tool: tokens for tool, tokens in saved.items() if tool not in {"", UNKNOWN.tool}}
+            report.unknown_results, report.shortened = saved[UNKNOWN.tool], saved[""]
             report.pack_tools = declared_tokens(self._call, self._first, self._meter)
             self._sort(report, request, categories=categories)
             if memory is not None and report.kept_by_provider is None:

@@ -14,6 +14,7 @@ from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.errors import Configured, at_least, positive, printable
 from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, numbers, share, table
 from adk_context_pack.reports.categories import CATEGORIES
+from adk_context_pack.reports.token_use import TokenUse, if_read_back
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 
 
@@ -31,6 +32,8 @@ class ReportTotals(Saving):
         results: tokens that smaller results kept out of the requests, by tool. A result counts in each request that
             shows it, as ADK alone would have sent the full one in each.
         unknown_results: how often a request showed a smaller result whose saving nobody remembers.
+        read_backs: calls that would read back each result that is shown in part.
+        tokens_read_back: the most tokens of all requests, these calls included.
         pack_tools: tokens of the declarations that the plugin added.
         prefix_tokens: tokens that stood at the beginning of the previous request as well.
         prompt_tokens: what the provider counted, over the calls for which it said so.
@@ -47,6 +50,8 @@ class ReportTotals(Saving):
     passes: dict[str, int] = field(default_factory=dict)
     results: dict[str, int] = field(default_factory=dict)
     unknown_results: int = 0
+    read_backs: int = 0
+    tokens_read_back: int = 0
     pack_tools: int = 0
     prefix_tokens: int = 0
     prompt_tokens: int = 0
@@ -57,7 +62,7 @@ class ReportTotals(Saving):
     @classmethod
     def of(cls, reports: Iterable[CallReport]) -> ReportTotals:
         """Sums over `reports`."""
-        found = list(reports)
+        use = TokenUse.of(found := list(reports))
         passes = [each for report in found for each in report.passes]
         plain = ("tokens_before", "tokens_after", "unknown_results", "pack_tools", "seconds")
         sums: dict[str, Any] = {name: sum(getattr(report, name) for report in found) for name in plain}
@@ -66,6 +71,8 @@ class ReportTotals(Saving):
         return cls(
             **sums,
             calls=len(found),
+            read_backs=use.read_backs,
+            tokens_read_back=use.tokens_read_back,
             passes=_added((), ({each.name: each.tokens_saved} for each in passes)),
             prefix_tokens=sum(report.prefix.tokens for report in found),
             prompt_tokens=sum(report.prompt_tokens or 0 for report in found),
@@ -91,6 +98,7 @@ class ReportTotals(Saving):
             lines.append(f"{unknown}, since an earlier process made it")
         if self.pack_tools:
             lines.append(f"tools that the plugin declared: {self.pack_tools:,} tokens added")
+        lines += if_read_back(self.read_backs, self.tokens_read_back, self.tokens_without_pack)
         return "\n".join(map(printable, (*table(rows), *lines)))
 
 

@@ -189,7 +189,7 @@ RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 
 
 def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
-    """Returns the tokens that smaller results keep out of a request, by tool, and how many are `UNKNOWN`.
+    """Returns the tokens that smaller results keep out of a request, by tool, how many are `UNKNOWN`, and of all by "".
 
     Contents that an earlier call had are not read again.
     """
@@ -233,4 +233,4 @@ def _add(
             elif is_relay and (head := RELAYED_RESULT.search(text)):
                 found = SIZES.of_text(call.session_id, head[1], text, stored)
             if found is not None:
-                saved[found.tool] += found.saved_in_text if is_relay else found.saved
+                saved.update({found.tool: found.saved_in_text if is_relay else found.saved, "": 1})

@@ -182,6 +182,25 @@ def broke_in_fixed(report: CallReport) -> bool:
 RESULTS = "smaller tool results"
 PACK_TOOLS = "read-back tools"
 """The names, beside those of the passes, of what a request saves or costs before the first pass."""
+CAPS = "tool_caps"
+"""The name under which caps on tool results stand among the passes of a replay."""
+
+
+def if_read_back(calls: int, tokens: int, without: int) -> Iterator[str]:
+    """Yields what requests take if each result that they show in part is read back whole, or nothing without any."""
+    if calls:
+        most = f"{tokens:,} tokens ({percent(without, tokens)})"
+        yield f"If each shortened result is read back whole, once: {calls:,} calls more, at most {most}."
+
+
+def percent(before: float, after: float) -> str:
+    """Returns the change from `before` to `after` in percent, with a decimal only where rounding would hide it."""
+    if not before or after == before:
+        return "0 %"
+    change = 100 * (after - before) / before
+    rounded = round(change)
+    hidden = rounded in (0, -100) and change != rounded
+    return f"{change:+.1f} %" if hidden else f"{rounded:+d} %"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -197,6 +216,9 @@ class TokenUse:
         prices: the prices, or None for tokens alone.
         passes: what each pass took away, as tokens without the pack.
         failed: how often each pass failed.
+        read_backs: calls that would read back each result that is shown in part.
+        tokens_read_back: the most tokens of all requests, these calls included.
+        shown: for each session, how many results it shows in part.
     """
 
     prices: Prices | None = None
@@ -212,7 +234,10 @@ class TokenUse:
     cached_tokens: int = 0
     unknown_results: int = 0
     shadow: bool = False
+    read_backs: int = 0
+    tokens_read_back: int = 0
     _previous: dict[tuple[str, str], int] = field(default_factory=dict)
+    shown: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, reports: Iterable[CallReport], prices: Prices | None = None) -> TokenUse:
@@ -249,6 +274,11 @@ class TokenUse:
         self.cached_tokens += report.cached_tokens or 0
         self.unknown_results += report.unknown_results
         self.shadow |= report.shadow
+        new = max(report.shortened - self.shown[report.session_id], 0)
+        self.shown[report.session_id] += new
+        capped = sum(each.tokens_saved for each in report.passes if each.name == CAPS)
+        self.read_backs += new
+        self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values. Each list begins with its largest entry, passes keep their order."""
@@ -268,6 +298,7 @@ class TokenUse:
             "provider": {"prompt": self.total.prompt_tokens, "cached": self.cached_tokens},
             "unknown_results": self.unknown_results,
             "shadow": self.shadow,
+            "read_back": [*if_read_back(self.read_backs, self.tokens_read_back, self.total.without)],
             **{name: _rows(getattr(self, name)) for name in ("agents", "tools", "categories")},
             # What comes before the first pass may be seen for the first time in a later call.
             "passes": sorted(passes, key=lambda each: each["name"] not in (RESULTS, PACK_TOOLS)),

@@ -58,6 +58,10 @@ def show(message):
     for method in ("model_dump_json", "to_json"):
         if hasattr(message, method):
             return str(getattr(message, method)())
+    if hasattr(message, "parts"):
+        # Timestamps and run ids are not sent.
+        parts = [(type(part).__name__, getattr(part, "content", getattr(part, "args", ""))) for part in message.parts]
+        message = [[kind, str(text)] for kind, text in parts]
     return json.dumps(message, default=str, sort_keys=True)
 
 
@@ -140,15 +144,9 @@ def harness():
             # The trigger as its documentation states it: about four characters a token over the whole history.
             if sum(len(str(part)) for message in stored for part in message.parts) / 4 > trigger:
                 stored = asyncio.run(clear.compact(stored, None))
-            return stored, [body(message) for message in stored]
+            return stored, stored
 
         return build, run
-
-    def body(message):
-        # Timestamps and run ids are not sent.
-        return [
-            [type(part).__name__, str(getattr(part, "content", getattr(part, "args", "")))] for part in message.parts
-        ]
 
     return {
         "pydantic-ai-harness ClearToolResults, 100k": runner(100_000),

@@ -107,7 +107,7 @@ def test_steps_count_results(conversation: Conversation) -> None:
     voices = Voices.of(conversation.call())
     outline = Outline(voices).grow(conversation.contents(), voices)
     places = [place.content for place in outline.pairing.results]
-    for now, there, before_turn in (*outline.steps, outline.next_step):
+    for now, there, before_turn, _ in (*outline.steps, outline.next_step):
         turn = max((start for start in outline.turns if start < now), default=0)
         assert there == sum(place < now for place in places)
         assert before_turn == sum(place < turn for place in places)
@@ -142,14 +142,14 @@ def test_what_is_heard_later_changes_what_was_heard() -> None:
     """A text that nobody had said is found out anew once a user says it, and so is one that no longer is a user's."""
     contents = [said("user", "Hello"), said("user", "For context, see below."), said("model", "Hi")]
     hello, other = (hash(texts_of(content)) for content in contents[:2])
-    voices = Voices({hello: None}, ())
+    voices = Voices({hello: 0.0}, ())
     outline = Outline(voices).grow(contents, voices)
     assert outline.voices == ["user", "relay", "model"]
-    assert outline.fits(Voices({hello: None, 7: None}, ()))
-    assert not outline.fits(Voices({hello: None, other: None}, ()))
-    assert not outline.fits(Voices({7: None}, ()))
+    assert outline.fits(Voices({hello: 0.0, 7: 0.0}, ()))
+    assert not outline.fits(Voices({hello: 0.0, other: 0.0}, ()))
+    assert not outline.fits(Voices({7: 0.0}, ()))
     assert not outline.fits(Voices(None, ()))
-    assert not outline.fits(Voices({hello: None}, ("a summary",)))
+    assert not outline.fits(Voices({hello: 0.0}, ("a summary",)))
 
 
 @pytest.mark.parametrize(("role", "text", "voice"), [

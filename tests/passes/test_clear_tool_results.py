@@ -4,9 +4,11 @@ import itertools
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.agents.context_cache_config import ContextCacheConfig
 
 from adk_context_pack import (
     ClearToolResults,
+    CompactResults,
     ContextPackPlugin,
     ContextPass,
     ContextPipeline,
@@ -15,6 +17,7 @@ from adk_context_pack import (
     StripForContext,
 )
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.passes.pipeline import leave_history
 from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said
 from tests.support.histories import is_prefix, long_turn, many_turns, results, rows
 from tests.support.requests import applied, call_for, request_for
@@ -189,14 +192,14 @@ CLEAR = ClearToolResults(keep_results=0, keep_in_turn=8)
 
 
 def leaves(events, *passes) -> bool:
-    request, call = request_for("a", events), call_for("a", events)
-    return any(entry.leaves_history(request, call) for entry in passes)
+    return leave_history(passes, request_for("a", events), call_for("a", events))
 
 
 @pytest.mark.parametrize(("events", "passes", "expected"), [
     ([user_said("hello")], (CLEAR, FitTokenBudget(max_tokens=1000)), False), (long_turn(3), (CLEAR,), False),
-    (long_turn(9), (CLEAR,), False), (long_turn(30), (CLEAR,), True), (many_turns(1, size=2), (CLEAR,), False),
-    (many_turns(1), (CLEAR,), True), (many_turns(1), (ClearToolResults(keep_results=2),), False),
+    (long_turn(9), (CLEAR,), False), (long_turn(30), (CLEAR,), False),
+    (long_turn(30), (CompactResults(), CLEAR), True), (many_turns(1, size=2), (CompactResults(), CLEAR), False),
+    (many_turns(1), (CompactResults(), CLEAR), True), (many_turns(1), (ClearToolResults(keep_results=2),), False),
     (many_turns(1), (ClearToolResults(keep_results=0, exclude_tools=["fetch"]),), False),
     (many_turns(1), (StripForContext(),), False), (many_turns(3), (FitTokenBudget(max_tokens=3_000),), True),
     (many_turns(3), (FitTokenBudget(max_tokens=500_000),), False),
@@ -204,6 +207,16 @@ def leaves(events, *passes) -> bool:
 def test_it_says_so_when_passes_leave_something_out(events, passes, expected):
     """Results of finished turns, of a long running turn, and a history near its budget; small ones do not count."""
     assert leaves(events, *passes) is expected
+
+
+@pytest.mark.parametrize(("pause", "lasting", "expected"), [(601, 0, True), (599, 0, False), (601, 1_800, False)])
+def test_a_long_pause_clears_at_no_cost(pause, lasting, expected):
+    """Where nothing was saved yet, the first results leave once the user paused so long that no cache holds them."""
+    request, call = request_for("a", events := many_turns(2, size=8)), call_for("a", events)
+    request.cache_config = ContextCacheConfig(ttl_seconds=lasting) if lasting else None
+    for number, each in enumerate(events):
+        each.timestamp = 1e9 + number + (pause if each is events[-1] else 0)
+    assert leave_history([CLEAR], request, call) is expected
 
 
 class DropOldest(ContextPass):

@@ -38,8 +38,10 @@ def grouped(table, cells):
 
 
 def row(table, cells, key=None):
-    if isinstance(cells, dict) or cells is None or not isinstance(cells, list):
-        return spread(cells)
+    if isinstance(cells, dict):
+        return spread(cells) | {name: cell for name, cell in table.get("every_row", {}).items() if "." not in name}
+    if not isinstance(cells, list):
+        return cells
     found = {}
     named = [*zip(table["columns"], cells, strict=True), *table.get("every_row", {}).items()]
     for name, cell in [*named, *([(table["key"], key)] if "key" in table else [])]:
@@ -72,7 +74,7 @@ TWO = [
 ]
 TABLE = {"columns": ["order_number", "is_paid"], "rows": [[1, True], [2, 1]], "every_row": {"city_name": "Oslo"}}
 KEYED = {"key": "order_number", "columns": ["is_paid"], "rows": {1: [True], 2: [1]}, "every_row": {"city_name": "Oslo"}}
-ODD = {"columns": [*TWO[0]], "rows": [[1, "Oslo", True], [2, "Oslo", 1], {"order_number": 3}]}
+ODD = TABLE | {"rows": [[1, True], [2, 1], {"order_number": 3}]}
 GROUPS = {"columns": TABLE["columns"], "groups": [[[1, True]], TABLE["rows"]], "every_row": TABLE["every_row"]}
 LEFT_ALONE = (
     '[{"n": 1.50}, {"n": 2.25}]',
@@ -85,7 +87,8 @@ LEFT_ALONE = (
 
 
 @pytest.mark.parametrize(("value", "shown"), [
-    (TWO, TABLE), ({1: TWO[0], 2: TWO[1]}, KEYED), ([*TWO, {"order_number": 3}], ODD), ([[TWO[0]], TWO], GROUPS),
+    (TWO, TABLE), ({1: TWO[0], 2: TWO[1]}, KEYED), ([*TWO, ODD["rows"][2] | ODD["every_row"]], ODD),
+    ([[TWO[0]], TWO], GROUPS),
     (json.dumps({"first": TWO}, indent=4), {"first": TABLE}), *[(text, text) for text in LEFT_ALONE],
 ])  # fmt: skip
 def test_forms(value, shown):

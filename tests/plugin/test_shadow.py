@@ -131,6 +131,10 @@ async def test_reports_say_what_the_plugin_would_have_done():
     kinds = [(each.tool, each.pass_name, each.tokens_before, bool(each.handle)) for each in shadow.result_reports]
     assert kinds == [(each.tool, each.pass_name, each.tokens_before, bool(each.handle)) for each in real.result_reports]
     assert {each.session_id for each in shadow.result_reports} == {"session"}
+    ranges = [plugin.reports.totals() for plugin in (shadow, real)]
+    assert [each.read_backs for each in ranges] == 2 * [len(real.result_reports)]
+    assert ranges[0].tokens_read_back == pytest.approx(ranges[1].tokens_read_back, rel=0.05)
+    assert f"If each shortened result is read back whole, once: {ranges[0].read_backs} calls more" in str(ranges[0])
 
 
 async def test_a_failure_never_reaches_the_run(caplog):

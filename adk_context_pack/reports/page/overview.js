@@ -36,6 +36,7 @@ function provider() {
   if (use.provider.prompt) lines.push(`The providers counted ${tokens(use.provider.prompt)} prompt tokens, ${tokens(use.provider.cached)} of them (${percent(use.provider.cached, use.provider.prompt)}) from a cache.`);
   if (use.prefix.previous) lines.push(`Prefix kept: ${Math.floor((100 * use.prefix.tokens) / use.prefix.previous)} %.`);
   if (use.unknown_results) lines.push(`The saving of ${count(use.unknown_results, "smaller result")} is not known, since an earlier process made them.`);
+  lines.push(...use.read_back);
   if (use.shadow) lines.push("Shadow mode: ADK's own requests were sent. The figures are what the pack would have done.");
   return lines.length ? make("p", { class: "note" }, lines.join(" ")) : null;
 }
