@@ -18,7 +18,6 @@ import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from sys import getsizeof
-from types import TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from google.adk.sessions.session import Session
@@ -50,20 +49,36 @@ class GrowingCache(Generic[Item]):
         self.keys: Sequence[Any] = ()
         self._values: dict[Hashable, tuple[Any, int]] = {}
 
-    def growing(self, name: Hashable, make: Callable[[], Value], items: Sequence[Item]) -> _Growing[Value, Item]:
-        """Returns a context that holds the value under `name` and the items that it has yet to take in.
+    def grow(
+        self,
+        name: Hashable,
+        make: Callable[[], Value],
+        items: Sequence[Item],
+        take: Callable[[Value, Sequence[Item]], object],
+    ) -> Value:
+        """Returns the value under `name` after it has taken in the items that are new to it.
 
-            with cache.growing("lengths", list, texts) as (lengths, new):
-                lengths.extend(map(len, new))
-
-        If the body raises, the cache forgets the value, since it may have taken in a part of the new items.
+            lengths = cache.grow("lengths", list[int], texts, lambda found, new: found.extend(map(len, new)))
 
         Args:
-            name: the same name always goes with the same `make` and the same body.
+            name: the same name always goes with the same `make` and the same `take`.
             make: makes the value for an empty sequence.
             items: the sequence, or one derived from it that only grows when it does.
+            take: takes the new items into the value. If it raises, the cache forgets the value.
         """
-        return _Growing(self._values, name, make, items)
+        # Out of the cache until it is done: a value that took in a part of the items would take it in again.
+        value, count = self._values.pop(name, None) or (make(), 0)
+        if count < len(items):
+            take(value, items[count:] if count else items)
+        self._values[name] = value, len(items)
+        return value
+
+    def kept(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """Returns the value under `name`, which whoever asks may change, and makes it at first."""
+        if name not in self._values:
+            self.keep(name, make())
+        value: Value = self.peek(name)
+        return value
 
     def peek(self, name: Hashable) -> Any:
         """Returns the value under `name` as it is, or None."""
@@ -71,7 +86,7 @@ class GrowingCache(Generic[Item]):
         return None if found is None else found[0]
 
     def keep(self, name: Hashable, value: object) -> None:
-        """Keeps a value that grows by other means than `growing`."""
+        """Keeps a value that grows by other means than `grow`."""
         self._values[name] = value, 0
 
     def forget(self) -> None:
@@ -83,33 +98,6 @@ class GrowingCache(Generic[Item]):
         """The memory that the cache takes, in bytes, within a quarter."""
         values = sum([bytes_of(value) + _DICT_ITEM + 2 * _LIST_ITEM for value, _ in self._values.values()])
         return bytes_of(self.keys) + getsizeof(self._values) + values
-
-
-class _Growing(Generic[Value, Item]):
-    """The context of `GrowingCache.growing`. It is a class, since a generator takes four times as long to enter."""
-
-    __slots__ = ("_items", "_make", "_name", "_value", "_values")
-
-    def __init__(
-        self, values: dict[Hashable, tuple[Any, int]], name: Hashable, make: Callable[[], Value], items: Sequence[Item]
-    ) -> None:
-        self._values = values
-        self._name = name
-        self._make = make
-        self._items = items
-
-    def __enter__(self) -> tuple[Value, Sequence[Item]]:
-        # Taken out until the body is done: a value that took in a part of the items would take it in again.
-        value, count = self._values.pop(self._name, None) or (self._make(), 0)
-        self._value = value
-        items = self._items
-        return value, items if not count else items[count:] if count < len(items) else ()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self._values[self._name] = self._value, len(self._items)
 
 
 def bytes_of(value: Any) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -145,25 +144,33 @@ class TokenMeter:
         # The passes of a call and its report ask for the same list again and again.
         if last is contents and len(sizes) == len(contents):
             return sizes
-        with self.growing(contents, "tokens", list[int]) as (sizes, new):
-            sizes.extend(map(self.content, new))
+        sizes = self.grow(contents, "tokens", list[int], self._take)
         self._last = contents, sizes
         return sizes
 
-    def growing(
-        self, contents: Sequence[types.Content], name: str, make: Callable[[], Value]
-    ) -> AbstractContextManager[tuple[Value, Sequence[types.Content]]]:
-        """Returns a context with a value that depends on this meter, and the contents that it has yet to take in.
+    def _take(self, sizes: list[int], contents: Sequence[types.Content]) -> None:
+        sizes.extend(map(self.content, contents))
+
+    def grow(
+        self,
+        contents: Sequence[types.Content],
+        name: str,
+        make: Callable[[], Value],
+        take: Callable[[Value, Sequence[types.Content]], object],
+    ) -> Value:
+        """Returns a value that depends on this meter, after it has taken in the contents that are new to it.
 
         Args:
             contents: a request's contents.
-            name: the same name always goes with the same `make` and the same body.
+            name: the same name always goes with the same `make` and the same `take`.
             make: makes the value for an empty list.
+            take: takes contents into the value.
         """
         call = self._call()
         if call is None:
-            return nullcontext((make(), contents))
-        return known_contents(call, contents).growing((name, *self.name), make)
+            take(value := make(), contents)
+            return value
+        return known_contents(call, contents).cache.grow((name, *self.name), make, contents, take)
 
     def request(self, request: LlmRequest) -> int:
         """Returns the tokens of all that is sent: system instruction, tool declarations, contents, media."""

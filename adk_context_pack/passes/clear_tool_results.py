@@ -122,11 +122,14 @@ class ClearToolResults(ContextPass):
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
         excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
         sizes = meter.sizes(contents)
-        with known.growing(("clearable", self, excluded), list[int], items=results) as (gains, new):
-            for place in new:
+
+        def weigh(gains: list[int], places: Sequence[Place]) -> None:
+            for place in places:
                 # Most results need not be weighed by themselves, since their contents are too small already.
                 size = self._size(place, pairing, editor, excluded) if sizes[place.content] >= self.min_tokens else 0
                 gains.append(editor.gain(place, size) if size else 0)
+
+        gains = known.cache.grow(("clearable", self, excluded), list[int], results, weigh)
         clearable, waiting = gains, waiting_calls(pairing, call)
         pinned = pinned_results(request, call, pairing, turn_start=outline.turns[-1] if outline.turns else 0)
         if waiting or pinned:
@@ -157,9 +160,9 @@ class ClearToolResults(ContextPass):
 
     def _cleared(self, outline: Outline, sums: _Sums, known: KnownContents, name: Hashable) -> int:
         """Returns how many of the oldest results are cleared. What earlier calls cleared is kept under `name`."""
-        batches = self._followed(known.peek(name) or _Batches(), outline.steps, sums)
+        batches = self._followed(known.cache.peek(name) or _Batches(), outline.steps, sums)
         if name is not None:
-            known.keep(name, batches)
+            known.cache.keep(name, batches)
         return self._followed(batches, (*outline.steps, outline.next_step), sums).cleared
 
     def _followed(self, batches: _Batches, steps: Sequence[tuple[int, int, int]], sums: _Sums) -> _Batches:

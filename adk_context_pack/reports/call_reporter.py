@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 from threading import Lock
@@ -90,11 +91,12 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
     if instruction is not None:
         text = instruction if isinstance(instruction, str) else repr(instruction)
         chain.add_text(text, "system", meter.system(request))
-    with meter.growing(request.contents or (), "chain", Chain) as (contents, new):
-        if new:
-            for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
-                _add_content(contents, content, meter, tokens)
-    chain.extend(contents)
+
+    def take(of_contents: Chain, new: Sequence[types.Content]) -> None:
+        for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
+            _add_content(of_contents, content, meter, tokens)
+
+    chain.extend(meter.grow(request.contents or (), "chain", Chain, take))
     return chain
 
 

@@ -68,11 +68,13 @@ class Categories:
         # It forgets the sums where the session says something else about the speakers.
         spoken = outline_of(self._call, contents).voices
         name = f"categories, dynamic instruction {self._dynamic}"
-        with self._meter.growing(contents, name, dict[str, int]) as (sums, new):
-            if new:
-                first = len(contents) - len(new)
-                self._add(sums, new, self._meter.sizes(contents)[first:], spoken[first:])
-            return dict(sums)
+
+        def take(sums: dict[str, int], new: Sequence[types.Content]) -> None:
+            first = len(contents) - len(new)
+            self._add(sums, new, self._meter.sizes(contents)[first:], spoken[first:])
+
+        sums = self._meter.grow(contents, name, dict[str, int], take)
+        return dict(sums)
 
     def _add(
         self, sums: dict[str, int], contents: Sequence[types.Content], sizes: Sequence[int], spoken: Sequence[Voice]

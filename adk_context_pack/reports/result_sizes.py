@@ -193,13 +193,15 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
 
     Contents that an earlier call had are not read again.
     """
-    with meter.growing(contents, "smaller results", Counter[str]) as (saved, new):
-        stored = {result.handle: result.tool_name for result in stored_results(call.state)} if new else {}
+
+    def take(saved: Counter[str], new: Sequence[types.Content]) -> None:
+        stored = {result.handle: result.tool_name for result in stored_results(call.state)}
         is_known = SIZES.knows(call.session_id)
         # A process that has just begun remembers nothing. Only stored results are worth a look then.
         if stored or is_known:
             _add(saved, call, new, stored, None if is_known else set(stored.values()))
-    return saved
+
+    return meter.grow(contents, "smaller results", Counter[str], take)
 
 
 def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
