@@ -164,6 +164,12 @@ def a_number(owner: object, name: str, value: Any, is_right: Callable[[float], b
     must(is_number and is_right(value), owner, name, value, expected)
 
 
+def valid_counter(owner: object, counter: object) -> None:
+    """Refuses a `counter` setting that cannot be called."""
+    is_right = counter is None or callable(counter)
+    must(is_right, owner, "counter", counter, "a function from text to its number of tokens")
+
+
 def names(owner: object, name: str, value: object) -> frozenset[str]:
     """Returns `value` as a set of names. A single string is refused, since Python would read it letter by letter."""
     if isinstance(value, str) or not isinstance(value, Iterable):

@@ -10,8 +10,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.memos import GrowingCache
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import GrowingCache, ModelCall
 
 Value = TypeVar("Value")
 _NAME = "events"

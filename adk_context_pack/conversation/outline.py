@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 from google.genai import types
 
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
-from adk_context_pack.conversation.memos import bytes_of
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall, bytes_of
 from adk_context_pack.conversation.pairing import Pairing
 from adk_context_pack.conversation.voices import Voice, Voices
 
@@ -103,9 +102,8 @@ class Outline:
     @property
     def bytes(self) -> int:
         """The memory that it takes, in bytes."""
-        simple = (self.calls, self.turns, self._users, self._others)
         tuples = (len(self.steps) + len(self._groups)) * 100 + len(self.voices) * 8
-        return sum(map(bytes_of, simple)) + self.pairing.bytes + tuples
+        return bytes_of(self.calls, self.turns, self._users, self._others, self.pairing) + tuples
 
     def fits(self, voices: Voices) -> bool:
         """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""

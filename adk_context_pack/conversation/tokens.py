@@ -16,7 +16,6 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
-from adk_context_pack.errors import must
 
 Value = TypeVar("Value")
 Counter = Callable[[str], int]
@@ -37,16 +36,6 @@ def _characters(part: types.Part) -> int:
         return len(part.text or "")
     payload = used.response if isinstance(used, types.FunctionResponse) else used.args
     return len(used.name or "") + len(json_text(payload))
-
-
-def valid_counter(owner: object, counter: object) -> None:
-    """Refuses a `counter` setting that cannot be called.
-
-    Raises:
-        SettingError: it cannot.
-    """
-    is_right = counter is None or callable(counter)
-    must(is_right, owner, "counter", counter, "a function from text to its number of tokens")
 
 
 def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:

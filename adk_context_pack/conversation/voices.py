@@ -15,8 +15,7 @@ from google.genai import types
 from adk_context_pack._adk.releases import QUOTE_BEGIN
 from adk_context_pack.conversation.contents import spoken, texts_of
 from adk_context_pack.conversation.known_contents import read_events
-from adk_context_pack.conversation.memos import bytes_of
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall, bytes_of
 
 Voice = Literal["user", "relay", "model", "fixed"]
 """`fixed` is what nobody said in this conversation and no pass may drop: summaries, instructions, what is unknown."""

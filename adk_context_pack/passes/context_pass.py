@@ -36,12 +36,9 @@ def warn_of_unfilled_slots(context: Any, passes: Iterable[Any]) -> None:
     An instruction that is a function is not read.
     """
     agent = agent_of(context)
-    template = getattr(agent, "instruction", None)
-    if not isinstance(template, str):
-        template = ""
-    shared = [text for text in global_instructions(context, agent) if isinstance(text, str)] if agent else []
-    for text in (template, *shared):
-        if PREFIX not in text or (id(agent), text) in _checked:
+    given = (getattr(agent, "instruction", None), *global_instructions(context, agent)) if agent else ()
+    for text in given:
+        if not isinstance(text, str) or PREFIX not in text or (id(agent), text) in _checked:
             continue
         try:
             _checked[id(agent), text] = agent
@@ -104,7 +101,15 @@ class ContextPass(Callback, ABC):
     keeps_all: ClassVar[bool] = False
     """True if the pass leaves nothing out. Passes behind it look at its result before they leave history out."""
 
+    prepares: ClassVar[bool] = False
+    """True if the pass has to be prepared before it runs, since it overrides `prepare`."""
+
     on_error: Literal["skip", "raise"] = "skip"
+
+    def __init_subclass__(cls) -> None:
+        """Notes whether the subclass has to be prepared."""
+        super().__init_subclass__()
+        cls.prepares = cls.prepare is not ContextPass.prepare
 
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
@@ -153,11 +158,6 @@ class ContextPass(Callback, ABC):
             context: ADK's context of the call.
             request: what ADK wants to send, before any pass.
         """
-
-    @property
-    def prepares(self) -> bool:
-        """True if the pass has to be prepared before it runs."""
-        return type(self).prepare is not ContextPass.prepare
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only.

@@ -341,12 +341,11 @@ def _candidates_of(contents: Sequence[types.Content], call: ModelCall) -> _Candi
 
 
 def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.Content, str]]:
-    unknown = unknown_preamble()
     for index, content in enumerate(contents):
         # A block has a part besides its preamble; a lone text may be a dynamic instruction.
         if content.role == "user" and content.parts and len(content.parts) > 1:
             text = content.parts[0].text
-            if text and (text.startswith("For context") or text == unknown):
+            if text and (text.startswith("For context") or text == unknown_preamble()):
                 yield index, content, text
 
 

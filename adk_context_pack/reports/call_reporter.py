@@ -222,7 +222,7 @@ class CallReporter:
         self._meter = meter
         self._first = request
         self._passes: list[PassReport] = []
-        self._measured: tuple[Any, Any, int] = (None, None, 0)
+        self._last = request
         self.tokens_before = self.tokens_after = self._count(request)
 
     @property
@@ -232,7 +232,9 @@ class CallReporter:
 
     def ran(self, name: str, request: LlmRequest, seconds: float = 0.0, error: str | None = None) -> LlmRequest:
         """Records that the pass `name` ran, and returns the request that it left."""
-        before, self.tokens_after = self.tokens_after, self._count(request)
+        before = self.tokens_after
+        if request is not self._last:
+            self._last, self.tokens_after = request, self._count(request)
         note = "; ".join(self._call.notes)
         self._passes.append(
             PassReport(
@@ -294,13 +296,8 @@ class CallReporter:
         report.add_up()
 
     def _count(self, request: LlmRequest) -> int:
-        contents, config, count = self._measured
-        if contents is request.contents and config is request.config and contents is not None:
-            return int(count)
         try:
-            count = self._meter.fixed(request) + sum(self._meter.sizes(request.contents or ()))
+            return int(self._meter.request(request))
         except Exception:
             logger.exception("the tokens of a request could not be counted")
-            count = 0
-        self._measured = (request.contents, request.config, count)
-        return int(count)
+            return 0

@@ -10,9 +10,8 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from adk_context_pack.sql.typed_columns import INT64
 from adk_context_pack.tables.date_text import is_date_text
-from adk_context_pack.tables.numbers import Number, number_of, short_text
+from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, Number, number_of, short_text
 from adk_context_pack.tables.schema import number_in
 
 STRICT, LENIENT = "checked_number", "number_if_any"
@@ -23,7 +22,6 @@ CHECKS = frozenset((STRICT, LENIENT, "sum_within", "avg_within", "total_within")
 
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
-_FLOAT_DIGITS = 15
 _CENTS_EXACT = 10**12
 
 
@@ -116,7 +114,7 @@ def _as_cell(total: Decimal, *, as_float: bool) -> Any:
         return float(total)
     if total == total.to_integral_value(ROUND_HALF_EVEN, _ADDING):
         return int(total) if int(total) in INT64 else str(int(total))
-    return float(total) if len(total.as_tuple().digits) <= _FLOAT_DIGITS else str(total)
+    return float(total) if len(total.as_tuple().digits) <= FLOAT_DIGITS else str(total)
 
 
 class StatementChecks:

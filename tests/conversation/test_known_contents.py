@@ -28,7 +28,7 @@ from adk_context_pack import (
     default_passes,
 )
 from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents, read_events
-from adk_context_pack.conversation.memos import GrowingCache, RunMemos
+from adk_context_pack.conversation.model_call import GrowingCache, RunMemos
 from adk_context_pack.tools.search_history import HistoryIndex
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
