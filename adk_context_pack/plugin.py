@@ -24,7 +24,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk.instruction import model_names
-from adk_context_pack._adk.known_tools import ToolKind, kind_of, takes_tools
+from adk_context_pack._adk.known_tools import kind_of, takes_tools
 from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun
 from adk_context_pack.conversation.tokens import Counter, window_of
@@ -489,7 +489,9 @@ class ContextPackPlugin(Configured, BasePlugin):
     ) -> dict[str, Any] | None:
         """ADK's callback: remembers which tool answers a call, since its event gives only a name."""
         try:
-            shortened = (kind := kind_of(tool, None)) is not None and self._shortens(kind, tool_context)
+            settings, kind = self.settings_for(tool_context.agent_name), kind_of(tool, None)
+            passes = (*own_passes(tool_context), *((settings and settings.passes) or ())) if kind is not None else ()
+            shortened = any(kind in each.shortens for each in passes)
             run = ToolRun(tool, shortened_later=shortened)
             RUNS.tools(tool_context.session)[tool_context.function_call_id or ""] = run
         except Exception:
@@ -547,12 +549,6 @@ class ContextPackPlugin(Configured, BasePlugin):
                 logger.exception("a request goes out as it is")
                 return None
             return self._pipeline.run(request, call, passes)
-
-    def _shortens(self, kind: ToolKind, context: ToolContext) -> bool:
-        """Returns whether a pass over an agent's requests makes the results of a kind of tools smaller there."""
-        settings = self.settings_for(context.agent_name)
-        own = settings.passes if settings is not None else None
-        return any(kind in each.shortens for each in (*own_passes(context), *(own or ())))
 
     def _reducer(self, settings: PackSettings) -> ResultReducer:
         offered = OFFERED_NAMES if settings.read_back else frozenset()

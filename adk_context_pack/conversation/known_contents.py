@@ -50,7 +50,14 @@ def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
     cache: GrowingCache[Event] | None = memo.get(_NAME)
     if cache is None:
         memo[_NAME] = cache = GrowingCache()
-    identify = _held_as if holds_events else _stored_as
+
+    def identify(event: Event) -> object:
+        if holds_events:
+            # The event is beside its identity, so that no other one gets it.
+            return id(event), event
+        # Some services count ids from one in each session, and a session may be deleted and created again.
+        return (event.id, event.timestamp) if event.id else object()
+
     # ADK only appends to a session's events, but a service may load no more than the newest of them. Comparing both
     # ends tells this without going through all of them.
     if cache.keys:
@@ -59,16 +66,6 @@ def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
             cache.forget()
     cache.keys = (len(events), identify(events[0]), identify(events[-1])) if events else ()
     return cache
-
-
-def _held_as(event: Event) -> tuple[int, Event]:
-    # The event is beside its identity, so that no other one gets it.
-    return id(event), event
-
-
-def _stored_as(event: Event) -> object:
-    # Some services count ids from one in each session, and a session may be deleted and created again.
-    return (event.id, event.timestamp) if event.id else object()
 
 
 _SIMPLEST = 2

@@ -133,12 +133,9 @@ class TokenMeter:
         # The passes of a call and its report ask for the same list again and again.
         if last is contents and len(sizes) == len(contents):
             return sizes
-        sizes = self.grow(contents, "tokens", list[int], self._take)
+        sizes = self.grow(contents, "tokens", list[int], lambda found, new: found.extend(map(self.content, new)))
         self._last = contents, sizes
         return sizes
-
-    def _take(self, sizes: list[int], contents: Sequence[types.Content]) -> None:
-        sizes.extend(map(self.content, contents))
 
     def grow(
         self,

@@ -42,8 +42,7 @@ def warn_of_unfilled_slots(context: Any, passes: Iterable[Any]) -> None:
             continue
         try:
             _checked[id(agent), text] = agent
-            own = getattr(agent, "before_model_callback", None) or ()
-            entries = [*passes, *(own if isinstance(own, list | tuple) else [own]), *_plugin_entries(context, agent)]
+            entries = [*passes, *callbacks_of(context), *_plugin_entries(context, agent)]
             found = [_keys_of(entry) for entry in entries]
             filled = frozenset().union(*(keys for keys in found if keys is not None))
             for key in slot_keys(text) - filled:
@@ -174,9 +173,9 @@ class ContextPass(Callback, ABC):
             with ModelCall.remembering(callback_context) as call:
                 warn_of_unfilled_slots(call.context, (self,))
                 request = llm_request
-                if getattr(request, "previous_interaction_id", None):
+                if request.previous_interaction_id:
                     request = on_chain(request, call, (self,))
-                aside = self.cuts_history and getattr(request, "previous_interaction_id", None)
+                aside = self.cuts_history and request.previous_interaction_id
                 adopt(llm_request, request if aside else self.apply(request, call))
         except Exception:
             if self.on_error == "raise":
@@ -192,7 +191,7 @@ def adopt(target: LlmRequest, source: LlmRequest) -> None:
         target.contents = source.contents
     if source.config is not target.config:
         target.config = source.config
-    if getattr(source, "previous_interaction_id", None) is not getattr(target, "previous_interaction_id", None):
+    if source.previous_interaction_id is not target.previous_interaction_id:
         target.previous_interaction_id = source.previous_interaction_id
 
 
@@ -230,8 +229,7 @@ def own_passes(context: Any) -> list[ContextPass]:
 
 def callbacks_of(context: Any) -> list[Any]:
     """Returns the callbacks that the agent behind `context` runs before a model call, in their order."""
-    present = getattr(agent_of(context), "before_model_callback", None)
-    return present if isinstance(present, list) else [] if present is None else [present]
+    return list(getattr(agent_of(context), "canonical_before_model_callbacks", ()))
 
 
 # A request lives as long as its model call.
