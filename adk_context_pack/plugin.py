@@ -489,9 +489,11 @@ class ContextPackPlugin(Configured, BasePlugin):
     ) -> dict[str, Any] | None:
         """ADK's callback: remembers which tool answers a call, since its event gives only a name."""
         try:
-            settings, kind = self.settings_for(tool_context.agent_name), kind_of(tool, None)
-            passes = (*own_passes(tool_context), *((settings and settings.passes) or ())) if kind is not None else ()
-            shortened = any(kind in each.shortens for each in passes)
+            shortened = False
+            if (kind := kind_of(tool, None)) is not None:
+                settings = self.settings_for(tool_context.agent_name)
+                passes = (*own_passes(tool_context), *((settings and settings.passes) or ()))
+                shortened = any(kind in each.shortens for each in passes)
             run = ToolRun(tool, shortened_later=shortened)
             RUNS.tools(tool_context.session)[tool_context.function_call_id or ""] = run
         except Exception:
