@@ -22,7 +22,7 @@ from adk_context_pack.errors import (
     StoreError as StoreError,
     UnknownRelayFormatWarning as UnknownRelayFormatWarning,
 )
-from adk_context_pack.pack_settings import PackSettings as PackSettings
+from adk_context_pack.plugin import PackSettings as PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative as CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults as ClearToolResults
 from adk_context_pack.passes.compact_state import CompactState as CompactState

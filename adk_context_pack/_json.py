@@ -1,4 +1,4 @@
-"""Writes any Python value as JSON: the one place that decides how a date, an enum or a model is spelled.
+"""Writes any Python value as JSON, and shortens texts. It decides how a date, an enum or a model is spelled.
 
 Stores, counters, tools, views and reports write through here, so that a result reads the same wherever it was kept.
 Reading what was written and writing it again gives the same text.
@@ -179,6 +179,16 @@ def opened_exactly(text: str) -> Any:
         return json.loads(text, parse_int=whole, parse_float=number, parse_constant=number, object_pairs_hook=members)
     except (ValueError, RecursionError):
         return text
+
+
+def shorten(text: str, limit: int) -> str:
+    """Returns `text`, or its beginning with a mark at its end, in at most `limit` characters."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def shorten_counted(text: str, limit: int) -> str:
+    """Returns `text`, or its first `limit` characters with a mark that says how many are missing."""
+    return text if len(text) <= limit else f"{text[:limit]}… [+{len(text) - limit} characters]"
 
 
 def is_number(value: Any) -> bool:

@@ -164,6 +164,12 @@ def a_number(owner: object, name: str, value: Any, is_right: Callable[[float], b
     must(is_number and is_right(value), owner, name, value, expected)
 
 
+def valid_counter(owner: object, counter: object) -> None:
+    """Refuses a `counter` setting that cannot be called."""
+    is_right = counter is None or callable(counter)
+    must(is_right, owner, "counter", counter, "a function from text to its number of tokens")
+
+
 def names(owner: object, name: str, value: object) -> frozenset[str]:
     """Returns `value` as a set of names. A single string is refused, since Python would read it letter by letter."""
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -240,15 +246,20 @@ _ALMOST = 0.9
 
 
 @lru_cache(maxsize=1024)
-def warn_once(text: str) -> None:
-    """Warns of a mistake in how the app is built, once in a process for each text.
+def warn_once(
+    text: str,
+    category: type[ContextPackWarning] = ContextPackWarning,
+    *,
+    about: str = "",  # noqa: ARG001 - it only tells one warning from another
+) -> None:
+    """Warns of a mistake in how the app is built, once in a process for each text and what it is about.
 
     The warning is what a developer sees, and the log is what production reads. A process that turns warnings into
     errors does not lose a run to one. A text has the offending name and a remedy, and never a payload.
     """
     logger.warning(text)
     try:
-        warnings.warn(text, ContextPackWarning, stacklevel=3)
+        warnings.warn(text, category, stacklevel=3)
     except ContextPackWarning:
         logger.debug("the warning was raised as an error")
 

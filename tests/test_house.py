@@ -8,9 +8,9 @@ import pytest
 from tests.house import RECORD, House, circles_of, deepest_chain, excess, files_in, floors_of, lowered, measures_of
 
 FLOORS = (
-    ("_adk/", "_json.py", "_text.py", "errors.py", "search/"), ("stores/", "tables/"), ("conversation/",),
+    ("_adk/", "_json.py", "errors.py", "search/"), ("stores/", "tables/"), ("conversation/",),
     ("relays/", "reports/", "sql/", "views/"), ("passes/",), ("agents/", "tools/"),
-    ("pack_settings.py", "testing/"), ("replay/",), ("plugin.py",), ("__init__.py",),
+    ("plugin.py", "testing/"), ("replay/",), ("__init__.py",),
     ("__main__.py",),
 )  # fmt: skip
 """The rooms from the ground up. A room may import from lower floors only."""

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, HttpUrl, SecretStr
 
-from adk_context_pack._json import exact_json, json_text
-from adk_context_pack._text import shorten, shorten_counted, shorten_middle
+from adk_context_pack._json import exact_json, json_text, shorten, shorten_counted
+from adk_context_pack.tables.numbers import shorten_middle
 
 PACKAGE = Path(__file__).resolve().parents[1] / "adk_context_pack"
 

@@ -78,12 +78,11 @@ def plugins_of(context: CallbackContext | None) -> list[Any]:
     return list(getattr(manager, "plugins", None) or ())
 
 
-def global_instructions(context: CallbackContext, agent: Any) -> Iterator[Any]:
-    """Yields the instructions that ADK puts before the agent's own, in order, as the app declared them."""
+def global_instructions(context: CallbackContext, agent: Any) -> list[Any]:
+    """Returns the instructions that ADK puts before the agent's own, in order, as the app declared them."""
     # Each plugin puts its text in front, so the last one comes first.
-    for plugin in reversed(plugins_of(context)):
-        yield getattr(plugin, "global_instruction", None)
-    yield getattr(getattr(agent, "root_agent", None), "global_instruction", None)
+    owners = *reversed(plugins_of(context)), getattr(agent, "root_agent", None)
+    return [getattr(owner, "global_instruction", None) for owner in owners]
 
 
 def static_texts(agent: Any) -> Iterator[str]:
@@ -139,7 +138,8 @@ def _backups(model: Any) -> Iterator[str | BaseLlm]:
         if isinstance(entry, str | BaseLlm):
             yield entry
     settings = getattr(model, "_additional_args", None)
-    yield from _names(settings.get("fallbacks") if isinstance(settings, dict) else None)
+    if isinstance(settings, dict):
+        yield from _names(settings.get("fallbacks"))
 
 
 def _names(entry: Any) -> Iterator[str]:

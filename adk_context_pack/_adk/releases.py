@@ -160,8 +160,7 @@ def live_events(events: Sequence[Event]) -> Sequence[Event]:
 
 def rewound_to(event: Event) -> str | None:
     """Returns the id of the invocation before which the session goes on, if `event` is a rewind."""
-    # The attribute came with the releases that can rewind.
-    return getattr(event.actions, "rewind_before_invocation_id", None)
+    return event.actions.rewind_before_invocation_id
 
 
 class SessionEvents(NamedTuple):

@@ -89,7 +89,7 @@ def is_model_call(event: Event) -> bool:
     if event.author == "user" or event.partial or content is None or content.role != "model" or not content.parts:
         return False
     # ADK's 2.x summaries of compacted events are contents of the model's role as well.
-    return event.actions.compaction is None if hasattr(event.actions, "compaction") else True
+    return event.actions.compaction is None
 
 
 def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = False) -> list[types.Content]:

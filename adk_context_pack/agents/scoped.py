@@ -229,9 +229,8 @@ def scoped(
         raise SettingError.of("scoped", "agent", agent, "an LlmAgent (for a RemoteA2aAgent, see a2a_context)")
     if agent.parent_agent is not None:
         raise SettingError.of("scoped", "agent", agent.name, "an agent that has no parent yet")
-    present: Any = getattr(agent, "before_model_callback", None)
-    others = present if isinstance(present, list) else [] if present is None else [present]
-    return agent.clone(update={"before_model_callback": [scope, *others]})
+    own: Any = agent
+    return agent.clone(update={"before_model_callback": [scope, *own.canonical_before_model_callbacks]})
 
 
 def _caller(call: ModelCall) -> Caller | None:

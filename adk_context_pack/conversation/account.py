@@ -9,8 +9,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import CREDENTIALS
-from adk_context_pack._json import json_text
-from adk_context_pack._text import shorten_counted
+from adk_context_pack._json import json_text, shorten_counted
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.tokens import TokenMeter
 

@@ -19,7 +19,7 @@ from typing import Self
 
 from google.genai import types
 
-from adk_context_pack._text import shorten
+from adk_context_pack._json import shorten
 from adk_context_pack.conversation.calibration import Calibration
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outline import Group, GroupKind, settled_groups

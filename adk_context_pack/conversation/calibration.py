@@ -15,7 +15,7 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.known_contents import reading_events
+from adk_context_pack.conversation.known_contents import read_events
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 
@@ -189,9 +189,7 @@ class _Answers:
 
 def _answers(call: ModelCall) -> _Answers:
     agent = call.agent_name
-    with reading_events(call, ("answers", agent), lambda: _Answers(agent), holds_events=True) as (answers, events):
-        answers.take(events)
-    return answers
+    return read_events(call, ("answers", agent), lambda: _Answers(agent), _Answers.take, holds_events=True)
 
 
 def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int, meter: TokenMeter) -> float | None:

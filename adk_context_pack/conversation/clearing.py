@@ -120,8 +120,7 @@ class ClearingEditor:
         # Each call clears the same old results again, and writing their notes would take most of the time.
         self._notes: dict[Place, _Note] = known.texts(("notes", meter.name, max_ledger_tokens))
         name = "written notes", meter.name, max_ledger_tokens
-        with known.growing(name, _WrittenNotes, items=()) as (written, _):
-            self._written = written
+        self._written = known.cache.kept(name, _WrittenNotes)
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from google.genai import types
 from pydantic import BaseModel
 
-from adk_context_pack._json import json_text
-from adk_context_pack._text import shorten
+from adk_context_pack._json import json_text, shorten
 
 # Copying a prototype takes a quarter of the time of validating a new one, and there is nothing to check.
 _PART = types.Part(text="")

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.memos import GrowingCache
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import GrowingCache, ModelCall
 
 Value = TypeVar("Value")
 _NAME = "events"
 
 
-def reading_events(
-    call: ModelCall, name: Hashable, make: Callable[[], Value], *, holds_events: bool = False
-) -> AbstractContextManager[tuple[Value, Sequence[Event]]]:
-    """Returns a context with the value under `name` and the events of the session that it has yet to take in.
+def read_events(
+    call: ModelCall,
+    name: Hashable,
+    make: Callable[[], Value],
+    take: Callable[[Value, Sequence[Event]], object],
+    *,
+    holds_events: bool = False,
+) -> Value:
+    """Returns the value under `name` after it has taken in the events of the session that are new to it.
 
-        with reading_events(call, "authors", set) as (authors, new):
-            authors.update(event.author for event in new)
+        authors = read_events(call, "authors", set, lambda found, new: found.update(event.author for event in new))
 
     Args:
         call: the model call, whose `session_memo` keeps the value.
-        name: the same name always goes with the same `make` and the same body.
+        name: the same name always goes with the same `make` and the same `take`.
         make: makes the value for a session without events.
+        take: takes events into the value.
         holds_events: whether the value holds events. The call's `run_memo` keeps it then, since the next run has other
             objects.
     """
@@ -38,7 +41,7 @@ def reading_events(
     looked: tuple[GrowingCache[Event], int] | None = call.memo.get(slot)
     if looked is None or looked[1] != len(call.events):
         call.memo[slot] = looked = _cache(call, holds_events=holds_events), len(call.events)
-    return looked[0].growing(name, make, call.events)
+    return looked[0].grow(name, make, call.events, take)
 
 
 def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
@@ -47,8 +50,14 @@ def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
     cache: GrowingCache[Event] | None = memo.get(_NAME)
     if cache is None:
         memo[_NAME] = cache = GrowingCache()
-    # Some services count ids from one in each session, and a session may be deleted and created again.
-    identify = _Same if holds_events else lambda event: (event.id, event.timestamp) if event.id else object()
+
+    def identify(event: Event) -> object:
+        if holds_events:
+            # The event is beside its identity, so that no other one gets it.
+            return id(event), event
+        # Some services count ids from one in each session, and a session may be deleted and created again.
+        return (event.id, event.timestamp) if event.id else object()
+
     # ADK only appends to a session's events, but a service may load no more than the newest of them. Comparing both
     # ends tells this without going through all of them.
     if cache.keys:
@@ -57,20 +66,6 @@ def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
             cache.forget()
     cache.keys = (len(events), identify(events[0]), identify(events[-1])) if events else ()
     return cache
-
-
-class _Same:
-    """Equal to what holds the same object."""
-
-    __slots__ = ("_event",)
-
-    def __init__(self, event: Event) -> None:
-        self._event = event
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._event is other._event
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 _SIMPLEST = 2
@@ -184,7 +179,7 @@ class KnownContents:
     Args:
         contents: the contents.
         hashes: a hash of each.
-        cache: what earlier calls of the session made of such contents.
+        cache: the values that earlier calls of the session made of such contents.
         run_cache: the same for values that hold texts or payloads, which must not outlive the run.
         before: the list that a pass of the same call made these of, or None.
 
@@ -192,6 +187,7 @@ class KnownContents:
         contents: the contents.
         hashes: a hash of each.
         before: the list before, or None.
+        cache: what earlier calls of the session made of such contents.
     """
 
     def __init__(
@@ -205,7 +201,7 @@ class KnownContents:
         self.contents = contents
         self.hashes = hashes
         self.before = before
-        self._cache = cache
+        self.cache = cache
         self._run_cache = run_cache
         before_run = run_cache.keys
         begins = hashes[: len(cache.keys)] == cache.keys
@@ -216,35 +212,13 @@ class KnownContents:
             run_cache.forget()
         cache.keys = run_cache.keys = hashes
 
-    def growing(
-        self, name: Hashable, make: Callable[[], Value], *, items: Sequence[Any] | None = None
-    ) -> AbstractContextManager[tuple[Value, Sequence[Any]]]:
-        """Returns a context with the value under `name`, and the contents that it has yet to take in.
-
-        Args:
-            name: the same name always goes with the same `make` and the same body. See `GrowingCache.growing`.
-            make: makes the value for an empty list.
-            items: what to take in instead of the contents. It depends on the contents alone, and only grows when they
-                do.
-        """
-        return self._cache.growing(name, make, self.contents if items is None else items)
-
     def texts(self, name: Hashable) -> dict[Any, Any]:
         """Returns a dictionary for texts or payloads made of these contents, empty in each run and for others."""
-        with self._run_cache.growing(name, dict[Any, Any], ()) as (found, _):
-            return found
-
-    def peek(self, name: Hashable) -> Any:
-        """Returns the value under `name` as an earlier call left it, or None."""
-        return self._cache.peek(name)
-
-    def keep(self, name: Hashable, value: object) -> None:
-        """Keeps a value of this list under `name`."""
-        self._cache.keep(name, value)
+        return self._run_cache.kept(name, dict[Any, Any])
 
     def forget(self) -> None:
         """Forgets all values of this list."""
-        self._cache.forget()
+        self.cache.forget()
         self._run_cache.forget()
 
 
@@ -267,8 +241,7 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
 
 
 def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownContents | None) -> list[int]:
-    with reading_events(call, "payloads", ContentHashes, holds_events=True) as (known, events):
-        known.take_events(events)
+    known = read_events(call, "payloads", ContentHashes, ContentHashes.take_events, holds_events=True)
     if before is None:
         known.next_call()
     if before is None or len(before.contents) != len(before.hashes):

@@ -7,8 +7,7 @@ from itertools import islice
 from json.encoder import encode_basestring as _quote
 from typing import Any
 
-from adk_context_pack._json import opened
-from adk_context_pack._text import shorten_counted
+from adk_context_pack._json import opened, shorten_counted
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text

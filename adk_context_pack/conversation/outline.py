@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 from google.genai import types
 
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
-from adk_context_pack.conversation.memos import bytes_of
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall, bytes_of
 from adk_context_pack.conversation.pairing import Pairing
 from adk_context_pack.conversation.voices import Voice, Voices
 
@@ -106,9 +105,8 @@ class Outline:
     @property
     def bytes(self) -> int:
         """The memory that it takes, in bytes."""
-        simple = (self.calls, self.turns, self._users, self._others)
         tuples = (len(self.steps) + len(self._groups)) * 100 + len(self.voices) * 8
-        return sum(map(bytes_of, simple)) + self.pairing.bytes + tuples
+        return bytes_of(self.calls, self.turns, self._users, self._others, self.pairing) + tuples
 
     def fits(self, voices: Voices) -> bool:
         """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""
@@ -180,22 +178,28 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
     """Returns the outline of one of the lists of contents that the passes of `call` work on."""
     voices = Voices.of(call)
     known = known_contents(call, contents)
-    outline: Outline | None = known.peek("outline")
+    outline: Outline | None = known.cache.peek("outline")
     if outline is not None:
         if not outline.fits(voices):
             # Sums by category depend on the speakers as well.
             known.forget()
         elif len(outline.voices) == len(contents):
             return outline
-    with known.growing("outline", lambda: _of_list_before(known) or Outline(voices)) as (found, _):
+
+    def make() -> Outline:
+        return _of_list_before(known) or Outline(voices)
+
+    def take(found: Outline, _: Sequence[types.Content]) -> None:
+        # An outline of the list before has all of them.
         found.grow(contents[len(found.voices) :], voices)
-    return found
+
+    return known.cache.grow("outline", make, contents, take)
 
 
 def _of_list_before(known: KnownContents) -> Outline | None:
     """Returns a copy of the outline of the list before, where a pass changed nothing but payloads."""
     before = known.before
-    outline: Outline | None = before.peek("outline") if before is not None else None
+    outline: Outline | None = before.cache.peek("outline") if before is not None else None
     if before is None or outline is None or not len(outline.voices) == len(before.contents) == len(known.contents):
         return None
     pairs = zip(before.contents, known.contents, strict=True)

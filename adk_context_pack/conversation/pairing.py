@@ -17,7 +17,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import APPROVALS, ToolKind, active_skills, kind_in
-from adk_context_pack.conversation.known_contents import reading_events
+from adk_context_pack.conversation.known_contents import read_events
 from adk_context_pack.conversation.model_call import ModelCall
 
 _Key = str | tuple[str | None]
@@ -155,9 +155,7 @@ def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:
     If ADK has removed the ids, the newest calls of a name count as waiting.
     """
     found = pairing.unanswered | pairing.asking
-    with reading_events(call, "waiting", _Waiting) as (waiting, events):
-        waiting.take(events)
-    names = waiting.names
+    names = read_events(call, "waiting", _Waiting, _Waiting.take).names
     if not names:
         return found
     unnamed = Counter(names.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -17,7 +16,6 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
-from adk_context_pack.errors import must
 
 Value = TypeVar("Value")
 Counter = Callable[[str], int]
@@ -38,16 +36,6 @@ def _characters(part: types.Part) -> int:
         return len(part.text or "")
     payload = used.response if isinstance(used, types.FunctionResponse) else used.args
     return len(used.name or "") + len(json_text(payload))
-
-
-def valid_counter(owner: object, counter: object) -> None:
-    """Refuses a `counter` setting that cannot be called.
-
-    Raises:
-        SettingError: it cannot.
-    """
-    is_right = counter is None or callable(counter)
-    must(is_right, owner, "counter", counter, "a function from text to its number of tokens")
 
 
 def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
@@ -145,25 +133,30 @@ class TokenMeter:
         # The passes of a call and its report ask for the same list again and again.
         if last is contents and len(sizes) == len(contents):
             return sizes
-        with self.growing(contents, "tokens", list[int]) as (sizes, new):
-            sizes.extend(map(self.content, new))
+        sizes = self.grow(contents, "tokens", list[int], lambda found, new: found.extend(map(self.content, new)))
         self._last = contents, sizes
         return sizes
 
-    def growing(
-        self, contents: Sequence[types.Content], name: str, make: Callable[[], Value]
-    ) -> AbstractContextManager[tuple[Value, Sequence[types.Content]]]:
-        """Returns a context with a value that depends on this meter, and the contents that it has yet to take in.
+    def grow(
+        self,
+        contents: Sequence[types.Content],
+        name: str,
+        make: Callable[[], Value],
+        take: Callable[[Value, Sequence[types.Content]], object],
+    ) -> Value:
+        """Returns a value that depends on this meter, after it has taken in the contents that are new to it.
 
         Args:
             contents: a request's contents.
-            name: the same name always goes with the same `make` and the same body.
+            name: the same name always goes with the same `make` and the same `take`.
             make: makes the value for an empty list.
+            take: takes contents into the value.
         """
         call = self._call()
         if call is None:
-            return nullcontext((make(), contents))
-        return known_contents(call, contents).growing((name, *self.name), make)
+            take(value := make(), contents)
+            return value
+        return known_contents(call, contents).cache.grow((name, *self.name), make, contents, take)
 
     def request(self, request: LlmRequest) -> int:
         """Returns the tokens of all that is sent: system instruction, tool declarations, contents, media."""

@@ -14,9 +14,8 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import QUOTE_BEGIN
 from adk_context_pack.conversation.contents import spoken, texts_of
-from adk_context_pack.conversation.known_contents import reading_events
-from adk_context_pack.conversation.memos import bytes_of
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.known_contents import read_events
+from adk_context_pack.conversation.model_call import ModelCall, bytes_of
 
 Voice = Literal["user", "relay", "model", "fixed"]
 """`fixed` is what nobody said in this conversation and no pass may drop: summaries, instructions, what is unknown."""
@@ -53,8 +52,7 @@ class Voices:
 
     @classmethod
     def _read(cls, call: ModelCall) -> Voices:
-        with reading_events(call, "voices", _Said) as (said, events):
-            said.take(events)
+        said = read_events(call, "voices", _Said, _Said.take)
         user: Mapping[int, float] = said.user
         if call.user_content is not None and (key := spoken(call.user_content)) not in user:
             user = {**user, key: 0.0}

@@ -18,8 +18,8 @@ from adk_context_pack.conversation.known_contents import KnownContents, known_co
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, pinned_results, waiting_calls
-from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
-from adk_context_pack.errors import a_number, at_least, names, positive
+from adk_context_pack.conversation.tokens import Counter, meter_of
+from adk_context_pack.errors import a_number, at_least, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
 _DECLARED = 140
@@ -112,7 +112,7 @@ class ClearToolResults(ContextPass):
         contents = request.contents or []
         meter = meter_of(call, self.counter)
         asked: tuple[int, int] | None = call.memo.get(self._asked, (0, 0))
-        if asked is None or max(meter.sizes(contents), default=0) < self.min_tokens:
+        if asked is None or max(sizes := meter.sizes(contents), default=0) < self.min_tokens:
             return None
         outline = outline_of(call, contents)
         pairing, results = outline.pairing, list(outline.pairing.results)
@@ -127,13 +127,16 @@ class ClearToolResults(ContextPass):
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
         excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
         sizes = meter.sizes(contents)
-        with known.growing(("clearable", self, excluded), _Gains, items=results) as (gains, new):
-            for place in new:
+
+        def weigh(gains: _Gains, places: Sequence[Place]) -> None:
+            for place in places:
                 if gains.opened == inf and is_shortened(editor.result(place).response):
                     gains.opened = place.content
                 # Most results need not be weighed by themselves, since their contents are too small already.
-                size = self._size(place, pairing, editor, excluded) if sizes[place.content] >= self.min_tokens else 0
-                gains.append(editor.gain(place, size) if size else 0)
+                is_large = sizes[place.content] >= self.min_tokens
+                gains.append(self._gain(place, pairing, editor, excluded) if is_large else 0)
+
+        gains = known.cache.grow(("clearable", self, excluded), _Gains, results, weigh)
         waiting = waiting_calls(pairing, call)
         pinned = pinned_results(request, call, pairing, turn_start=outline.turns[-1] if outline.turns else 0)
         stays = [place in pinned or pairing.call_of.get(place) in waiting for place in results]
@@ -150,8 +153,8 @@ class ClearToolResults(ContextPass):
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
         return _Cut(editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
 
-    def _size(self, place: Place, pairing: Pairing, editor: ClearingEditor, excluded: Collection[str]) -> int:
-        """Returns the tokens of a result that may be cleared, or 0 for one that stays whatever its age."""
+    def _gain(self, place: Place, pairing: Pairing, editor: ClearingEditor, excluded: Collection[str]) -> int:
+        """Returns the tokens that clearing a result saves, or 0 for one that stays whatever its age."""
         result = editor.result(place)
         size = editor.meter.payload(result.response)
         stays = (
@@ -161,13 +164,13 @@ class ClearToolResults(ContextPass):
             or getattr(result, "parts", None)
             or is_note(result.response)
         )
-        return 0 if stays else size
+        return 0 if stays else editor.gain(place, size)
 
     def _cleared(self, outline: Outline, sums: _Sums, known: KnownContents, name: Hashable) -> int:
         """Returns how many of the oldest results are cleared. What earlier calls cleared is kept under `name`."""
-        batches = self._followed(known.peek(name) or _Batches(), outline.steps, sums)
+        batches = self._followed(known.cache.peek(name) or _Batches(), outline.steps, sums)
         if name is not None:
-            known.keep(name, batches)
+            known.cache.keep(name, batches)
         return self._followed(batches, (*outline.steps, outline.next_step), sums).cleared
 
     def _followed(self, batches: _Batches, steps: Sequence[Step], sums: _Sums) -> _Batches:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_not
 from typing import Any
@@ -60,10 +60,13 @@ class CompactResults(ContextPass):
         sizes = meter_of(call).sizes(contents)
         if max(sizes, default=0) < self.min_tokens or takes_references(call.context):
             return request
-        with known_contents(call, contents).growing(("compacted", self), _Made) as (made, new):
+
+        def take(made: _Made, new: Sequence[types.Content]) -> None:
             for size, content in zip(sizes[len(made) :], new, strict=True):
                 made.append(self._made(content, request.tools_dict) if size >= self.min_tokens else None)
                 made.tokens += size * bool(made[-1])
+
+        made = known_contents(call, contents).cache.grow(("compacted", self), _Made, contents, take)
         if not any(made):
             return request
         call.note(f"wrote the results of {sum(map(bool, made))} contents as columns and rows")

@@ -36,17 +36,13 @@ def warn_of_unfilled_slots(context: Any, passes: Iterable[Any]) -> None:
     An instruction that is a function is not read.
     """
     agent = agent_of(context)
-    template = getattr(agent, "instruction", None)
-    if not isinstance(template, str):
-        template = ""
-    shared = [text for text in global_instructions(context, agent) if isinstance(text, str)] if agent else []
-    for text in (template, *shared):
-        if PREFIX not in text or (id(agent), text) in _checked:
+    given = (getattr(agent, "instruction", None), *global_instructions(context, agent)) if agent else ()
+    for text in given:
+        if not isinstance(text, str) or PREFIX not in text or (id(agent), text) in _checked:
             continue
         try:
             _checked[id(agent), text] = agent
-            own = getattr(agent, "before_model_callback", None) or ()
-            entries = [*passes, *(own if isinstance(own, list | tuple) else [own]), *_plugin_entries(context, agent)]
+            entries = [*passes, *callbacks_of(context), *_plugin_entries(context, agent)]
             found = [_keys_of(entry) for entry in entries]
             filled = frozenset().union(*(keys for keys in found if keys is not None))
             for key in slot_keys(text) - filled:
@@ -104,7 +100,15 @@ class ContextPass(Callback, ABC):
     keeps_all: ClassVar[bool] = False
     """True if the pass leaves nothing out. Passes behind it look at its result before they leave history out."""
 
+    prepares: ClassVar[bool] = False
+    """True if the pass has to be prepared before it runs, since it overrides `prepare`."""
+
     on_error: Literal["skip", "raise"] = "skip"
+
+    def __init_subclass__(cls) -> None:
+        """Notes whether the subclass has to be prepared."""
+        super().__init_subclass__()
+        cls.prepares = cls.prepare is not ContextPass.prepare
 
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
@@ -154,11 +158,6 @@ class ContextPass(Callback, ABC):
             request: what ADK wants to send, before any pass.
         """
 
-    @property
-    def prepares(self) -> bool:
-        """True if the pass has to be prepared before it runs."""
-        return type(self).prepare is not ContextPass.prepare
-
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only.
 
@@ -174,9 +173,9 @@ class ContextPass(Callback, ABC):
             with ModelCall.remembering(callback_context) as call:
                 warn_of_unfilled_slots(call.context, (self,))
                 request = llm_request
-                if getattr(request, "previous_interaction_id", None):
+                if request.previous_interaction_id:
                     request = on_chain(request, call, (self,))
-                aside = self.cuts_history and getattr(request, "previous_interaction_id", None)
+                aside = self.cuts_history and request.previous_interaction_id
                 adopt(llm_request, request if aside else self.apply(request, call))
         except Exception:
             if self.on_error == "raise":
@@ -192,7 +191,7 @@ def adopt(target: LlmRequest, source: LlmRequest) -> None:
         target.contents = source.contents
     if source.config is not target.config:
         target.config = source.config
-    if getattr(source, "previous_interaction_id", None) is not getattr(target, "previous_interaction_id", None):
+    if source.previous_interaction_id is not target.previous_interaction_id:
         target.previous_interaction_id = source.previous_interaction_id
 
 
@@ -230,8 +229,7 @@ def own_passes(context: Any) -> list[ContextPass]:
 
 def callbacks_of(context: Any) -> list[Any]:
     """Returns the callbacks that the agent behind `context` runs before a model call, in their order."""
-    present = getattr(agent_of(context), "before_model_callback", None)
-    return present if isinstance(present, list) else [] if present is None else [present]
+    return list(getattr(agent_of(context), "canonical_before_model_callbacks", ()))
 
 
 # A request lives as long as its model call.

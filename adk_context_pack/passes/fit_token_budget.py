@@ -21,8 +21,8 @@ from adk_context_pack.conversation.ledger import Ledger, ledger_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, waiting_calls
-from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of, valid_counter
-from adk_context_pack.errors import a_number, at_least, names, positive
+from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of
+from adk_context_pack.errors import a_number, at_least, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, logger
 
 _CROWDED = 0.5
@@ -140,9 +140,9 @@ class FitTokenBudget(ContextPass):
         known = known_contents(call, contents)
         # The declaration that the plugin adds for a cut counts as well, and not before it.
         name = "cut", self, openers_in(request).history
-        cut = self._cut(request, call, meter, outline, known.peek(name))
+        cut = self._cut(request, call, meter, outline, known.cache.peek(name))
         walk = cut.find()
-        known.keep(name, cut.walk)
+        known.cache.keep(name, cut.walk)
         return _Found(outline, known, walk, sizes, meter)
 
     def _cut(
@@ -150,8 +150,11 @@ class FitTokenBudget(ContextPass):
     ) -> BudgetCut:
         contents, groups = request.contents, outline.groups
         counted = meter.sizes(contents)
-        with meter.growing(contents, "group weights", GroupWeights) as (weights, _):
+
+        def take(weights: GroupWeights, _: Sequence[types.Content]) -> None:
             weights.grow(groups[: outline.settled], counted, outline.calls)
+
+        weights = meter.grow(contents, "group weights", GroupWeights, take)
         if outline.settled < len(groups):
             weights = weights.copied().grow(groups, counted, outline.calls)
         sizes, fixed = weights.sizes, weights.fixed
@@ -214,12 +217,12 @@ class FitTokenBudget(ContextPass):
         dropped = array("I", sorted(walk.dropped))
         # Which contents a settled group holds never changes, so the groups alone decide what the marker says.
         name = ("marker", self, opener) if dropped[-1] < outline.settled else None
-        kept: Ledger | None = known.peek(name)
+        kept: Ledger | None = known.cache.peek(name)
         if kept is None or kept.left != dropped:
             ledger = self._ledger(request.contents, outline, dropped, known)
             kept = Ledger(dropped, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=ledger))
             if name is not None:
-                known.keep(name, kept)
+                known.cache.keep(name, kept)
         return kept.text
 
     def _ledger(
@@ -227,13 +230,13 @@ class FitTokenBudget(ContextPass):
     ) -> str:
         groups, voices = outline.groups, outline.voices
         left = array("I", [i for number in dropped for i in range(groups[number].start, groups[number].stop)])
-        kept: Ledger | None = known.peek(("ledger", self))
+        kept: Ledger | None = known.cache.peek(("ledger", self))
         if kept is None or kept.left != left:
             users = {index for index in left if voices[index] == "user"}
             cache = known.texts("ledger")
             text = ledger_text(contents, left, users=users, max_tokens=self._ledger_tokens, cache=cache)
             kept = Ledger(left, text)
-            known.keep(("ledger", self), kept)
+            known.cache.keep(("ledger", self), kept)
         return kept.text
 
 

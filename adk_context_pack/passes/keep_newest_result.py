@@ -14,8 +14,8 @@ from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.ledger import KEY
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing, Place, pair, part_at, waiting_calls
-from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counter
-from adk_context_pack.errors import names, positive
+from adk_context_pack.conversation.tokens import Counter, meter_of
+from adk_context_pack.errors import names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass
 
 

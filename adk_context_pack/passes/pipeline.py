@@ -206,7 +206,7 @@ class ContextPipeline(Callback):
         passes = (*leading, *(self.passes if passes is None else passes))
         note_led(request, leading)
         warn_of_unfilled_slots(call.context, passes)
-        if getattr(request, "previous_interaction_id", None):
+        if request.previous_interaction_id:
             request = on_chain(request, call, passes)
         reporter = CallReporter(request, call, meter_of(call, self._counter))
         for entry in awake(passes, request):
@@ -278,7 +278,7 @@ def awake(passes: Sequence[ContextPass], request: LlmRequest) -> Sequence[Contex
 
 def leave_history(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> bool:
     """Returns whether a pass says that it leaves history out. One that fails to say so is logged, and counts as no."""
-    if getattr(request, "previous_interaction_id", None):
+    if request.previous_interaction_id:
         on_chain(request, call, passes)
         return (chain := call.memo[CHAIN]) is not None and chain.has_left
     for entry in awake(passes, request):
@@ -299,7 +299,7 @@ def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[L
     If the pass fails, the request is `request` itself.
     """
     call.notes.clear()
-    if entry.cuts_history and getattr(request, "previous_interaction_id", None):
+    if entry.cuts_history and request.previous_interaction_id:
         chain = call.memo.get(CHAIN)
         call.note(f"stood aside: the provider keeps the history, {chain.kept if chain else 0:,} tokens")
         return request, 0.0, None

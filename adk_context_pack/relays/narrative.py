@@ -17,7 +17,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, Openers
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END
-from adk_context_pack._json import json_text
+from adk_context_pack._json import json_text, shorten_counted
 from adk_context_pack.conversation.clearing import compacted, is_shortened
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import outcome_of
@@ -149,7 +149,7 @@ def _handed_on(response: Any) -> Any:
 def _cut_value(value: Any, longest: int, most: int) -> Any:
     """Returns a JSON-like value with longer texts and lists cut, each with a mark that says how much is missing."""
     if isinstance(value, str):
-        return value if len(value) <= longest else f"{value[:longest]}… [+{len(value) - longest} characters]"
+        return shorten_counted(value, longest)
     if isinstance(value, Mapping):
         return {key: _cut_value(item, longest, most) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -7,7 +7,6 @@ by a callback, or is a compaction summary, and must stay.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -30,7 +29,7 @@ from adk_context_pack._adk.releases import (
 )
 from adk_context_pack.conversation.contents import Texts, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import UnknownRelayFormatWarning, logger
+from adk_context_pack.errors import UnknownRelayFormatWarning, warn_once
 
 PartKind = Literal["said", "thought", "call", "result", "native"]
 
@@ -119,14 +118,11 @@ def _unknown_preamble(_renderer: object) -> str | None:
     event = Event(author="agent", content=types.Content(role="model", parts=sources))
     for source in sources:
         shown = render_relay(event, source)
-        if shown is not None and shown.parts and not _is_known(shown, event):
-            return shown.parts[0].text
+        if shown is not None and shown.parts:
+            preamble = shown.parts[0].text
+            if preamble not in PREAMBLES or len(_prove_known(shown, event)) != 1:
+                return preamble
     return None
-
-
-def _is_known(shown: types.Content, event: Event) -> bool:
-    preamble = (shown.parts or [])[0].text
-    return preamble in PREAMBLES and len(_prove_known(shown, event)) == 1
 
 
 def _kind(part: types.Part, source: types.Part, head: str, render: _Render, mark: _Mark) -> PartKind | None:
@@ -190,8 +186,6 @@ def elide(text: str) -> str:
     return text.replace(QUOTE_BEGIN, QUOTE_ELIDED).replace(QUOTE_END, QUOTE_ELIDED)
 
 
-_warned: set[str] = set()
-_MAX_WARNED = 100
 _SLOW = (
     "the installed google-adk relays other agents in a format that this release of adk_context_pack does not know; "
     "ADK's own renderer is used to recognise them, which takes longer (a newer adk_context_pack may know the format)"
@@ -200,24 +194,6 @@ _LEFT = (
     "a content that starts with 'For context' is not in a relay format known to this release of adk_context_pack; "
     "it is left as it is (text of another callback, or a relay that another release of google-adk wrote)"
 )
-
-
-def warn_of_unknown_format(preamble: str) -> None:
-    """Says once for each process and preamble that contents look like relays in an unknown format.
-
-    Both ways: the log is what production reads, the warning is what a test suite turns into an error.
-    """
-    key = preamble[:80]
-    if key in _warned or len(_warned) >= _MAX_WARNED:
-        return
-    _warned.add(key)
-    message = _SLOW if preamble == unknown_preamble() else _LEFT
-    logger.warning(message)
-    try:
-        warnings.warn(message, UnknownRelayFormatWarning, stacklevel=2)
-    except UnknownRelayFormatWarning:
-        # A process that turns warnings into errors must not lose a run to one.
-        logger.debug("the warning was raised as an error")
 
 
 _SUMMARIZER = "model"
@@ -249,7 +225,8 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
             continue
         else:
             if text not in PREAMBLES or text == unknown_preamble():
-                warn_of_unknown_format(text)
+                is_installed = text == unknown_preamble()
+                warn_once(_SLOW if is_installed else _LEFT, UnknownRelayFormatWarning, about=text[:80])
             known.append((index, content))
     blocks = _tie(known, session)
     shown = {id(block.event) for block in blocks} if doubtful else set()
@@ -314,7 +291,9 @@ def _session_of(call: ModelCall) -> _Session:
         foreign = [event for event in live_events(call.events) if is_foreign(event, call.agent_name)]
         confusable = any(event.author == _SUMMARIZER for event in foreign)
         summaries = summary_blocks(call.events) if confusable else set()
-        found = call.memo["relay"] = _Session(foreign, _typed_blocks(call.events), summaries, {})
+        said = [event.content for event in call.events if event.author == "user" and event.content]
+        typed = {texts_of(content) for _, content, _ in _candidates(said)}
+        found = call.memo["relay"] = _Session(foreign, typed, summaries, {})
     return found
 
 
@@ -341,12 +320,11 @@ def _candidates_of(contents: Sequence[types.Content], call: ModelCall) -> _Candi
 
 
 def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.Content, str]]:
-    unknown = unknown_preamble()
     for index, content in enumerate(contents):
         # A block has a part besides its preamble; a lone text may be a dynamic instruction.
         if content.role == "user" and content.parts and len(content.parts) > 1:
             text = content.parts[0].text
-            if text and (text.startswith("For context") or text == unknown):
+            if text and (text.startswith("For context") or text == unknown_preamble()):
                 yield index, content, text
 
 
@@ -404,9 +382,3 @@ def _tie_doubtful(
 
 def _is_typed(event: Event, texts: Texts) -> bool:
     return event.author == "user" and event.content is not None and texts_of(event.content) == texts
-
-
-def _typed_blocks(events: Sequence[Event]) -> set[Texts]:
-    """Returns the texts of users that start as a relay does."""
-    typed = [event.content for event in events if event.author == "user" and event.content and event.content.parts]
-    return {texts_of(content) for _, content, _ in _candidates(typed)}

@@ -9,7 +9,7 @@ from typing import Any
 from google.adk.events.event import Event
 
 from adk_context_pack.conversation.ledger import scalars
-from adk_context_pack.pack_settings import PackSettings
+from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.replayer import SettingsFor, capped, reducer_of
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import table

@@ -19,9 +19,9 @@ from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_c
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, meter_of
-from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.pipeline import attempt, awake, leave_history
+from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale

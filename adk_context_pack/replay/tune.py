@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any
 
 from adk_context_pack.errors import must
-from adk_context_pack.pack_settings import PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.answering import answers_of
 from adk_context_pack.replay.recordings import OK, UNREADABLE, Sessions, load_app
 from adk_context_pack.replay.replayer import Replayer

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 from threading import Lock
@@ -90,11 +91,12 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
     if instruction is not None:
         text = instruction if isinstance(instruction, str) else repr(instruction)
         chain.add_text(text, "system", meter.system(request))
-    with meter.growing(request.contents or (), "chain", Chain) as (contents, new):
-        if new:
-            for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
-                _add_content(contents, content, meter, tokens)
-    chain.extend(contents)
+
+    def take(of_contents: Chain, new: Sequence[types.Content]) -> None:
+        for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
+            _add_content(of_contents, content, meter, tokens)
+
+    chain.extend(meter.grow(request.contents or (), "chain", Chain, take))
     return chain
 
 
@@ -220,7 +222,7 @@ class CallReporter:
         self._meter = meter
         self._first = request
         self._passes: list[PassReport] = []
-        self._measured: tuple[Any, Any, int] = (None, None, 0)
+        self._last = request
         self.tokens_before = self.tokens_after = self._count(request)
 
     @property
@@ -230,7 +232,9 @@ class CallReporter:
 
     def ran(self, name: str, request: LlmRequest, seconds: float = 0.0, error: str | None = None) -> LlmRequest:
         """Records that the pass `name` ran, and returns the request that it left."""
-        before, self.tokens_after = self.tokens_after, self._count(request)
+        before = self.tokens_after
+        if request is not self._last:
+            self._last, self.tokens_after = request, self._count(request)
         note = "; ".join(self._call.notes)
         self._passes.append(
             PassReport(
@@ -292,13 +296,8 @@ class CallReporter:
         report.add_up()
 
     def _count(self, request: LlmRequest) -> int:
-        contents, config, count = self._measured
-        if contents is request.contents and config is request.config and contents is not None:
-            return int(count)
         try:
-            count = self._meter.fixed(request) + sum(self._meter.sizes(request.contents or ()))
+            return int(self._meter.request(request))
         except Exception:
             logger.exception("the tokens of a request could not be counted")
-            count = 0
-        self._measured = (request.contents, request.config, count)
-        return int(count)
+            return 0

@@ -68,17 +68,18 @@ class Categories:
         # It forgets the sums where the session says something else about the speakers.
         spoken = outline_of(self._call, contents).voices
         name = f"categories, dynamic instruction {self._dynamic}"
-        with self._meter.growing(contents, name, dict[str, int]) as (sums, new):
-            if new:
-                first = len(contents) - len(new)
-                self._add(sums, new, self._meter.sizes(contents)[first:], spoken[first:])
-            return dict(sums)
+
+        def take(sums: dict[str, int], new: Sequence[types.Content]) -> None:
+            first = len(contents) - len(new)
+            self._add(sums, new, self._meter.sizes(contents)[first:], spoken[first:])
+
+        sums = self._meter.grow(contents, name, dict[str, int], take)
+        return dict(sums)
 
     def _add(
         self, sums: dict[str, int], contents: Sequence[types.Content], sizes: Sequence[int], spoken: Sequence[Voice]
     ) -> None:
         """Adds contents to `sums`. `spoken` says who speaks in each of them, except where it holds a result."""
-        voices = Voices.of(self._call)
         for content, total, voice in zip(contents, sizes, spoken, strict=True):
             parts = content.parts
             if parts and len(parts) == 1:
@@ -90,13 +91,13 @@ class Categories:
                 for part in parts or ():
                     if _kind(part) == CALLS_AND_RESULTS:
                         _add_tool(sums, part, self._meter.part(part))
-                for category, tokens in self._apart(content, total, voices):
+                for category, tokens in self._apart(content, total):
                     sums[category] = sums.get(category, 0) + tokens
 
-    def _apart(self, content: types.Content, total: int, voices: Voices) -> Iterator[tuple[str, int]]:
+    def _apart(self, content: types.Content, total: int) -> Iterator[tuple[str, int]]:
         kinds = [_kind(part) for part in content.parts or ()]
         only = kinds[0] if len(set(kinds)) == 1 else ""
-        main = only or self._category(content, voices.voice(content))
+        main = only or self._category(content, Voices.of(self._call).voice(content))
         for kind, part in zip(kinds, content.parts or (), strict=True):
             # A part of another kind among texts counts apart. The rest, envelope included, is the speaker's.
             if kind and kind != main:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -15,18 +14,9 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.conversation.tokens import Counter as Tokenizer
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voices
-from adk_context_pack.errors import logger
 from adk_context_pack.stores.handles import IN_TEXT, stored_results
-from adk_context_pack.tables.frames import without_frames
-
-_MAX_READ = 200_000
-"""The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""
-_SAMPLED_TEXT, _SAMPLED_ITEMS = 10_000, 200
-_PLAIN = frozenset((str, int, float, bool, type(None), dict, list))
 
 
 class SmallerResult(NamedTuple):
@@ -102,84 +92,6 @@ UNKNOWN = SmallerResult(tool="(unknown)", saved=1, saved_in_text=1)
 
 SIZES = ResultSizes()
 
-
-class ResultWeigher:
-    """Weighs one tool result on its way through the passes. A failure to count it gives 0 and a line in the log."""
-
-    def __init__(self, counter: Tokenizer | None = None) -> None:
-        self._counter = counter
-        self._meter = TokenMeter(counter=counter)
-        # With the results themselves, so that no other object gets the identity of one.
-        self._known: dict[int, tuple[Any, int]] = {}
-
-    def of(self, result: Any) -> int:
-        """Returns the tokens of a result as the response that ADK makes of it."""
-        known = self._known.get(id(result))
-        if known is None:
-            try:
-                count = self._count(as_response(result))
-            except Exception as exception:
-                # A result may be an object of any class. The type only: a message may quote it.
-                logger.warning("the tokens of a result could not be counted: %s", type(exception).__name__)
-                count = 0
-            self._known[id(result)] = known = result, count
-        return known[1]
-
-    def text_share(self, result: Any) -> float:
-        """Returns the tokens of a result written as Python writes it, as a share of those as JSON.
-
-        ADK writes it so for other agents. A sample of the result tells.
-        """
-        sample = _sample(without_frames(_sample(as_response(result))))
-        return self._meter.text(str(sample)) / max(self._meter.payload(sample), 1)
-
-    def _count(self, response: Mapping[str, Any]) -> int:
-        if self._counter is None:
-            # Lists and texts make nearly all results long, and looking into all of them takes longer than counting.
-            is_plain = all(type(_first(value)) in _PLAIN for value in response.values())
-            return estimate_payload(response if is_plain else without_frames(response))
-        text = json_text(without_frames(response))
-        read = text[:_MAX_READ]
-        return round(self._counter(read) * len(text) / len(read))
-
-
-def _first(value: Any) -> Any:
-    while isinstance(value, dict | list) and value:
-        value = next(iter(value.values())) if isinstance(value, dict) else value[0]
-    return value
-
-
-def _sample(value: Any) -> Any:
-    if isinstance(value, str):
-        return value[:_SAMPLED_TEXT]
-    if isinstance(value, Mapping):
-        return {key: _sample(item) for key, item in islice(value.items(), _SAMPLED_ITEMS)}
-    if isinstance(value, list | tuple):
-        return [_sample(item) for item in value[:: -(-len(value) // _SAMPLED_ITEMS) or 1]]
-    return value
-
-
-def as_response(result: Any) -> dict[str, Any]:
-    """Returns a tool's result as ADK puts it into a response, without media."""
-    whole = result if isinstance(result, dict) else {"result": result}
-    if any(isinstance(value, types.Part) for value in whole.values()):
-        return {name: value for name, value in whole.items() if not isinstance(value, types.Part)}
-    return whole
-
-
-def remember_result(
-    session_id: str, tool: str, results: tuple[Any, Any], handles: Iterable[str], weigher: ResultWeigher
-) -> None:
-    """Remembers in `SIZES` that passes made a result smaller."""
-    full, shown = results
-    try:
-        saved = weigher.of(full) - weigher.of(shown)
-        result = SmallerResult(tool=tool, saved=saved, saved_in_text=round(saved * weigher.text_share(full)))
-        SIZES.add(session_id, as_response(shown), handles, result)
-    except Exception as exception:
-        logger.warning("the saving of a result of %s is not known: %s", tool, type(exception).__name__)
-
-
 PACK_TOOLS = "tools declared by the plugin"
 """The entry of `ModelCall.memo` with the names of the tools that the plugin added to the request."""
 
@@ -193,13 +105,15 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
 
     Contents that an earlier call had are not read again.
     """
-    with meter.growing(contents, "smaller results", Counter[str]) as (saved, new):
-        stored = {result.handle: result.tool_name for result in stored_results(call.state)} if new else {}
+
+    def take(saved: Counter[str], new: Sequence[types.Content]) -> None:
+        stored = {result.handle: result.tool_name for result in stored_results(call.state)} if call.state else {}
         is_known = SIZES.knows(call.session_id)
         # A process that has just begun remembers nothing. Only stored results are worth a look then.
         if stored or is_known:
             _add(saved, call, new, stored, None if is_known else set(stored.values()))
-    return saved
+
+    return meter.grow(contents, "smaller results", Counter[str], take)
 
 
 def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:

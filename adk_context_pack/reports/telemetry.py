@@ -144,7 +144,7 @@ class Telemetry:
             self._prefix.record(report.prefix.share, common)
         for each in report.passes:
             labels = {**common, f"{NAME}.pass": each.name}
-            error = {"error.type": each.error_type} if each.error_type else {}
+            error: dict[str, Any] = {"error.type": each.error_type} if each.error else {}
             self._removed.add(max(each.tokens_saved, 0), labels)
             self._duration.record(each.seconds, {**labels, **error})
             if span.is_recording():

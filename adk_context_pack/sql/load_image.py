@@ -14,21 +14,12 @@ from typing import Any, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
-from adk_context_pack.sql.typed_columns import (
-    FLOAT_DIGITS,
-    INT64,
-    UNIT,
-    WRITTEN,
-    TypedColumn,
-    literal,
-    shown,
-    written_in,
-)
+from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown, written_in
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
-from adk_context_pack.tables.numbers import FLOAT_EXACT, Number, plain, short_text
+from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, Number, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
 _NONE = frozenset((type(None),))

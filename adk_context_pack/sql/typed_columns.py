@@ -11,7 +11,7 @@ from adk_context_pack.sql.sql_names import quote
 from adk_context_pack.tables.date_text import iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.number_text import Style, read_number
-from adk_context_pack.tables.numbers import number_of
+from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of
 from adk_context_pack.tables.schema import truth_of
 from adk_context_pack.tables.text_numbers import TextNumbers, is_unit
 
@@ -20,12 +20,6 @@ WRITTEN, UNIT = "#text", "#unit"
 
 TYPED = frozenset({"number", "date", "flag"})
 """The kinds of columns whose cells all have one type."""
-
-INT64 = range(-(2**63), 2**63)
-"""The integers of SQLite."""
-
-FLOAT_DIGITS = 15
-"""The digits that every decimal keeps in a float."""
 
 # SQLite compares the beginning of an ISO date with dates as it should.
 _BEGINNING = len("2026-01-")

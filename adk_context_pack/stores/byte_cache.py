@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakSet
 
-from adk_context_pack.errors import positive
-
 T = TypeVar("T")
 _WORDS = 4_096
 
@@ -58,13 +56,10 @@ class ByteCache(Generic[T]):
     Args:
         max_bytes: bytes that all values together may take, and what is kept beside them. A single larger value is
             handed out and not kept.
-
-    Raises:
-        SettingError: `max_bytes` is not a positive integer.
     """
 
     def __init__(self, *, max_bytes: int) -> None:
-        self.max_bytes = positive(self, "max_bytes", max_bytes)
+        self.max_bytes = max_bytes
         self._items: OrderedDict[Key, tuple[T, int]] = OrderedDict()
         self._bytes = self._beside = 0
         self._lock = threading.Lock()

@@ -86,9 +86,10 @@ def is_result_key(key: object) -> bool:
 
 def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) -> list[StoredResult]:
     """Returns the results that a session holds, or those of one tool, oldest first, without expired ones."""
-    found = (each for key in state if (each := stored_result(key)) and tool_name in {None, each.tool_name})
+    found = [each for key in state if (each := stored_result(key)) and tool_name in {None, each.tool_name}]
     # Within one second the order of the state counts, which is the order of writing.
-    return sorted((one for one in found if not why_gone(state, one.key)), key=lambda each: each.handle[:_TIME_LENGTH])
+    found.sort(key=lambda each: each.handle[:_TIME_LENGTH])
+    return [each for each in found if not why_gone(state, each.key)]
 
 
 def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:

@@ -32,7 +32,9 @@ def loads(text: str) -> Any:
         with contextlib.suppress(ValueError):
             if text.startswith('"'):
                 return _string(text)
-            value, end = _value(text, 0)
+            # A value that has spaces is read as a whole.
+            read = _rows if text.startswith("[{") else _object if text.startswith('{"') else _DECODER.raw_decode
+            value, end = read(text, 0)
             if end == len(text):
                 return value
     return json.loads(text)
@@ -96,14 +98,8 @@ def _string(text: str) -> str:
     return "".join(found)
 
 
-def _value(text: str, start: int) -> tuple[Any, int]:
-    """Returns the value that begins at `start` and the place after it, or the place -1 where it has spaces."""
-    if text.startswith("[{", start):
-        return _rows(text, start)
-    return _object(text, start) if text.startswith('{"', start) else _DECODER.raw_decode(text, start)
-
-
 def _object(text: str, start: int) -> tuple[Any, int]:
+    """Returns the object that begins at `start` and the place after it, or the place -1 where it has spaces."""
     found: dict[str, Any] = {}
     at = start
     while text.startswith('{"' if at == start else ',"', at):

@@ -9,20 +9,27 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from adk_context_pack._text import shorten_middle
-
 Number = int | float | Decimal
 
 _INTEGER = re.compile(r"[+-]?[0-9]+").fullmatch
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?").fullmatch
 FLOAT_EXACT = 2**53
 """A float holds every integer up to here, so that adding integers and floats as floats loses nothing."""
+FLOAT_DIGITS = 15
+"""A float keeps every decimal of so many digits."""
+INT64 = range(-(2**63), 2**63)
+"""The integers of SQLite."""
 # CPython refuses to read longer integers from text (sys.get_int_max_str_digits), and no measure is that long.
 _MAX_DIGITS = 4000
 # Enough digits for a sum over every exponent that a float has; a Decimal allocates only what it uses.
 _DECIMAL_DIGITS = 5000
 _MAX_TEXT = 60
 _MIN_FIGURES = 4
+
+
+def shorten_middle(text: str, limit: int) -> str:
+    """Returns `text`, or both of its ends with a mark between them, in at most `limit` characters."""
+    return text if len(text) <= limit else f"{text[: limit // 2]}…{text[1 - limit // 2 :]}"
 
 
 def number_of(text: str) -> int | Decimal | None:

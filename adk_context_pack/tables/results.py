@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adk_context_pack._json import json_text
-from adk_context_pack._text import shorten
+from adk_context_pack._json import json_text, shorten
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.find_tables import Table, find_tables

@@ -13,8 +13,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.conversation.tokens import Counter, valid_counter
-from adk_context_pack.errors import SettingError, logger, one_of, positive
+from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.errors import SettingError, logger, one_of, positive, valid_counter
 from adk_context_pack.reports.call_report import CapReport
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, Unpack
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.conversation.tokens import Counter, valid_counter
-from adk_context_pack.errors import SettingError, positive
+from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.errors import SettingError, positive, valid_counter
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.cap_rows import CapRows, ResultSettings

@@ -19,7 +19,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import Callback, SettingError, StoreError, logger, one_of
 from adk_context_pack.reports.call_report import CapReport, give_report
-from adk_context_pack.reports.result_sizes import CODE_EXECUTION, ResultWeigher, as_response, remember_result
+from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.entries import is_entry
@@ -28,6 +28,7 @@ from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.result_limits import Limits, Part, readable_whole
+from adk_context_pack.tools.result_weigher import ResultWeigher, as_response, remember_result
 from adk_context_pack.tools.tool_call import ToolCall
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result

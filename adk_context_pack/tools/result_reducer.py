@@ -13,7 +13,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack.conversation.memos import RUNS, ToolRun
+from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import logger
 from adk_context_pack.reports.call_report import CapReport

@@ -14,15 +14,15 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack.conversation.known_contents import payload_hash
-from adk_context_pack.conversation.memos import RUNS, ToolRun
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import RUNS, ModelCall, ToolRun
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.reports.call_report import CapReport, give_report
-from adk_context_pack.reports.result_sizes import RELAYED_RESULT, ResultWeigher, remember_result
+from adk_context_pack.reports.result_sizes import RELAYED_RESULT
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.result_weigher import ResultWeigher, remember_result
 
 _MAX_EVENTS = 1_000
 

@@ -235,10 +235,7 @@ def attach(context: ToolContext, *, before: Callable[..., Any], after: Callable[
     """
     agent = agent_of(context)
     if agent is not None:
-        agent.after_model_callback = [after, *_others(agent.after_model_callback, after)]
-        agent.before_model_callback = [*_others(agent.before_model_callback, before), before]
-
-
-def _others(present: Any, callback: Callable[..., Any]) -> list[Any]:
-    callbacks = present if isinstance(present, list) else [] if present is None else [present]
-    return [other for other in callbacks if other != callback]
+        others = [other for other in agent.canonical_after_model_callbacks if other != after]
+        agent.after_model_callback = [after, *others]
+        others = [other for other in agent.canonical_before_model_callbacks if other != before]
+        agent.before_model_callback = [*others, before]

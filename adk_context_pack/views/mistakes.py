@@ -55,8 +55,10 @@ class FieldCheck:
         found = items_in(value, [name.partition(".")[0] for name in self._cases[_ALL]])[:200]
         items = [item for item in found if next(_own_names(item), None) is not None]
         self._looks -= bool(items)
+        values = [deciding_value(item, self._field) if self._field else None for item in items]
+        decided = [value if value in self._cases else None for value in values]
         for case, fields in self._cases.items():
-            chosen = [item for item in items if case is _ALL or self._case_of(item) == case]
+            chosen = [item for item, own in zip(items, decided, strict=True) if case is _ALL or own == case]
             missing = [name for name in fields if not any(has_field(item, name) for item in chosen)]
             self._open.difference_update((case, name) for name in set(fields).difference(missing))
             missing = [name for name in missing if (case, name) in self._open and chosen]
@@ -69,10 +71,6 @@ class FieldCheck:
                     self._open.discard((case, name))
                     what = f"{'deciding ' if name == self._field else ''}field {name!r}"
                     warn_once(f"{self._owner}: no item has the {what}{did_you_mean(name, _names(name, chosen))}")
-
-    def _case_of(self, item: Any) -> Any:
-        decided = deciding_value(item, self._field) if self._field else None
-        return decided if decided in self._cases else None
 
 
 def _is_mistake(name: str, items: Sequence[Any], requested: Iterable[str]) -> bool:

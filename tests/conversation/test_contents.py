@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from decimal import Decimal
 
 import pytest
@@ -16,7 +17,7 @@ from adk_context_pack.conversation.budget_cut import GroupWeights
 from adk_context_pack.conversation.clearing import KEY, is_note, is_shorter, note_length, result_note
 from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of, spoken
 from adk_context_pack.conversation.known_contents import ContentHashes
-from adk_context_pack.conversation.memos import GrowingCache
+from adk_context_pack.conversation.model_call import GrowingCache
 from adk_context_pack.conversation.outline import Group
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
@@ -188,12 +189,13 @@ def test_weights_that_grow_say_what_new_ones_say(made: list[tuple[int, str, bool
 
 
 def add(cache: GrowingCache, numbers: list[int], fail_at: int | None = None) -> list[int]:
-    with cache.growing("all", list[int], numbers) as (found, new):
+    def take(found: list[int], new: Sequence[int]) -> None:
         for number in new:
             if number == fail_at:
                 raise ValueError(number)
             found.append(number)
-    return found
+
+    return cache.grow("all", list[int], numbers, take)
 
 
 def test_a_value_that_failed_halfway_is_forgotten() -> None:

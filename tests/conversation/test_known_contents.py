@@ -27,8 +27,8 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
-from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents, reading_events
-from adk_context_pack.conversation.memos import GrowingCache, RunMemos
+from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents, read_events
+from adk_context_pack.conversation.model_call import GrowingCache, RunMemos
 from adk_context_pack.tools.search_history import HistoryIndex
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
@@ -127,8 +127,9 @@ def test_texts_last_for_one_run_and_one_list() -> None:
 
 
 def new_to(known: KnownContents) -> int:
-    with known.growing("count", list) as (_, new):
-        return len(new)
+    taken = []
+    known.cache.grow("count", list, known.contents, lambda _, new: taken.extend(new))
+    return len(taken)
 
 
 def known(cache: GrowingCache, contents: Sequence[types.Content]) -> KnownContents:
@@ -136,10 +137,11 @@ def known(cache: GrowingCache, contents: Sequence[types.Content]) -> KnownConten
 
 
 def names(call: ModelCall, read: list[Event]) -> list[str]:
-    with reading_events(call, "names", list) as (found, new):
-        read += new
+    def take(found: list[str], new: Sequence[Event]) -> None:
+        read.extend(new)
         found.extend(event.content.parts[0].text for event in new)
-    return list(found)
+
+    return list(read_events(call, "names", list, take))
 
 
 def test_copies_of_the_same_events_are_the_same_past() -> None:
@@ -150,9 +152,7 @@ def test_copies_of_the_same_events_are_the_same_past() -> None:
         found = []
         for past in (events, copies):
             call = ModelCall(events=past, session_memo=memos[0], run_memo=memos[1])
-            with reading_events(call, "all", list, holds_events=holds) as (value, new):
-                value.extend(new)
-            found.append(value)
+            found.append(read_events(call, "all", list, list.extend, holds_events=holds))
         assert (found[1][0] is copies[0]) == holds
         assert len(found[1]) == 2
 

@@ -14,7 +14,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack import ContextPipeline, ModelCall, default_passes
-from adk_context_pack.conversation.memos import SessionMemos
+from adk_context_pack.conversation.model_call import SessionMemos
 from adk_context_pack.stores.byte_cache import ByteCache
 from tests.benchmarks.workload import session as events_of
 from tests.support.adk_contents import contents_of, request_of

@@ -9,8 +9,8 @@ from google.adk.events.event_actions import EventActions
 from google.genai import types
 
 from adk_context_pack import ModelCall, StripForContext, UnknownRelayFormatWarning
+from adk_context_pack.errors import warn_once
 from adk_context_pack.passes.strip_for_context import NOTE
-from adk_context_pack.relays import relayed_blocks as _relay_format
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, event, result_part, tool_returned, user_said
@@ -51,7 +51,7 @@ def test_warns_once_of_an_unknown_format(caplog):
     """A relay format of tomorrow is left alone, with one warning in the log and one for test suites."""
     unknown = types.Content(role="user", parts=[types.Part(text="For context, v3 of the relay"), types.Part(text="x")])
     request = request_of([unknown, *contents_of(session()[:1], "writer")])
-    _relay_format._warned.clear()
+    warn_once.cache_clear()
     with pytest.warns(UnknownRelayFormatWarning), caplog.at_level(logging.WARNING, "adk_context_pack"):
         results = [StripForContext().apply(request, call_for("writer", session())) for _ in range(3)]
     assert all(result is request for result in results)
@@ -137,7 +137,7 @@ def test_the_warning_as_an_error_loses_no_request():
     """Where a process turns warnings into errors the request goes on as it is, and the log has the line."""
     unknown = types.Content(role="user", parts=[types.Part(text="For context, v4 of the relay"), types.Part(text="x")])
     request = request_of([unknown, *contents_of(session()[:1], "writer")])
-    _relay_format._warned.clear()
+    warn_once.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert StripForContext(on_error="raise").apply(request, call_for("writer", session())) is request

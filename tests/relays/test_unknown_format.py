@@ -9,7 +9,7 @@ import pytest
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack.relays import relayed_blocks
+from adk_context_pack.errors import warn_once
 from adk_context_pack.relays.relayed_blocks import find_relayed, unknown_preamble
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, contents_of
@@ -53,8 +53,8 @@ def relaying(preamble: str):
 
 
 @pytest.fixture(autouse=True)
-def _warned_of_nothing(monkeypatch):
-    monkeypatch.setattr(relayed_blocks, "_warned", set())
+def _warned_of_nothing():
+    warn_once.cache_clear()
 
 
 @pytest.mark.parametrize("preamble", [NEW, HALF_NEW])
