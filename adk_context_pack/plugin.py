@@ -72,7 +72,10 @@ def _argument(name: str, given: Any, variable: str, read: Callable[[Any], Value]
 
 def warn_of_variables() -> None:
     """Warns once of each environment variable that is a misspelling of one that the pack reads."""
-    known, prefix = ("MAX_MEMORY", "MAX_TOKENS", "PRICES", "REPORT", "SHADOW", "WRAP"), "ADK_CONTEXT_PACK_"
+    known, prefix = (
+        ("KEEP_REQUESTS", "MAX_MEMORY", "MAX_TOKENS", "PRICES", "REPORT", "SHADOW", "WRAP"),
+        "ADK_CONTEXT_PACK_",
+    )
     for name in (each.removeprefix(prefix) for each in os.environ if each.startswith(prefix)):
         if name not in known and (near := misspelled(name, known)):
             warn_once(f"nothing reads the variable {prefix}{name} (did you mean {prefix + near!r}?)")
@@ -80,6 +83,10 @@ def warn_of_variables() -> None:
 
 def _flag(value: Any) -> bool:
     return value if isinstance(value, bool) else _WORDS[value.lower()]
+
+
+def _kept(value: Any) -> bool | int:
+    return value if isinstance(value, int) else _flag(value) if value.lower() in _WORDS else int(value)
 
 
 def _number(value: Any) -> int:
@@ -108,7 +115,7 @@ class ContextPackPlugin(Configured, BasePlugin):
     For each agent of the app, the plugin retells the relayed logs of other agents, caps tables in tool results and
     stores other large results when they are produced, offers tools to read them back, keeps the history within the
     model's window, and reports on each model call. `adk web --extra_plugins adk_context_pack.ContextPackPlugin`
-    attaches it with no code change, as does `adk api_server`. Then five arguments may come from the environment.
+    attaches it with no code change, as does `adk api_server`. Then six arguments may come from the environment.
 
     Unless a limit is spent, it returns nothing from any callback, so it hides neither an agent's own callbacks nor
     other plugins. None of its failures reaches the run, except those of a request pass with `on_error="raise"`. One
@@ -138,7 +145,8 @@ class ContextPackPlugin(Configured, BasePlugin):
             agent alone.
         counter: a tokenizer for budgets and reports, from text to its number of tokens.
         max_reports: how many reports of each kind are kept.
-        keep_requests: keeps the newest requests for `write_html`, as for `ContextPipeline`.
+        keep_requests: keeps the newest requests for `write_html`, as for `ContextPipeline`, and shows what the passes
+            replaced in the traces of `adk web`. None means `ADK_CONTEXT_PACK_KEEP_REQUESTS`, else False.
         telemetry: the destination of span events and metrics. The default is OpenTelemetry's global providers.
         shadow: leaves requests and stored sessions exactly as they are without the plugin, and reports on what it would
             have done. None means `ADK_CONTEXT_PACK_SHADOW`, else False.
@@ -183,7 +191,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         agents: Mapping[str, PackSettings | None] | None = None,
         counter: Counter | None = None,
         max_reports: int = 1000,
-        keep_requests: bool | int = False,
+        keep_requests: bool | int | None = None,
         telemetry: Telemetry | None = None,
         shadow: bool | None = None,
         report_file: str | PathLike[str] | None = None,
@@ -204,6 +212,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         self._report_file = _argument("report_file", report_file, "REPORT", _page, page)
         self._prices = _argument("prices", prices, "PRICES", _prices, "Prices(…), or two numbers such as 1.25,0.31")
         self._cached_share = (self._prices or Prices()).cached_share
+        kept = _argument("keep_requests", keep_requests, "KEEP_REQUESTS", _kept, "True, False, or how many to keep")
         is_shadow = _argument("shadow", shadow, "SHADOW", _flag, "True, False or None, or 1 or 0")
         if memory is not None:
             CACHE.limit(memory)
@@ -215,7 +224,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         valid_counter(self, counter)
         self.counter = counter
         self._pipeline = ContextPipeline(
-            (), counter=counter, max_reports=max_reports, keep_requests=keep_requests, telemetry=telemetry
+            (), counter=counter, max_reports=max_reports, keep_requests=kept or 0, telemetry=telemetry
         )
         limit = LimitSpending(
             max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),
