@@ -127,49 +127,10 @@ class ContextPackPlugin(Configured, BasePlugin):
     up to about 2,000 tokens, answers to the user (`skip_summarization`), pending results and those of ADK's own tools
     stay whole.
 
-    Args:
-        name: the plugin's name in ADK.
-        passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an empty
-            sequence means none.
-        max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else four
-            fifths of the model's window, or of the smallest one where the model has backups.
-        rows: how tables in tool results are capped. None caps none.
-        payloads: how other large tool results are kept out of the prompt. None keeps none out.
-        result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
-        tools: settings for single tools by name, such as `{"read_doc": "whole", "search": "titles"}`, as `PackSettings`
-            says.
-        read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says.
-            "always" gives all of them from the first request on.
-        store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
-        agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
-            agent alone.
-        counter: a tokenizer for budgets and reports, from text to its number of tokens.
-        max_reports: how many reports of each kind are kept.
-        keep_requests: keeps the newest requests for `write_html`, as for `ContextPipeline`, and shows what the passes
-            replaced in the traces of `adk web`. None means `ADK_CONTEXT_PACK_KEEP_REQUESTS`, else False.
-        telemetry: the destination of span events and metrics. The default is OpenTelemetry's global providers.
-        shadow: leaves requests and stored sessions exactly as they are without the plugin, and reports on what it would
-            have done. None means `ADK_CONTEXT_PACK_SHADOW`, else False.
-        report_file: an HTML file that the plugin writes at the end of each run, with all reports. None means
-            `ADK_CONTEXT_PACK_REPORT`, else no file.
-        prices: the prices of input tokens, for the costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else no
-            costs.
-        max_memory_bytes: what the pack keeps in this process and in those of its queries, a quarter in each. The last
-            plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
-        max_input_tokens: the most input tokens for the model calls of a session together, by the provider's figures.
-            From four fifths on, reports and the log say so. None sets no limit.
-        max_cost: the most that these tokens may cost, in the currency of `prices`. None sets no limit.
-        limit_per: what these two limits are for, a "session" or each "run" of it.
-        on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
-        show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
-
     Attributes:
         counter: the tokenizer for budgets and reports, or None.
         reports: a `ReportLog` with one report for each model call, newest last.
         result_reports: the newest reports on tool results, as `CapReport`, at most `max_reports` of them.
-
-    Raises:
-        SettingError: a setting that cannot work.
 
     Cost to the prompt cache: that of the passes. Tools to read back join an agent's declarations with the first result
     that its request shows in part, and before history leaves, and move the prefix then. With `read_back="early"` the
@@ -203,6 +164,47 @@ class ContextPackPlugin(Configured, BasePlugin):
         on_limit: Literal["end", "warn"] = "end",
         show_budget: bool = False,
     ) -> None:
+        """Attaches the whole pack to an app. All settings are optional.
+
+        Args:
+            name: the plugin's name in ADK.
+            passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an
+                empty sequence means none.
+            max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else
+                four fifths of the model's window, or of the smallest one where the model has backups.
+            rows: how tables in tool results are capped. None caps none.
+            payloads: how other large tool results are kept out of the prompt. None keeps none out.
+            result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
+            tools: settings for single tools by name, such as `{"read_doc": "whole", "search": "titles"}`, as
+                `PackSettings` says.
+            read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says.
+                "always" gives all of them from the first request on.
+            store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
+            agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
+                agent alone.
+            counter: a tokenizer for budgets and reports, from text to its number of tokens.
+            max_reports: how many reports of each kind are kept.
+            keep_requests: keeps the newest requests for `write_html`, as for `ContextPipeline`, and shows what the
+                passes replaced in the traces of `adk web`. None means `ADK_CONTEXT_PACK_KEEP_REQUESTS`, else False.
+            telemetry: the destination of span events and metrics. The default is OpenTelemetry's global providers.
+            shadow: leaves requests and stored sessions exactly as they are without the plugin, and reports on what it
+                would have done. None means `ADK_CONTEXT_PACK_SHADOW`, else False.
+            report_file: an HTML file that the plugin writes at the end of each run, with all reports. None means
+                `ADK_CONTEXT_PACK_REPORT`, else no file.
+            prices: the prices of input tokens, for the costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else
+                no costs.
+            max_memory_bytes: what the pack keeps in this process and in those of its queries, a quarter in each. The
+                last plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
+            max_input_tokens: the most input tokens for the model calls of a session together, by the provider's
+                figures. From four fifths on, reports and the log say so. None sets no limit.
+            max_cost: the most that these tokens may cost, in the currency of `prices`. None sets no limit.
+            limit_per: what these two limits are for, a "session" or each "run" of it.
+            on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
+            show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
+
+        Raises:
+            SettingError: a setting that cannot work.
+        """
         super().__init__(name=name)
         note_release()
         warn_of_variables()

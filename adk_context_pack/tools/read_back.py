@@ -45,11 +45,6 @@ class ReadBack(Configured, ReadBackTool):
     said, called and returned earlier in the session, or lists it. The plugin gives it to an agent with the first
     request that needs it. The declaration has about 140 tokens. Replies add to the prompt and never change what is in
     it, so the provider's cached prefix stays.
-
-    Args:
-        rows: the limits of queries. None for those of `query_rows`.
-        payload: the limits of pages and of searches in a result. None for those of `read_payload`.
-        history: the limits of searches in the session's past. None for those of `search_history`.
     """
 
     def __init__(
@@ -59,6 +54,13 @@ class ReadBack(Configured, ReadBackTool):
         payload: ReadPayload | None = None,
         history: SearchHistory | None = None,
     ) -> None:
+        """Opens whatever the pack has kept out of a prompt.
+
+        Args:
+            rows: the limits of queries. None for those of `query_rows`.
+            payload: the limits of pages and of searches in a result. None for those of `read_payload`.
+            history: the limits of searches in the session's past. None for those of `search_history`.
+        """
         self._own = (rows, payload, history)
         for place, name in enumerate(("rows", "payload", "history")):
             if self._own[place] is not None and not isinstance(self._own[place], kind := type(_tools()[place])):
