@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import inspect
 import json
 import logging
 import math
@@ -15,8 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
+from traceback import extract_tb
 from types import SimpleNamespace
 from typing import Any, TextIO
 from urllib.parse import quote, unquote, urlsplit
@@ -29,7 +32,7 @@ from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, must, printable
+from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
@@ -413,31 +416,50 @@ def _forgetting(event: Event, handles: set[str]) -> Event:
     return event.model_copy(update={"actions": event.actions.model_copy(update={"state_delta": left})})
 
 
-def load_object(setting: str, name: str, is_right: Callable[[Any], bool], expected: str) -> Any:
+def load_object(option: str, name: str, is_right: Callable[[Any], bool], expected: str) -> Any:
     """Loads the object that `module:name` names, from the working directory or any installed package.
 
-    It may be a function or class that makes what is right.
+    The module may be a path, and it may be a function or class that makes what is right. The name of an app may be left
+    out, as for `adk web`.
 
     Raises:
-        SettingError: the module or the object does not exist, or is not as `expected`.
+        SettingError: the module cannot be imported, the object does not exist, or it is not as `expected`.
     """
     module, _, attribute = name.partition(":")
-    must(module and attribute, "replay", setting, name, "of the form module:name")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     try:
-        found: Any = import_module(module)
-        for step in attribute.split("."):
-            found = getattr(found, step)
-    except (ImportError, AttributeError) as error:
-        raise SettingError.of("replay", setting, name, f"something that can be imported ({error})") from None
-    if not is_right(found) and callable(found):
-        found = found()
-    must(is_right(found), "replay", setting, name, expected)
+        # As a shell completes the path of a file or of a folder.
+        found = _named(module.removesuffix(".py").strip("./").replace("/", "."), attribute, is_right)
+        if not is_right(found) and callable(found):
+            found = found()
+        if inspect.isawaitable(found):
+            found = asyncio.run(found)  # type: ignore[arg-type]
+    except (Exception, SystemExit) as error:
+        own = (each for each in extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(here))
+        places = [f"{each.filename}, line {each.lineno}" for each in own if "site-packages" not in each.filename]
+        reason = f"{type(error).__name__}: {error} ({places[-1]})" if places else str(error)
+        raise SettingError(f"{option} {name} cannot be loaded: {' '.join(reason.split())}") from error
+    if not is_right(found):
+        raise SettingError(f"{option} {name} must be {expected}, and is of type {type(found).__name__}")
     return found
 
 
-AN_APP = "an app or an agent, such as mypackage.agent:root_agent"
+def _named(module: str, attribute: str, is_right: Callable[[Any], bool]) -> Any:
+    found: Any = import_module(module)
+    if not attribute:
+        # Where ADK looks, in its order.
+        is_inner = hasattr(found, "__path__") and find_spec(f"{module}.agent")
+        places = [found, *([import_module(f"{module}.agent")] if is_inner else ())]
+        named = (getattr(place, name, None) for name in ("app", "root_agent") for place in places)
+        if (one := next(filter(is_right, named), None)) is None:
+            raise AttributeError(f"say which object of it, as in {module}:root_agent")
+        return one
+    for step in attribute.split("."):
+        if not hasattr(found, step):
+            raise AttributeError(f"{module} has no {step!r}{did_you_mean(step, vars(found))}")
+        found = getattr(found, step)
+    return found
 
 
 def load_app(options: argparse.Namespace) -> tuple[AppRequests | None, Counter | None, Prices]:
@@ -446,7 +468,8 @@ def load_app(options: argparse.Namespace) -> tuple[AppRequests | None, Counter |
     Raises:
         SettingError: an option that cannot work.
     """
-    app = None if options.app is None else AppRequests(load_object("--app", options.app, is_app, AN_APP))
+    an_app = "an app or an agent, such as mypackage.agent:root_agent"
+    app = None if options.app is None else AppRequests(load_object("app", options.app, is_app, an_app))
     counter = None if options.counter is None else load_object("--counter", options.counter, callable, "a function")
     return app, counter, Prices(input=options.price_input, cached=options.price_cached)
 
@@ -490,6 +513,8 @@ OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command of the options and returns its exit code."""
+    # ADK logs a toolset that cannot be loaded with three tracebacks.
+    logging.getLogger("google_adk").addFilter(lambda record: record.__dict__.update(exc_info=None) or True)
     try:
         return int(options.run(options))
     except SettingError as error:

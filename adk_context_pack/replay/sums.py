@@ -83,8 +83,9 @@ class ReplaySums:
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
         if self.read_backs:
+            calls = counted({"call": self.read_backs}, "")
             most = f"{self.tokens_read_back:,} tokens ({percent(self.use.total.without, self.tokens_read_back)})"
-            yield f"If each shortened result is read back whole, once: {self.read_backs:,} calls more, at most {most}."
+            yield f"If each shortened result is read back whole, once: {calls} more, at most {most}."
         if self.restored:
             yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:
@@ -166,8 +167,12 @@ def brief_text(sums: ReplaySums) -> str:
 
 
 def _counts(sums: ReplaySums) -> str:
-    counts = {"model call": sums.use.total.calls, "session": len(sums.sessions)}
-    return " in ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
+    return counted({"model call": sums.use.total.calls, "session": len(sums.sessions)}, " in ")
+
+
+def counted(counts: Mapping[str, int], between: str) -> str:
+    """Returns numbers with what they count, in the plural where there are several."""
+    return between.join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
 
 
 def percent(before: float, after: float) -> str:
