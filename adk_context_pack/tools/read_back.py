@@ -22,7 +22,7 @@ from adk_context_pack._adk.known_tools import (
     takes_tools,
 )
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import Configured, SettingError, answering
+from adk_context_pack.errors import Configured, SettingError, answering, warn_once
 from adk_context_pack.stores.handles import is_handle, stored_results, unknown_handle
 from adk_context_pack.tools.result_pass import CHANGEABLE, NO_TOOLS, ResultPass, ToolSetting, passes_for
 
@@ -156,7 +156,12 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     own = openers_in(request)
     kinds = set(own._fields) if always else _for_results(request, own, state, handed, changing, early=early)
     kinds |= {"history"} if history else set()
-    if READ_BACK in request.tools_dict or all(getattr(own, kind) for kind in kinds if kind):
+    if all(getattr(own, kind) for kind in kinds if kind):
+        return frozenset()
+    if READ_BACK in request.tools_dict:
+        warn_once(
+            "a tool of the app has the name 'read_back', so that its agent cannot open what the pack does not show"
+        )
         return frozenset()
     tool, *former = _offered()
     request.append_tools([tool])
