@@ -132,7 +132,7 @@ def run_try(options: argparse.Namespace) -> int:
         try:
             text = asyncio.run(recorded(requests and requests.app, options.prompt))
         except Exception as error:
-            raise SettingError(f"try: the app failed: {type(error).__name__}: {error}") from error
+            raise SettingError(f"try: the app failed without the pack: {type(error).__name__}: {error}") from error
         path = Path(options.html).with_suffix(".session.json")
         path.write_text(text, encoding="utf-8")
         options.sessions.append(str(path))
