@@ -49,9 +49,6 @@ class PackSettings(Configured):
             shortened, so that its declarations do not change then. "always" gives it with every request, as an
             explicitly created cache needs it. A request that cannot take function tools (built-in tools or a response
             schema, and no function tool) is given none. Use False for an agent whose model cannot call functions.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     passes: Sequence[ContextPass] | None = None

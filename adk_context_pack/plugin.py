@@ -201,9 +201,6 @@ class ContextPackPlugin(Configured, BasePlugin):
             limit_per: what these two limits are for, a "session" or each "run" of it.
             on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
             show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
-
-        Raises:
-            SettingError: a setting that cannot work.
         """
         super().__init__(name=name)
         note_release()

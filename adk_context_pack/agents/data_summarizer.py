@@ -85,9 +85,6 @@ class DataSummarizer(BaseAgent):
             max_groups: how many groups of each dimension are kept, the largest first.
             max_rows: how many enriched rows are kept. `_row_limits` says so if there are more.
             **settings: what each agent of ADK has, such as `description`.
-
-        Raises:
-            SettingError: a setting that cannot work.
         """
         # Checked before pydantic, which would wrap the error in one of its own.
         owner = type(self).__name__

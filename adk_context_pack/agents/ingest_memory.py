@@ -54,9 +54,6 @@ class IngestMemory(Configured, BasePlugin):
             max_attempts: how often a session is tried after one run.
             pause_seconds: the pause before the second attempt. Each later one is twice as long.
             close_seconds: how long `close` waits.
-
-        Raises:
-            SettingError: a setting that cannot work.
         """
         super().__init__(name=name)
         self._max_waiting = positive("IngestMemory", "max_waiting", max_waiting)

@@ -77,9 +77,6 @@ class QueryRows(Configured, ReadBackTool):
             max_tokens: tokens of an answer, as estimated.
             max_seconds: time for one query.
             max_megabytes: by how much its process may grow during one query (Linux only).
-
-        Raises:
-            SettingError: a setting is not a positive integer.
         """
         self._max_rows = positive("QueryRows", "max_rows", max_rows)
         self._max_tokens = positive("QueryRows", "max_tokens", max_tokens)

@@ -46,9 +46,6 @@ class ReadPayload(Configured, ReadBackTool):
                 times as many, and three times that if it is the last one.
             max_matches: places that a search shows at once.
             max_seconds: time for one search.
-
-        Raises:
-            SettingError: a setting is not a positive integer.
         """
         self._max_tokens = positive("ReadPayload", "max_tokens", max_tokens)
         self._max_matches = positive("ReadPayload", "max_matches", max_matches)

@@ -91,7 +91,7 @@ async def make():
 @pytest.mark.parametrize("case", [
     (AGENT, "./{}/", 1, "root_agent=root_agent"), (AGENT, "{}.agent", 1, "1 agent and 1 request."),
     (AGENT, "{}/agent.py:make", 1, "1 agent and 1 request."), (AGENT, "{}.agent:rot_agent", 64, "'root_agent'?)"),
-    ("raise OSError('no key')", "{}", 64, "OSError: no key ("), ("root_agent = 5", "{}", 64, "say which object"),
+    ("raise OSError('no key')", "{}", 64, "OSError: no key ("), ("root_agent = 5", "{}", 64, "and is of type module"),
     ("app = 5", "{}.agent:app", 64, "and is of type int"), ("x = (", "{}", 64, "never closed"),
 ])  # fmt: skip
 def test_an_app_is_found_where_adk_finds_it(case, capsys, monkeypatch, tmp_path):
