@@ -15,17 +15,6 @@ from adk_context_pack.replay.tune import run_tune
 _DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
 tool results over it, and prints tokens and cost without the pack and with it. Only reads. Exit code: 0 all well, 1 a
 request exceeds its agent's budget, 2 some input could not be read, 64 an option that cannot work."""
-_SESSIONS = """a SQLite file of an ADK session service, a database URL, a session as JSON as adk web exports it, an eval
-set, or a folder of such files"""
-_ANSWERABILITY = """also tell which values that the next tool calls needed are still visible with the pack, or
-within two read-backs, and name those that are lost"""
-_APP = """the app that was recorded, or its root agent, whose instructions, tools and include_contents a session does
-not hold"""
-_ARTIFACTS = """the artifact service of the app as adk web takes it (file:///folder, gs://bucket), or its folder, where
-full results of sessions may be that were recorded with the pack"""
-_PLUGIN = "a ContextPackPlugin, whose settings the pack then has (default: that of the app, or ContextPackPlugin())"
-_BUDGETS = """exit with 1 when a request of the agent exceeds N tokens with the pack; without a name or with * for every
-other agent; may be repeated"""
 _CHECK = """Replays recorded sessions as `replay` does, and fails if prompts have grown beyond a budget. Exit code: 0
 all well, 1 over budget, 2 some input could not be read or holds no model call, 64 an option that cannot work."""
 _TUNE = """Replays recorded sessions with several settings of the pack, and prints what those worth knowing cost and
@@ -40,9 +29,10 @@ change. Exit code: 0 nothing to change, 1 something, 2 some input could not be r
 def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> None:
     """Adds the options that tell what was recorded and what it cost. With `of_app`, the app comes first."""
     add = parser.add_argument
-    add("app" if of_app else "--app", metavar="MODULE:NAME", help=_APP)
-    add("sessions", nargs="*" if of_app else "+", metavar="SESSION", help=_SESSIONS)
-    add("--artifacts", metavar="URI", help=_ARTIFACTS)
+    add("app" if of_app else "--app", metavar="MODULE:NAME", help="the app or the root agent, or its file or folder")
+    recordings = "a session service's database or its URL, sessions as JSON, an eval set, or a folder of these"
+    add("sessions", nargs="*" if of_app else "+", metavar="SESSION", help=recordings)
+    add("--artifacts", metavar="URI", help="where ADK keeps artifacts, as adk web takes it, or its folder")
     add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
     add("--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)")
     add("--price-cached", type=float, default=0.1, metavar="X", help="a million cached ones (default 0.1)")
@@ -52,16 +42,17 @@ def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> 
 def add_pack(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the pack and of its budget."""
     add = parser.add_argument
-    add("--plugin", metavar="MODULE:NAME", help=_PLUGIN)
+    add("--plugin", metavar="MODULE:NAME", help="whose settings to use (default: the app's, or ContextPackPlugin())")
     add("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
     add("--window", type=int, metavar="N", help="budget of the default passes in tokens (default: the plugin's)")
     add("--max-rows", type=int, metavar="N", help="rows of a tool result (default: the plugin's, 100)")
     add("--max-payload-tokens", type=int, metavar="N", help="tokens of a tool result (default: the plugin's, 1000)")
     add("--no-caps", action="store_true", help="leave tool results as they were recorded")
-    add("--max-tokens", action="append", default=[], metavar="[AGENT=]N", help=_BUDGETS)
+    budgets = "exit with 1 if a request of the agent, or of any that is not named, exceeds N tokens; may be repeated"
+    add("--max-tokens", action="append", default=[], metavar="[AGENT=]N", help=budgets)
     add("--max-cost", type=float, metavar="X", help="exit with 1 when a session costs more with the pack")
     add("--html", metavar="FILE", help="write the calls as a page, which holds what users and tools said")
-    add("--answerability", action="store_true", help=_ANSWERABILITY)
+    add("--answerability", action="store_true", help="also tell which values later calls needed and still see")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -93,9 +93,6 @@ class PackSettings(Configured):
             shortened, so that its declarations do not change then. "always" gives it with every request, as an
             explicitly created cache needs it. A request that cannot take function tools (built-in tools or a response
             schema, and no function tool) is given none. Use False for an agent whose model cannot call functions.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     passes: Sequence[ContextPass] | None = None
@@ -226,7 +223,10 @@ def _argument(name: str, given: Any, variable: str, read: Callable[[Any], Value]
 
 def warn_of_variables() -> None:
     """Warns once of each environment variable that is a misspelling of one that the pack reads."""
-    known, prefix = ("MAX_MEMORY", "MAX_TOKENS", "PRICES", "REPORT", "SHADOW", "WRAP"), "ADK_CONTEXT_PACK_"
+    known, prefix = (
+        ("KEEP_REQUESTS", "MAX_MEMORY", "MAX_TOKENS", "PRICES", "REPORT", "SHADOW", "WRAP"),
+        "ADK_CONTEXT_PACK_",
+    )
     for name in (each.removeprefix(prefix) for each in os.environ if each.startswith(prefix)):
         if name not in known and (near := misspelled(name, known)):
             warn_once(f"nothing reads the variable {prefix}{name} (did you mean {prefix + near!r}?)")
@@ -234,6 +234,10 @@ def warn_of_variables() -> None:
 
 def _flag(value: Any) -> bool:
     return value if isinstance(value, bool) else _WORDS[value.lower()]
+
+
+def _kept(value: Any) -> bool | int:
+    return value if isinstance(value, int) else _flag(value) if value.lower() in _WORDS else int(value)
 
 
 def _number(value: Any) -> int:
@@ -262,7 +266,7 @@ class ContextPackPlugin(Configured, BasePlugin):
     For each agent of the app, the plugin retells the relayed logs of other agents, caps tables in tool results and
     stores other large results when they are produced, offers tools to read them back, keeps the history within the
     model's window, and reports on each model call. `adk web --extra_plugins adk_context_pack.ContextPackPlugin`
-    attaches it with no code change, as does `adk api_server`. Then five arguments may come from the environment.
+    attaches it with no code change, as does `adk api_server`. Then six arguments may come from the environment.
 
     Unless a limit is spent, it returns nothing from any callback, so it hides neither an agent's own callbacks nor
     other plugins. None of its failures reaches the run, except those of a request pass with `on_error="raise"`. One
@@ -274,48 +278,10 @@ class ContextPackPlugin(Configured, BasePlugin):
     up to about 2,000 tokens, answers to the user (`skip_summarization`), pending results and those of ADK's own tools
     stay whole.
 
-    Args:
-        name: the plugin's name in ADK.
-        passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an empty
-            sequence means none.
-        max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else four
-            fifths of the model's window, or of the smallest one where the model has backups.
-        rows: how tables in tool results are capped. None caps none.
-        payloads: how other large tool results are kept out of the prompt. None keeps none out.
-        result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
-        tools: settings for single tools by name, such as `{"read_doc": "whole", "search": "titles"}`, as `PackSettings`
-            says.
-        read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says.
-            "always" gives all of them from the first request on.
-        store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
-        agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
-            agent alone.
-        counter: a tokenizer for budgets and reports, from text to its number of tokens.
-        max_reports: how many reports of each kind are kept.
-        keep_requests: keeps the newest requests for `write_html`, as for `ContextPipeline`.
-        telemetry: the destination of span events and metrics. The default is OpenTelemetry's global providers.
-        shadow: leaves requests and stored sessions exactly as they are without the plugin, and reports on what it would
-            have done. None means `ADK_CONTEXT_PACK_SHADOW`, else False.
-        report_file: an HTML file that the plugin writes at the end of each run, with all reports. None means
-            `ADK_CONTEXT_PACK_REPORT`, else no file.
-        prices: the prices of input tokens, for the costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else no
-            costs.
-        max_memory_bytes: what the pack keeps in this process and in those of its queries, a quarter in each. The last
-            plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
-        max_input_tokens: the most input tokens for the model calls of a session together, by the provider's figures.
-            From four fifths on, reports and the log say so. None sets no limit.
-        max_cost: the most that these tokens may cost, in the currency of `prices`. None sets no limit.
-        limit_per: what these two limits are for, a "session" or each "run" of it.
-        on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
-        show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
-
     Attributes:
         counter: the tokenizer for budgets and reports, or None.
         reports: a `ReportLog` with one report for each model call, newest last.
         result_reports: the newest reports on tool results, as `CapReport`, at most `max_reports` of them.
-
-    Raises:
-        SettingError: a setting that cannot work.
 
     Cost to the prompt cache: that of the passes. Tools to read back join an agent's declarations with the first result
     that its request shows in part, and before history leaves, and move the prefix then. With `read_back="early"` the
@@ -337,7 +303,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         agents: Mapping[str, PackSettings | None] | None = None,
         counter: Counter | None = None,
         max_reports: int = 1000,
-        keep_requests: bool | int = False,
+        keep_requests: bool | int | None = None,
         telemetry: Telemetry | None = None,
         shadow: bool | None = None,
         report_file: str | PathLike[str] | None = None,
@@ -349,6 +315,44 @@ class ContextPackPlugin(Configured, BasePlugin):
         on_limit: Literal["end", "warn"] = "end",
         show_budget: bool = False,
     ) -> None:
+        """Attaches the whole pack to an app. All settings are optional.
+
+        Args:
+            name: the plugin's name in ADK.
+            passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an
+                empty sequence means none.
+            max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else
+                four fifths of the model's window, or of the smallest one where the model has backups.
+            rows: how tables in tool results are capped. None caps none.
+            payloads: how other large tool results are kept out of the prompt. None keeps none out.
+            result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
+            tools: settings for single tools by name, such as `{"read_doc": "whole", "search": "titles"}`, as
+                `PackSettings` says.
+            read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says.
+                "always" gives all of them from the first request on.
+            store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
+            agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
+                agent alone.
+            counter: a tokenizer for budgets and reports, from text to its number of tokens.
+            max_reports: how many reports of each kind are kept.
+            keep_requests: keeps the newest requests for `write_html`, as for `ContextPipeline`, and shows what the
+                passes replaced in the traces of `adk web`. None means `ADK_CONTEXT_PACK_KEEP_REQUESTS`, else False.
+            telemetry: the destination of span events and metrics. The default is OpenTelemetry's global providers.
+            shadow: leaves requests and stored sessions exactly as they are without the plugin, and reports on what it
+                would have done. None means `ADK_CONTEXT_PACK_SHADOW`, else False.
+            report_file: an HTML file that the plugin writes at the end of each run, with all reports. None means
+                `ADK_CONTEXT_PACK_REPORT`, else no file.
+            prices: the prices of input tokens, for the costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else
+                no costs.
+            max_memory_bytes: what the pack keeps in this process and in those of its queries, a quarter in each. The
+                last plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
+            max_input_tokens: the most input tokens for the model calls of a session together, by the provider's
+                figures. From four fifths on, reports and the log say so. None sets no limit.
+            max_cost: the most that these tokens may cost, in the currency of `prices`. None sets no limit.
+            limit_per: what these two limits are for, a "session" or each "run" of it.
+            on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
+            show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
+        """
         super().__init__(name=name)
         note_release()
         warn_of_variables()
@@ -358,6 +362,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         self._report_file = _argument("report_file", report_file, "REPORT", _page, page)
         self._prices = _argument("prices", prices, "PRICES", _prices, "Prices(…), or two numbers such as 1.25,0.31")
         self._cached_share = (self._prices or Prices()).cached_share
+        kept = _argument("keep_requests", keep_requests, "KEEP_REQUESTS", _kept, "True, False, or how many to keep")
         is_shadow = _argument("shadow", shadow, "SHADOW", _flag, "True, False or None, or 1 or 0")
         if memory is not None:
             CACHE.limit(memory)
@@ -369,7 +374,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         valid_counter(self, counter)
         self.counter = counter
         self._pipeline = ContextPipeline(
-            (), counter=counter, max_reports=max_reports, keep_requests=keep_requests, telemetry=telemetry
+            (), counter=counter, max_reports=max_reports, keep_requests=kept or 0, telemetry=telemetry
         )
         limit = LimitSpending(
             max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),

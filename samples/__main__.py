@@ -29,7 +29,11 @@ async def run(sample: Any, app: App) -> tuple[str, int]:
 def main() -> None:
     """Prints the answer and the figures of each sample that is named."""
     for name in sys.argv[1:]:
-        sample = importlib.import_module(f"samples.{name}.agent")
+        try:
+            sample = importlib.import_module(f"samples.{name}.agent")
+        except ImportError as error:
+            print(f"{name} was left out: {error}")
+            continue
         said, tokens = asyncio.run(run(sample, sample.app))
         print(said)
         totals = (sample.plugin if hasattr(sample, "plugin") else sample.builder).reports.totals()

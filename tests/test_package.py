@@ -88,10 +88,13 @@ print([name for name in sys.modules if name.startswith(("google.adk", "google.ge
 
 @pytest.mark.parametrize("package", [adk_context_pack, testing])
 def test_every_public_object_has_a_description(package):
-    """The reference describes each public name, the methods and properties of its class, and its settings by name."""
+    """The reference and editors describe each public name, the members of its class, and its settings by name."""
     for value in filter(callable, [getattr(package, name) for name in package.__all__]):
         classes = [c for c in getattr(value, "__mro__", [value]) if c.__module__.startswith("adk_context_pack")]
-        described = "".join(inspect.getdoc(c) or "" for c in (*classes, type(value)))
+        described = "".join(inspect.getdoc(c) or "" for c in (*classes, type(value), getattr(value, "__init__", None)))
+        others = {inspect.getdoc(c.__init__) for c in {*getattr(value, "__mro__", ())} - {*classes, object}}
+        # Editors show the docstring of the nearest `__init__` that has one.
+        assert "__init__" not in vars(value) or value.__init__.__doc__ or not others - {None, object.__init__.__doc__}
         taken = {} if Exception in getattr(value, "__mro__", ()) else inspect.signature(value).parameters
         settings = {name for name, setting in taken.items() if setting.kind is setting.KEYWORD_ONLY}
         for name in {name for c in classes for name in vars(c) if name[0] != "_"} - settings - {"model_post_init"}:

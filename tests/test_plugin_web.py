@@ -18,15 +18,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PLUGIN = "adk_context_pack.ContextPackPlugin"
 AGENT = """
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, SequentialAgent
 from tests.support.plugin_apps import list_sales
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
-root_agent = LlmAgent(
-    name="counter",
-    model=ScriptedModel(answer=lambda request: "done" if results_in(request) else call("list_sales")),
-    tools=[list_sales],
-)
+answer = lambda request: "done" if results_in(request) else call("list_sales")
+counter = LlmAgent(name="counter", model=ScriptedModel(answer=answer), tools=[list_sales])
+writer = LlmAgent(name="writer", model=ScriptedModel(answer=lambda request: "written"))
+root_agent = SequentialAgent(name="both", sub_agents=[counter, writer])
 """
 MESSAGE = {
     "app_name": "counting",
@@ -49,7 +48,7 @@ def agents(tmp_path):
 def check(events) -> None:
     """Holds that the API's events show a report on each answer, and the result capped."""
     marks = [event.get("customMetadata") for event in events]
-    assert [mark and "adk_context_pack" in mark for mark in marks] == [True, None, True]
+    assert [mark and "adk_context_pack" in mark for mark in marks] == [True, None, True, True]
     assert all(mark["adk_context_pack"]["tokens_after"] > 0 for mark in marks if mark)
     response = events[1]["content"]["parts"][0]["functionResponse"]["response"]
     assert response["_row_limits"]["rows"]["total"] == 1000
@@ -85,23 +84,24 @@ def test_the_command_takes_it(agents):
 
 @pytest.mark.slow
 def test_the_traces_of_the_web_interface_show_the_reports(agents):
-    """`adk web` gives its Trace view one model call's span for each call, with the report as attributes."""
-    with served(agents, "web") as (port, _):
+    """`adk web` gives its Trace view a span for each model call, with the report and what a pass replaced."""
+    with served(agents, "web", ADK_CONTEXT_PACK_KEEP_REQUESTS="1") as (port, _):
         spans = _traces(port)
     told = [span["attributes"] for span in spans if "adk_context_pack.tokens_after" in span["attributes"]]
     # Some releases have two spans for one call.
-    assert len({each["adk_context_pack.tokens_after"] for each in told}) == 2
+    assert len({each["adk_context_pack.tokens_after"] for each in told}) == 3
     assert any(each.get("adk_context_pack.result.list_sales", 0) > 1000 for each in told)
+    assert any("[counter] `list_sales` tool returned" in each.get("adk_context_pack.replaced", "") for each in told)
 
 
 @contextlib.contextmanager
-def served(agents, command):
-    """Runs a command of ADK's with the plugin, and gives its port and the events that it answered with."""
+def served(agents, command, **variables):
+    """Runs a command of ADK's with the plugin and so many variables, and gives its port and its events."""
     commands = pytest.importorskip("google.adk.cli.cli_tools_click")
     if "extra_plugins" not in {option.name for option in getattr(commands, f"cli_{command}").params}:
         pytest.skip("this ADK has no --extra_plugins")
     port = _free_port()
-    server = _adk(command, "--port", str(port), "--extra_plugins", PLUGIN, str(agents), agents)
+    server = _adk(command, "--port", str(port), "--extra_plugins", PLUGIN, str(agents), agents, **variables)
     try:
         _post(port, "/apps/counting/users/u/sessions/s", {}, server=server)
         yield port, _post(port, "/run", MESSAGE, server=server)
@@ -118,10 +118,10 @@ def _traces(port: int) -> list[dict]:
     pytest.skip("the web server of this ADK gives no traces")
 
 
-def _adk(*args) -> subprocess.Popen[str]:
+def _adk(*args, **variables) -> subprocess.Popen[str]:
     *arguments, folder = args
     command = [sys.executable, "-m", "google.adk.cli", *arguments]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"} | variables
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     return subprocess.Popen(command, cwd=folder, env=environment, text=True, **streams)  # noqa: S603 - our own command
 

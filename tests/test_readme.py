@@ -73,9 +73,9 @@ def test_the_readme_is_short_and_its_quick_start_prints_a_saving(capsys):
 
 def test_the_model_sees_what_the_guide_shows(capsys):
     """The stub in the guide is the one that its example gives, but for the handle."""
-    namespace = run_block(*[code for code in PYTHON if "results_in(analyst.model.requests[-1]" in code])
+    namespace = run_block(*[code for code in PYTHON if "results_in(model.requests[-1]" in code])
     capsys.readouterr()
-    (seen,) = namespace["results_in"](namespace["analyst"].model.requests[-1], "list_orders")
+    (seen,) = namespace["results_in"](namespace["model"].requests[-1], "list_orders")
     (shown,) = [json.loads(code) for kind, code in BLOCKS if kind == "json"]
     assert {**seen, "_handle": ""} == {**shown, "_handle": ""}
     assert len(seen["_handle"]) == len(shown["_handle"])

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from threading import Thread
+from types import ModuleType
 from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
@@ -233,6 +234,7 @@ class AppRequests:
     def __init__(self, app: Any) -> None:
         root = getattr(app, "root_agent", None) if not isinstance(app, BaseAgent) else app
         self._agents = {agent.name: agent for agent in agents_in(root or app)}
+        self.app = app
         self.plugins: tuple[Any, ...] = tuple(getattr(app, "plugins", None) or ())
         # Toolsets may keep connections that belong to the event loop in which they were opened.
         self._loop = asyncio.new_event_loop()
@@ -291,7 +293,7 @@ class AppRequests:
 
 def is_app(found: Any) -> bool:
     """Tells whether an object is an app, an agent, or a node of a workflow."""
-    return not isinstance(found, type) and (hasattr(found, "root_agent") or hasattr(found, "graph"))
+    return not isinstance(found, type | ModuleType) and (hasattr(found, "root_agent") or hasattr(found, "graph"))
 
 
 async def _with_processors(context: InvocationContext, request: LlmRequest) -> None:
@@ -304,10 +306,13 @@ async def _with_processors(context: InvocationContext, request: LlmRequest) -> N
 
 
 async def recorded(app: Any, prompts: Iterable[str]) -> str:
-    """Runs an app or an agent on prompts, one turn each, and returns its session as `adk web` exports it."""
+    """Runs an app or an agent without the pack's plugin, a turn for each prompt, and returns the exported session."""
+    from google.adk.apps.app import App  # noqa: PLC0415
     from google.adk.runners import InMemoryRunner  # noqa: PLC0415 - no plugin needs it
 
-    runner = InMemoryRunner(app, app_name="try") if isinstance(app, BaseAgent) else InMemoryRunner(app=app)
+    app = app if hasattr(app, "plugins") else App(name="try_it", root_agent=app)
+    others = [each for each in app.plugins if not hasattr(each, "settings_for")]
+    runner = InMemoryRunner(app=app.model_copy(update={"plugins": others}))
     names = runner.app_name, "user"
     session: Any = await runner.session_service.create_session(app_name=names[0], user_id=names[1])
     for prompt in prompts:

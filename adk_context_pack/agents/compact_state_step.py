@@ -32,16 +32,6 @@ class CompactStateStep(BaseAgent):
     the step adds nothing to the session. As a node of a 2.x `Workflow`, its output is the view as text.
 
     Cost to the cache: as for every state value in an instruction, see `CompactState`.
-
-    Args:
-        name: the agent's name.
-        key: the state key, `app:`, `user:` or `temp:` included.
-        select: the part of the value that an agent needs: a function of the whole value, field names, or fields for
-            each value of a deciding field. `adk_context_pack.views.state_view` describes all forms.
-        output_key: the state key of the view. By default, this is the key with `_compact` appended.
-
-    Raises:
-        SettingError: a key that no placeholder can name, or a `select` that is neither function nor data of that form.
     """
 
     key: str
@@ -52,6 +42,20 @@ class CompactStateStep(BaseAgent):
     def __init__(
         self, *, name: str, key: str, select: Select | None = None, output_key: str | None = None, **settings: Any
     ) -> None:
+        """Writes compact JSON of a state value to state.
+
+        Args:
+            name: the agent's name.
+            key: the state key, `app:`, `user:` or `temp:` included.
+            select: the part of the value that an agent needs: a function of the whole value, field names, or fields for
+                each value of a deciding field. `adk_context_pack.views.state_view` describes all forms.
+            output_key: the state key of the view. By default, this is the key with `_compact` appended.
+            **settings: what each agent of ADK has, such as `description`.
+
+        Raises:
+            SettingError: a key that no placeholder can name, or a `select` that is neither function nor data of that
+                form.
+        """
         # Checked before pydantic, which would wrap the error in one of its own.
         output_key = f"{key}_compact" if output_key is None else output_key
         view = StateView(owner=type(self).__name__, key=key, select=select, output_key=output_key)

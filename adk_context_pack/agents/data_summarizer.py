@@ -45,20 +45,6 @@ class DataSummarizer(BaseAgent):
 
     It costs the prompt nothing. Let the writer read the result with `get_summarized_results`. It works in any workflow
     agent. As a node of an ADK 2.x `Workflow`, its output is what `get_summarized_results` returns.
-
-    Args:
-        source: the state key, the tool or the prefix under which results are.
-        kpis: the key figures, declared as data.
-        output_key: the state key for the summary.
-        rank_by: the column or key figure for top and bottom, such as `cost` or `ROAS`. None takes the first that
-            there is of cost, spend, clicks, impressions, conversions, revenue and other numbers.
-        max_ranked: how many rows top and bottom have.
-        group_by: dimensions to group by: names of columns, or tuples of them for several together.
-        max_groups: how many groups of each dimension are kept, the largest first.
-        max_rows: how many enriched rows are kept. `_row_limits` says so if there are more.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     source: str
@@ -85,6 +71,21 @@ class DataSummarizer(BaseAgent):
         max_rows: int = 1000,
         **settings: Any,
     ) -> None:
+        """Computes what a report needs from all rows in state.
+
+        Args:
+            name: the agent's name.
+            source: the state key, the tool or the prefix under which results are.
+            kpis: the key figures, declared as data.
+            output_key: the state key for the summary.
+            rank_by: the column or key figure for top and bottom, such as `cost` or `ROAS`. None takes the first that
+                there is of cost, spend, clicks, impressions, conversions, revenue and other numbers.
+            max_ranked: how many rows top and bottom have.
+            group_by: dimensions to group by: names of columns, or tuples of them for several together.
+            max_groups: how many groups of each dimension are kept, the largest first.
+            max_rows: how many enriched rows are kept. `_row_limits` says so if there are more.
+            **settings: what each agent of ADK has, such as `description`.
+        """
         # Checked before pydantic, which would wrap the error in one of its own.
         owner = type(self).__name__
         own: dict[str, Any] = {

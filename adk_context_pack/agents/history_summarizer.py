@@ -36,9 +36,6 @@ class HistorySummarizer(Configured, BaseEventsSummarizer):
         max_args_chars: the longest rendering of a call's arguments, in characters.
         max_outcome_chars: the longest description of a result or an error, in characters.
         counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     def __init__(

@@ -35,16 +35,6 @@ class IngestMemory(Configured, BasePlugin):
     service refuses in the end is logged, stays in the session, and is sent with the session's next run.
 
     ADK 2.0 calls no plugin after a run whose root is a lone `LlmAgent`, so nothing is handed over there.
-
-    Args:
-        name: the plugin's name in ADK.
-        max_waiting: how many sessions may wait. Beyond that the one that has waited longest goes.
-        max_attempts: how often a session is tried after one run.
-        pause_seconds: the pause before the second attempt. Each later one is twice as long.
-        close_seconds: how long `close` waits.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     def __init__(
@@ -56,6 +46,15 @@ class IngestMemory(Configured, BasePlugin):
         pause_seconds: float = 0.5,
         close_seconds: float = 10.0,
     ) -> None:
+        """Hands each run's events to the memory service.
+
+        Args:
+            name: the plugin's name in ADK.
+            max_waiting: how many sessions may wait. Beyond that the one that has waited longest goes.
+            max_attempts: how often a session is tried after one run.
+            pause_seconds: the pause before the second attempt. Each later one is twice as long.
+            close_seconds: how long `close` waits.
+        """
         super().__init__(name=name)
         self._max_waiting = positive("IngestMemory", "max_waiting", max_waiting)
         self._max_attempts = positive("IngestMemory", "max_attempts", max_attempts)

@@ -37,9 +37,6 @@ class DropOldMedia(ContextPass):
         min_bytes: smaller inline media stay, in bytes. Files that are given by their address have no size here and go.
         keep_types: MIME types that stay, such as "application/pdf", or "image/*" for all of a kind.
 
-    Raises:
-        SettingError: a setting that cannot work.
-
     Cost to the prompt cache: when a turn begins, everything behind the first removed part misses the cache once. The
     words of a reference stay the same from then on.
     """

@@ -40,9 +40,6 @@ class LimitSpending(ContextPass):
         on_limit: "end" answers in the model's place once a limit is spent, "warn" goes on.
         show_budget: whether each request ends with a line that says how much is spent.
         reports: the newest reports of the process.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     max_input_tokens: int | None = None

@@ -53,9 +53,6 @@ def default_passes(
         keep_tools: tools whose results stay whole, such as one that loads a plan. ADK's active skills stay anyway.
         counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated and calibrated.
         cached_price: the price of a cached token as a share of another one, which decides when results are cleared.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
     # The passes load with the first request. An app with passes of its own never needs them.
     from adk_context_pack.passes.cast_narrative import CastNarrative  # noqa: PLC0415

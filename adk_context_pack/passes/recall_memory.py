@@ -71,9 +71,6 @@ class RecallMemory(ContextPass):
         max_seconds: how long the service may take.
         counter: a tokenizer of your own, from text to tokens. Without one, tokens are estimated.
 
-    Raises:
-        SettingError: a setting that cannot work.
-
     Cost to the prompt cache: none while the process runs and memory keeps what it knew. A block stays before its
     message, and new ones come behind what was already sent. A restarted process no longer shows the blocks of earlier
     turns.

@@ -24,50 +24,32 @@ from adk_context_pack.reports.token_use import Budget, TokenUse
 from adk_context_pack.tools.offload_payload import default_result_passes
 
 
-def load_passes(name: str) -> tuple[ContextPass, ...]:
-    """Loads the passes that `--passes` names: a pass, some passes, a pipeline, or a function that returns them.
-
-    Raises:
-        SettingError: the object does not give any passes.
-    """
-
-    def is_right(found: Any) -> bool:
-        is_made = isinstance(found, ContextPass | Iterable) or hasattr(found, "passes")
-        return is_made and not isinstance(found, type)
-
-    expected = "passes, such as mypackage.passes:PASSES"
-    found = load_object("--passes", name, is_right, expected)
+def passes_in(found: Any) -> tuple[ContextPass, ...] | None:
+    """Returns the passes that an object gives: a pass, some passes, or a pipeline. None if it gives anything else."""
     found = getattr(found, "passes", found)
     passes = tuple(found) if isinstance(found, Iterable) else (found,)
-    must(all(isinstance(entry, ContextPass) for entry in passes), "replay", "--passes", name, expected)
-    return passes
+    return passes if all(isinstance(entry, ContextPass) for entry in passes) else None
 
 
 _OPTIONS = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
 
 
 def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[SettingsFor, Counter | None]:
-    """Returns the settings and the counter that the options of `replay` describe: by default, `ContextPackPlugin()`.
-
-    Raises:
-        SettingError: an option that cannot work.
-    """
+    """Returns the settings and the counter that the options of `replay` describe: by default, `ContextPackPlugin()`."""
     given = [f"--{name.replace('_', '-')}" for name in _OPTIONS if getattr(options, name) not in {None, False}]
     if options.plugin and given:
         raise SettingError.of("replay", "--plugin", options.plugin, f"given without {given[0]}")
 
-    def is_right(found: Any) -> bool:
-        return hasattr(found, "settings_for") and not isinstance(found, type)
+    def a_plugin(found: Any) -> Any:
+        return found if hasattr(found, "settings_for") and not isinstance(found, type) else None
 
-    plugin = None if given else next(filter(is_right, app.plugins if app else ()), None)
-    if options.plugin is not None:
-        a_plugin = "a ContextPackPlugin, such as mypackage.agent:PLUGIN"
-        plugin = load_object("--plugin", options.plugin, is_right, a_plugin)
-    if plugin is not None:
+    own = next(filter(a_plugin, app.plugins if app and not given else ()), None)
+    expected = "a ContextPackPlugin, such as mypackage.agent:PLUGIN"
+    if plugin := load_object("--plugin", options.plugin, a_plugin, expected) or own:
         return plugin.settings_for, getattr(plugin, "counter", None)
     limits = {"max_rows": options.max_rows, "max_tokens": options.max_payload_tokens}
     caps = () if options.no_caps else default_result_passes(**{name: n for name, n in limits.items() if n is not None})
-    passes = None if options.passes is None else load_passes(options.passes)
+    passes = load_object("--passes", options.passes, passes_in, "passes, such as mypackage.passes:PASSES")
     settings = PackSettings(passes=passes, max_tokens=options.window, result_passes=caps)
     return (lambda _: settings), None
 

@@ -17,11 +17,12 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
 from adk_context_pack._adk.instruction import agents_in
-from adk_context_pack._adk.requests import is_app, recorded
+from adk_context_pack._adk.requests import recorded
 from adk_context_pack.errors import Callback, RecordingError, SettingError, printable
-from adk_context_pack.replay.recordings import AN_APP, UNREADABLE, Sessions, load_app, load_object
+from adk_context_pack.replay.recordings import UNREADABLE, Sessions, load_app
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
+from adk_context_pack.replay.sums import counted
 from adk_context_pack.reports.token_use import TokenUse, offenders
 
 _LEAST = 1_000
@@ -31,8 +32,7 @@ _LEAST = 1_000
 def run_doctor(options: argparse.Namespace) -> int:
     """Prints what takes many tokens in an app's requests, then what its parts keep from working."""
     requests, counter, prices = load_app(options)
-    app = load_object("--app", options.app, is_app, AN_APP)
-    sessions = Sessions(options)
+    sessions, app = Sessions(options), requests and requests.app
     agents = [each for each in agents_in(getattr(app, "root_agent", app)) if isinstance(each, BaseAgent)]
     pack = next((each for each in getattr(app, "plugins", ()) if hasattr(each, "settings_for")), None)
     use = TokenUse(prices=prices)
@@ -42,25 +42,33 @@ def run_doctor(options: argparse.Namespace) -> int:
     def see(session: RecordedSession) -> int:
         for call in replayer.replay(session):
             if isinstance(call, Exception):
-                sessions.tell(RecordingError(f"a request cannot be built: {call}"))
+                where = session.source or f"without a session, for {session.id}"
+                sessions.tell(RecordingError(f"{where}: a request cannot be built: {call}"))
             else:
                 use.add(call.report, call.prefix_without)
         return use.total.calls
 
-    if not options.sessions:
+    texts = {each.name: text for each in agents if isinstance(text := getattr(each, "instruction", None), str)}
+    for each in () if options.sessions else agents:
         # What an agent sends with its first request, it sends with all of them.
-        said = types.Content(role="model", parts=[types.Part(text="Hello.")])
-        answers = [Event(author=each.name, content=said, invocation_id="first") for each in agents]
-        see(RecordedSession(id="first", events=[Event(author="user", content=types.UserContent("Hi.")), *answers]))
+        said = Event(author=each.name, content=types.ModelContent("Hello."), invocation_id="first")
+        state = dict.fromkeys(re.findall(r"{([\w:]+)}", texts.get(each.name, "")), "…")
+        asked = Event(author="user", content=types.UserContent("Hi."))
+        see(RecordedSession(id=each.name, events=[asked, said], state=state))
     sessions.each(see)
+    # The pack has nothing for a long instruction that stays as it is, and a cache makes it cheap.
+    fixed = tuple(f"instruction of {name}," for name, text in texts.items() if "{" not in text)
     worst = (each for each in offenders(use) if each.tokens >= _LEAST * use.total.calls)
-    found = [(f"{each.what}: {each.tokens:,} tokens, {each.share:.0%} of all", each.advice) for each in worst]
-    found += [*in_plugins(app, agents, pack), *in_agents(agents)]
+    large = [each for each in worst if not each.what.startswith(fixed)]
+    found = [(f"{each.what}: {each.tokens:,} tokens, {each.share:.0%} of all", each.advice) for each in large]
+    found += [*in_plugins(app, agents, pack), *in_agents(app, agents)]
     for number, (what, advice) in enumerate(found, 1):
-        sys.stdout.write(f"{number}. {printable(what)}\n   {printable(advice)}\n")
+        sys.stdout.write(f"{number}. {printable(what)}\n")
+        sys.stdout.writelines(f"   {printable(line)}\n" for line in advice.splitlines())
     ending = "" if found else " Nothing to change was found."
-    sys.stdout.write(f"Looked at {len(agents):,} agents and {use.total.calls:,} requests.{ending}\n")
-    return UNREADABLE if sessions.problems else int(bool(found))
+    counts = counted({"agent": len(agents), "request": use.total.calls}, " and ")
+    sys.stdout.write(f"Looked at {counts}.{ending}\n")
+    return UNREADABLE if sessions.problems and options.sessions else int(bool(found))
 
 
 def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tuple[str, str]]:
@@ -68,7 +76,12 @@ def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tup
     if pack is None:
         callbacks = (one for each in agents for one in getattr(each, "canonical_before_model_callbacks", ()))
         if not any(isinstance(one, Callback) for one in callbacks):
-            yield "Every agent is shown whole results, and all logs of earlier agents", "plugins=[ContextPackPlugin()]"
+            more = ", and all logs of earlier agents" * (len(agents) > 1)
+            made = "from adk_context_pack import ContextPackPlugin\n\nApp(…, plugins=[ContextPackPlugin()])"
+            if not hasattr(app, "plugins"):
+                root = 'App(name="the_name_of_its_folder", root_agent=root_agent'
+                made = "from google.adk.apps.app import App\n" + made.replace("App(…", f"app = {root}")
+            yield f"Every agent is shown whole results{more}", made
         return
     for each in app.plugins:
         name, is_earlier = type(each).__name__, app.plugins.index(each) < app.plugins.index(pack)
@@ -89,25 +102,37 @@ def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tup
         yield what, 'ContextPackPlugin(read_back="always")'
 
 
-def in_agents(agents: Sequence[BaseAgent]) -> Iterator[tuple[str, str]]:
+def in_agents(app: Any, agents: Sequence[BaseAgent]) -> Iterator[tuple[str, str]]:
     """Yields what other agents' output moves in an instruction, and what to write in its place."""
-    writers = {key: each.name for each in agents if (key := getattr(each, "output_key", None))}
+    writers = {key: each for each in agents if (key := getattr(each, "output_key", None))}
+    find = getattr(getattr(app, "root_agent", app), "find_agent", lambda _: None)
     for each in agents:
         text = getattr(each, "instruction", None)
         for key in dict.fromkeys(re.findall(r"{(\w+)\??}", text if isinstance(text, str) else "")):
-            if key in writers:
-                what = f"The instruction of {each.name} pastes all that {writers[key]} wrote, and changes with it"
-                yield what, f"Write {{compact:{key}}}, and give {each.name} a CompactState(key={key!r}, select=…)."
+            if (writer := writers.get(key)) is None:
+                continue
+            what = f"The instruction of {each.name} pastes all that {writer.name} wrote, and changes with it"
+            if fields := getattr(getattr(writer, "output_schema", None), "model_fields", None):
+                view = f"CompactState(key={key!r}, select={tuple(fields)})"
+                yield (
+                    what,
+                    (
+                        f"from adk_context_pack import CompactState\n\nbefore_model_callback=[{view}]\n"
+                        f"Give it this with the fields that it needs, and write {{compact:{key}}} in its instruction."
+                    ),
+                )
+            elif find(each.name) and find(writer.name) and getattr(each, "include_contents", "") == "default":
+                yield what, f"Remove {{{key}}} from it. {each.name} is shown what {writer.name} said as it is."
 
 
 def run_try(options: argparse.Namespace) -> int:
     """Runs an app on prompts or takes its recordings, replays them, and returns the exit code."""
     if options.prompt:
-        app = load_object("--app", options.app, is_app, AN_APP)
+        requests, _, _ = load_app(options)
         try:
-            text = asyncio.run(recorded(app, options.prompt))
+            text = asyncio.run(recorded(requests and requests.app, options.prompt))
         except Exception as error:
-            raise SettingError(f"try: the app failed: {type(error).__name__}: {error}") from error
+            raise SettingError(f"try: the app failed without the pack: {type(error).__name__}: {error}") from error
         path = Path(options.html).with_suffix(".session.json")
         path.write_text(text, encoding="utf-8")
         options.sessions.append(str(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import inspect
 import json
 import logging
 import math
@@ -15,10 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from time import monotonic
+from traceback import extract_tb
 from types import SimpleNamespace
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from google.adk.events.event import Event
@@ -29,7 +34,7 @@ from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, must, printable
+from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
@@ -40,6 +45,7 @@ from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_te
 Select = Callable[[str, Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 """From an SQL text with `:name` parameters, and their values, to rows."""
 
+Value = TypeVar("Value")
 Found = RecordedSession | RecordingError
 
 _SESSION = "app_name = :app_name AND user_id = :user_id"
@@ -236,18 +242,15 @@ _SUFFIXES = (".json", ".db", ".sqlite", ".sqlite3")
 """The endings of files that `adk web` and ADK's session services write."""
 
 
-def files_in(name: str) -> list[str]:
-    """Returns the files below a folder that may hold sessions, or `name` itself if it is not a folder.
-
-    Raises:
-        RecordingError: the folder holds no such file.
-    """
-    if "://" in name or not Path(name).is_dir():
-        return [name]
-    found = sorted(str(path) for path in Path(name).rglob("*") if path.suffix in _SUFFIXES and path.is_file())
-    if not found:
-        raise RecordingError(f"{name}: no recorded sessions in this folder ({', '.join(_SUFFIXES)})")
-    return found
+def recorded_in(name: str) -> Iterator[Found]:
+    """Yields every session of a file, a database, or the files below a folder. What fails is an error among them."""
+    is_folder = "://" not in name and Path(name).is_dir()
+    below = (path for path in Path(name).rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+    files = sorted(map(str, below)) if is_folder else [name]
+    for each in files:
+        yield from sessions_in(open_recording(each))
+    if not files:
+        yield RecordingError(f"{name}: no recorded sessions in this folder ({', '.join(_SUFFIXES)})")
 
 
 def open_recording(name: str) -> Iterator[Found]:
@@ -259,7 +262,8 @@ def open_recording(name: str) -> Iterator[Found]:
     if "://" in name:
         scheme, _, rest = name.partition("://")
         if scheme.partition("+")[0] != "sqlite":
-            return database_sessions(name)
+            yield from database_sessions(name)
+            return
         # sqlite:///relative.db and sqlite:////absolute.db, as SQLAlchemy has them.
         name = unquote(rest.partition("?")[0].removeprefix("/"))
     path = Path(name)
@@ -268,7 +272,7 @@ def open_recording(name: str) -> Iterator[Found]:
             is_sqlite = file.read(16) == b"SQLite format 3\0"
     except OSError as error:
         raise RecordingError(f"{name}: {error.strerror or type(error).__name__}") from None
-    return _sqlite_sessions(path) if is_sqlite else _json_sessions(path)
+    yield from _sqlite_sessions(path) if is_sqlite else _json_sessions(path)
 
 
 def sessions_in(recording: Iterable[Found]) -> Iterable[Found]:
@@ -413,42 +417,52 @@ def _forgetting(event: Event, handles: set[str]) -> Event:
     return event.model_copy(update={"actions": event.actions.model_copy(update={"state_delta": left})})
 
 
-def load_object(setting: str, name: str, is_right: Callable[[Any], bool], expected: str) -> Any:
-    """Loads the object that `module:name` names, from the working directory or any installed package.
+def load_object(option: str, name: str | None, read: Callable[[Any], Value | None], expected: str) -> Value | None:
+    """Loads what `module:name` names, from the working directory or any installed package. No name gives None.
 
-    It may be a function or class that makes what is right.
+    The module may be a path, and it may be a function or class that makes what is right. The name of an app may be left
+    out, as for `adk web`. `read` returns what an object gives, or None if it is not as `expected`.
 
     Raises:
-        SettingError: the module or the object does not exist, or is not as `expected`.
+        SettingError: the module cannot be imported, the object does not exist, or it is not as `expected`.
     """
+    if name is None:
+        return None
     module, _, attribute = name.partition(":")
-    must(module and attribute, "replay", setting, name, "of the form module:name")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
+    # As a shell completes the path of a file or of a folder.
+    module = module.removesuffix(".py").strip("./").replace("/", ".")
     try:
         found: Any = import_module(module)
-        for step in attribute.split("."):
-            found = getattr(found, step)
-    except (ImportError, AttributeError) as error:
-        raise SettingError.of("replay", setting, name, f"something that can be imported ({error})") from None
-    if not is_right(found) and callable(found):
-        found = found()
-    must(is_right(found), "replay", setting, name, expected)
-    return found
-
-
-AN_APP = "an app or an agent, such as mypackage.agent:root_agent"
+        if not attribute and hasattr(found, "__path__") and find_spec(f"{module}.agent"):
+            found = import_module(f"{module}.agent")
+        # Where ADK looks, in its order.
+        apps = (getattr(found, each, None) for each in ("app", "root_agent"))
+        found = attrgetter(attribute)(found) if attribute else next(filter(read, apps), found)
+        if (value := read(found)) is None and callable(found):
+            made = found()
+            found = asyncio.run(made) if inspect.iscoroutine(made) else made
+            value = read(found)
+    except (Exception, SystemExit) as error:
+        own = (each for each in extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(here))
+        places = [f"{each.filename}, line {each.lineno}" for each in own if "site-packages" not in each.filename]
+        near = (
+            did_you_mean(error.name or "", vars(error.obj)) if isinstance(error, AttributeError) and not places else ""
+        )
+        reason = f"{type(error).__name__}: {error} ({places[-1]})" if places else f"{error}{near}"
+        raise SettingError(f"{option} {name} cannot be loaded: {' '.join(reason.split())}") from error
+    if value is None:
+        raise SettingError(f"{option} {name} must be {expected}, and is of type {type(found).__name__}")
+    return value
 
 
 def load_app(options: argparse.Namespace) -> tuple[AppRequests | None, Counter | None, Prices]:
-    """Returns the app, the counter and the prices that the options name.
-
-    Raises:
-        SettingError: an option that cannot work.
-    """
-    app = None if options.app is None else AppRequests(load_object("--app", options.app, is_app, AN_APP))
-    counter = None if options.counter is None else load_object("--counter", options.counter, callable, "a function")
-    return app, counter, Prices(input=options.price_input, cached=options.price_cached)
+    """Returns the app, the counter and the prices that the options name."""
+    an_app = "an app or an agent, such as mypackage.agent:root_agent"
+    app = load_object("app", options.app, lambda found: found if is_app(found) else None, an_app)
+    counter = load_object("--counter", options.counter, lambda found: found if callable(found) else None, "a function")
+    return app and AppRequests(app), counter, Prices(input=options.price_input, cached=options.price_cached)
 
 
 def load_artifacts(uri: str | None) -> Any:
@@ -459,25 +473,22 @@ def load_artifacts(uri: str | None) -> Any:
     """
     if uri is None:
         return None
-
-    def refused(reason: str) -> SettingError:
-        return SettingError.of("replay", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})")
+    # ADK's command line takes long to import.
+    from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
 
     parts = urlsplit(uri)
     is_folder = not parts.scheme or parts.scheme == "file"
     path = Path(unquote(parts.path) if parts.scheme else uri)
-    if is_folder and not path.is_dir():
-        # ADK would create it.
-        raise refused("the folder does not exist")
-    # ADK's command line takes long to import.
-    from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
-
+    # ADK would create it.
+    reason = "the folder does not exist" if is_folder and not path.is_dir() else ""
     try:
-        service = get_service_registry().create_artifact_service(path.resolve().as_uri() if is_folder else uri)
+        address = path.resolve().as_uri() if is_folder else uri
+        service = None if reason else get_service_registry().create_artifact_service(address)
     except Exception as error:
-        raise refused(f"{type(error).__name__}: {error}") from None
+        service, reason = None, f"{type(error).__name__}: {error}"
     if service is None:
-        raise refused(f"ADK knows no artifact service for {parts.scheme}://")
+        reason = reason or f"ADK knows no artifact service for {parts.scheme}://"
+        raise SettingError.of("replay", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})")
     return service
 
 
@@ -490,6 +501,8 @@ OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command of the options and returns its exit code."""
+    # ADK logs a toolset that cannot be loaded with three tracebacks.
+    logging.getLogger("google_adk").addFilter(lambda record: record.__dict__.update(exc_info=None) or True)
     try:
         return int(options.run(options))
     except SettingError as error:
@@ -535,11 +548,10 @@ class Sessions:
         Args:
             see: looks at a session, and returns the number of model calls so far.
         """
-        recordings = [found for name in self._names for found in self._opened(name)]
         done = 0
         try:
             with _quiet_adk():
-                for session in (session for recording in recordings for session in sessions_in(recording)):
+                for session in chain.from_iterable(map(recorded_in, self._names)):
                     if isinstance(session, RecordedSession):
                         done += 1
                         self._progress.step(done, see(with_full_results(session, self._artifacts)))
@@ -555,13 +567,6 @@ class Sessions:
         if line not in self.problems:
             self.problems.append(line)
             sys.stderr.write(f"{line}\n")
-
-    def _opened(self, name: str) -> list[Iterator[Found]]:
-        try:
-            return [open_recording(found) for found in files_in(name)]
-        except RecordingError as error:
-            self.tell(error)
-            return []
 
 
 @contextmanager

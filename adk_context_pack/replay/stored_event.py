@@ -22,14 +22,11 @@ from adk_context_pack.errors import RecordingError
 _JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metadata", "citation_metadata")
 _PLAIN_COLUMNS = ("id", "invocation_id", "author", "branch", "partial", "turn_complete", "error_code", "error_message")
 _PLAIN_TYPES = frozenset(
-    {
-        *(("builtins", name) for name in ("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool")),
-        ("collections", "OrderedDict"),
-        ("collections", "defaultdict"),
-        *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
-        ("decimal", "Decimal"),
-        ("uuid", "UUID"),
-    }
+    (
+        *map("builtins.{}".format, ("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool")),
+        *map("datetime.{}".format, ("date", "datetime", "time", "timedelta", "timezone")),
+        *("collections.OrderedDict", "collections.defaultdict", "decimal.Decimal", "uuid.UUID"),
+    )
 )
 
 
@@ -119,7 +116,7 @@ class _ActionsUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Returns the class that a pickle names, if it is one of ADK's or plain data."""
-        if (module, name) in _PLAIN_TYPES:
+        if f"{module}.{name}" in _PLAIN_TYPES:
             return super().find_class(module, name)
         if module.startswith(("google.adk.", "google.genai.")):
             found = getattr(import_module(module), name, None)

@@ -158,8 +158,12 @@ def brief_text(sums: ReplaySums) -> str:
 
 
 def _counts(sums: ReplaySums) -> str:
-    counts = {"model call": sums.use.total.calls, "session": len(sums.sessions)}
-    return " in ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
+    return counted({"model call": sums.use.total.calls, "session": len(sums.sessions)}, " in ")
+
+
+def counted(counts: Mapping[str, int], between: str) -> str:
+    """Returns numbers with what they count, in the plural where there are several."""
+    return between.join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
 
 
 def money(amount: float) -> str:

@@ -19,17 +19,20 @@ with `gen_ai` follow https://opentelemetry.io/docs/specs/semconv/gen-ai/, the pa
 | `adk_context_pack.result.TOOL` | int | tokens that smaller results of this tool kept out of the request |
 | `adk_context_pack.pass.PASS` | int | tokens that this pass took away |
 | `adk_context_pack.failed` | string[] | the passes that failed and were skipped, if any |
+| `adk_context_pack.replaced` | string | what the passes took out or rewrote, as it was, if `keep_requests` is on |
 | `adk_context_pack.category.NAME` | int | `tokens_after` by category |
 | `adk_context_pack.prefix.tokens` | int | tokens of the agent's previous request that this one begins with |
 | `adk_context_pack.prefix.share` | double | the same as a share of the previous request, from 0 to 1 |
 | `adk_context_pack.shadow` | boolean | true in shadow mode, where ADK's own request was sent |
 
 The same figures are span events on the span that is current in the callback, one for the request, one for each pass
-and one for the provider's figures, and metrics without session and run. Without an SDK nothing is sent.
+and one for the provider's figures, and metrics without session and run. Without an SDK nothing is sent. `replaced` is
+on no other span or event, and obeys `ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS`, which `adk deploy` turns off.
 """
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
@@ -193,8 +196,13 @@ def _attributes(report: CallReport) -> dict[str, Any]:
 
 def _effects(report: CallReport) -> dict[str, Any]:
     failed = [each.name for each in report.passes if each.error]
+    sent = {*(report.request_after or ())}
+    replaced = "\n\n".join(f"{part.label}\n{part.text}" for part in report.request_before or () if part not in sent)
+    if os.environ.get("ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS", "").strip().lower() in {"0", "false"}:
+        replaced = ""
     return {
         f"{NAME}.tokens_saved": report.tokens_saved,
         **{f"{NAME}.pass.{each.name}": each.tokens_saved for each in report.passes},
         **({f"{NAME}.failed": failed} if failed else {}),
+        **({f"{NAME}.replaced": replaced} if replaced else {}),
     }

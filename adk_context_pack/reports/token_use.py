@@ -132,7 +132,7 @@ class AgentUse(Part):
         """Yields what takes many tokens in the requests of the agent called `name`, how many, and advice."""
         if self.largest_instruction >= _LONG_INSTRUCTION:
             what = f"instruction of {name}, up to {self.largest_instruction:,} tokens"
-            yield what, self.instruction, "Show less of what it inserts from state: CompactState with {compact:KEY}."
+            yield what, self.instruction, "If it inserts state, show less of it: CompactState with {compact:KEY}."
         if self.breaks > 1:
             advice = "Its history is rewritten too often. Let passes cut in larger, rarer steps (FitTokenBudget)."
             if self.lost_in_fixed * 2 >= self.lost:

@@ -72,9 +72,6 @@ class PayloadStore(Configured):
         max_age_s: seconds after which a result expires, as seen when the next one is stored or this one is opened.
         timeout_s: seconds that a store has for keeping a result, and again for removing those that expire with it.
             After them it counts as away.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     place: Place | ResultStore = "auto"

@@ -84,9 +84,6 @@ class CapRows(PlannedPass):
             "titles" for one whose tables are read row by row.
         on_report: called with a `CapReport` for each result that was capped or could not be.
         on_error: "skip" logs a failure, "raise" lets the exception through, for tests.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     kept_kind: ClassVar[Literal["rows"]] = "rows"

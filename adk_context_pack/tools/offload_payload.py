@@ -51,9 +51,6 @@ class OffloadPayload(PlannedPass):
             touched.
         on_report: called with a `CapReport` for each payload that was kept or could not be.
         on_error: "skip" logs a failure, "raise" lets the exception through, for tests.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     kept_kind: ClassVar[Literal["payload"]] = "payload"
@@ -115,9 +112,6 @@ def default_result_passes(
         max_tokens: a result with at most so many tokens and rows is not touched. The stub of a table has three rows and
             at most three fifths of it, the preview of a text a fifth.
         store: where full results are kept. See `PayloadStore`.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
     rows = CapRows(max_rows=max_rows, max_tokens=max_tokens, store=store)
     return rows, OffloadPayload(max_tokens=max_tokens, store=store)

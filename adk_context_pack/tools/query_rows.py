@@ -65,20 +65,19 @@ class QueryRows(Configured, ReadBackTool):
     plugin's `max_memory_bytes`. A query that exceeds its limits ends with its process. One user has one running query
     at a time, the others wait in a queue. A query that takes longer than a second begins again, in all processes but
     one. Answers add to the prompt and never change what is in it, so the provider's cached prefix stays.
-
-    Args:
-        max_rows: rows of an answer.
-        max_tokens: tokens of an answer, as estimated.
-        max_seconds: time for one query.
-        max_megabytes: by how much its process may grow during one query (Linux only).
-
-    Raises:
-        SettingError: a setting is not a positive integer.
     """
 
     def __init__(
         self, *, max_rows: int = 100, max_tokens: int = 4000, max_seconds: int = 5, max_megabytes: int = 256
     ) -> None:
+        """Queries the rows of stored results with SQL.
+
+        Args:
+            max_rows: rows of an answer.
+            max_tokens: tokens of an answer, as estimated.
+            max_seconds: time for one query.
+            max_megabytes: by how much its process may grow during one query (Linux only).
+        """
         self._max_rows = positive("QueryRows", "max_rows", max_rows)
         self._max_tokens = positive("QueryRows", "max_tokens", max_tokens)
         self._max_seconds = positive("QueryRows", "max_seconds", max_seconds)

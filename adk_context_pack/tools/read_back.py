@@ -22,7 +22,7 @@ from adk_context_pack._adk.known_tools import (
     takes_tools,
 )
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import Configured, SettingError, answering
+from adk_context_pack.errors import Configured, SettingError, answering, warn_once
 from adk_context_pack.stores.handles import is_handle, stored_results, unknown_handle
 from adk_context_pack.tools.result_pass import CHANGEABLE, NO_TOOLS, ResultPass, ToolSetting, passes_for
 
@@ -45,11 +45,6 @@ class ReadBack(Configured, ReadBackTool):
     said, called and returned earlier in the session, or lists it. The plugin gives it to an agent with the first
     request that needs it. The declaration has about 140 tokens. Replies add to the prompt and never change what is in
     it, so the provider's cached prefix stays.
-
-    Args:
-        rows: the limits of queries. None for those of `query_rows`.
-        payload: the limits of pages and of searches in a result. None for those of `read_payload`.
-        history: the limits of searches in the session's past. None for those of `search_history`.
     """
 
     def __init__(
@@ -59,6 +54,13 @@ class ReadBack(Configured, ReadBackTool):
         payload: ReadPayload | None = None,
         history: SearchHistory | None = None,
     ) -> None:
+        """Opens whatever the pack has kept out of a prompt.
+
+        Args:
+            rows: the limits of queries. None for those of `query_rows`.
+            payload: the limits of pages and of searches in a result. None for those of `read_payload`.
+            history: the limits of searches in the session's past. None for those of `search_history`.
+        """
         self._own = (rows, payload, history)
         for place, name in enumerate(("rows", "payload", "history")):
             if self._own[place] is not None and not isinstance(self._own[place], kind := type(_tools()[place])):
@@ -155,7 +157,12 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     own = openers_in(request)
     kinds = set(own._fields) if always else _for_results(request, own, state, handed, changing, early=early)
     kinds |= {"history"} if history else set()
-    if READ_BACK in request.tools_dict or all(getattr(own, kind) for kind in kinds if kind):
+    if all(getattr(own, kind) for kind in kinds if kind):
+        return frozenset()
+    if READ_BACK in request.tools_dict:
+        warn_once(
+            "a tool of the app has the name 'read_back', so that its agent cannot open what the pack does not show"
+        )
         return frozenset()
     tool, *former = _offered()
     request.append_tools([tool])

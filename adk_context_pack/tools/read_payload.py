@@ -35,18 +35,17 @@ class ReadPayload(Configured, ReadBackTool):
     `escaped: true`: the text between the quotes of a JSON string.
     A search runs in the child processes of `query_rows` and ends with its process when it exceeds its limits.
     Pages add to the prompt and never change what is in it, so the provider's cached prefix stays.
-
-    Args:
-        max_tokens: tokens of a page, as estimated. A page that goes on where an earlier one ended may have four times
-            as many, and three times that if it is the last one.
-        max_matches: places that a search shows at once.
-        max_seconds: time for one search.
-
-    Raises:
-        SettingError: a setting is not a positive integer.
     """
 
     def __init__(self, *, max_tokens: int = 4000, max_matches: int = 20, max_seconds: int = 2) -> None:
+        """Reads and searches the text of stored results.
+
+        Args:
+            max_tokens: tokens of a page, as estimated. A page that goes on where an earlier one ended may have four
+                times as many, and three times that if it is the last one.
+            max_matches: places that a search shows at once.
+            max_seconds: time for one search.
+        """
         self._max_tokens = positive("ReadPayload", "max_tokens", max_tokens)
         self._max_matches = positive("ReadPayload", "max_matches", max_matches)
         self._max_seconds = positive("ReadPayload", "max_seconds", max_seconds)

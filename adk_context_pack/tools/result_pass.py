@@ -117,9 +117,6 @@ class ResultPass(Callback, ABC):
         tools: settings for single tools by name, in place of these. "whole" or None is for a tool whose results stay as
             they are, "titles" for one whose tables are read row by row, such as a search.
         on_report: called with a `CapReport` for each result that the pass stored, noted something about, or failed on.
-
-    Raises:
-        SettingError: a setting that cannot work.
     """
 
     kept_kind: ClassVar[str | None] = None

@@ -144,15 +144,17 @@ class SearchHistory(Configured, ReadBackTool):
     The reply holds the passages of the session that fit the query best, each with the passages around it. The index is
     made at the first search and grows with the session. Replies add to the prompt and never change what is in it, so
     the provider's cached prefix stays.
-
-    Args:
-        max_tokens: tokens of a reply, as estimated.
-
-    Raises:
-        SettingError: `max_tokens` is not a positive integer.
     """
 
     def __init__(self, *, max_tokens: int = 1500) -> None:
+        """Searches what was said, called and returned in the session.
+
+        Args:
+            max_tokens: tokens of a reply, as estimated.
+
+        Raises:
+            SettingError: `max_tokens` is not a positive integer.
+        """
         self._max_tokens = positive("SearchHistory", "max_tokens", max_tokens)
         super().__init__(self.search_history)
 

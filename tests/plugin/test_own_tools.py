@@ -9,6 +9,7 @@ from google.adk.tools.function_tool import FunctionTool
 from adk_context_pack import ContextPackPlugin, PackSettings, SettingError
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.spans import warned
 
 LONG = "Then weigh each box, and write its number on the lid in pencil. " * 200
 
@@ -44,6 +45,16 @@ async def test_a_tool_of_the_app_is_shortened_whatever_it_is_called(tool, shadow
     assert (report.tool, report.tokens_saved > 1000) == (tool.__name__, True)
     shown = results_in(run.requests[-1], tool.__name__)[0].response
     assert (LONG in str(shown)) is shadow
+
+
+async def test_a_tool_in_the_place_of_the_packs_is_told():
+    """An app's own `read_back` keeps the pack's from being declared, which a warning says once."""
+    tools = [tool("read_back", LONG)]
+    with warned() as texts:
+        await run_agent(
+            LlmAgent(name="a", model=stepping(call("read_back")), tools=tools), "Go.", plugins=[ContextPackPlugin()]
+        )
+    assert sum("has the name 'read_back'" in text for text in texts) == 1
 
 
 def tool(name, value):

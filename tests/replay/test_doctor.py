@@ -5,6 +5,7 @@ from google.adk.agents import SequentialAgent
 from google.adk.agents.context_cache_config import ContextCacheConfig
 from google.adk.apps.app import App, EventsCompactionConfig
 from google.adk.plugins.base_plugin import BasePlugin
+from pydantic import BaseModel
 
 from adk_context_pack import ContextPackPlugin, StripForContext
 from tests.replay.test_command import run_command as run
@@ -20,6 +21,11 @@ def app(*plugins, agents=(), **settings):
     """An app of two agents whose second one is told what the first one wrote."""
     agents = agents or [analyst(output_key="found"), writer()]
     return App(name="shop", root_agent=SequentialAgent(name="root", sub_agents=agents), plugins=plugins, **settings)
+
+
+class Found(BaseModel):
+    city: str
+    sold: int
 
 
 PACK, CACHE = ContextPackPlugin(), ContextCacheConfig()
@@ -38,7 +44,13 @@ def never_compacted():
         (app, ["all logs of earlier agents"]),
         (
             lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]),
-            ["instruction of teller, up to", "{compact:found}"],
+            ["instruction of teller, up to", "Remove {found} from it."],
+        ),
+        (
+            lambda: app(
+                PACK, agents=[writer(output_key="found", output_schema=Found), writer("b", instruction="{found}")]
+            ),
+            ["CompactState(key='found', select=('city', 'sold'))"],
         ),
         (lambda: app(Rewriter(name="r"), PACK), ["Rewriter comes first"]),
         pytest.param(never_compacted, ["token_threshold=6_750"], marks=HAS_THRESHOLD),
@@ -66,3 +78,27 @@ def test_recordings_and_prompts_tell_what_the_pack_would_save(capsys, monkeypatc
     assert "tool list_sales" in run(capsys, "doctor", f"{__name__}:seen", page.with_suffix(".session.json"))[1]
     assert run(capsys, "try", f"{__name__}:seen")[0] == 64
     assert "unknown:seen" in run(capsys, "try", "unknown:seen", "--prompt", "Report.")[2]
+
+
+AGENT = """
+from google.adk.agents import LlmAgent
+root_agent = LlmAgent(name="one", model="gemini-2.5-flash", instruction="Serve {customer}.")
+async def make():
+    return root_agent.clone()
+"""
+
+
+@pytest.mark.parametrize("case", [
+    (AGENT, "./{}/", 1, "root_agent=root_agent"), (AGENT, "{}.agent", 1, "1 agent and 1 request."),
+    (AGENT, "{}/agent.py:make", 1, "1 agent and 1 request."), (AGENT, "{}.agent:rot_agent", 64, "'root_agent'?)"),
+    ("raise OSError('no key')", "{}", 64, "OSError: no key ("), ("root_agent = 5", "{}", 64, "and is of type module"),
+    ("app = 5", "{}.agent:app", 64, "and is of type int"), ("x = (", "{}", 64, "never closed"),
+])  # fmt: skip
+def test_an_app_is_found_where_adk_finds_it(case, capsys, monkeypatch, tmp_path):
+    """A folder, file or module will do, state that an instruction needs is not missed, and a mistake is one line."""
+    source, name, code, told = case
+    monkeypatch.chdir(tmp_path.parent)
+    (tmp_path / "__init__.py").touch()
+    (tmp_path / "agent.py").write_text(source)
+    found, out, err = run(capsys, "doctor", name.format(tmp_path.name))
+    assert (found, told in (err or out), err.count("\n")) == (code, True, code == 64)

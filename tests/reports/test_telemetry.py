@@ -6,6 +6,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from adk_context_pack import CastNarrative, ContextPipeline, PassReport, StripForContext, estimate_tokens
 from adk_context_pack.reports import telemetry
+from adk_context_pack.reports.call_report import ViewPart
 from adk_context_pack.reports.telemetry import Telemetry
 from tests.reports.test_call_report import FailOnPurpose
 from tests.reports.test_report_log import report as plain_report
@@ -79,8 +80,19 @@ def test_the_documented_attributes_are_those_that_are_sent():
         categories={"NAME": 2},
         results={"TOOL": 1},
         shadow=True,
+        request_before=(ViewPart("user · text", "Hi."),),
     )
     table = {line.split("`")[1] for line in telemetry.__doc__.splitlines() if line.startswith("| `")}
     by_others = {name for name in table if name.startswith("gen_ai.usage")}
     common = {"gen_ai.agent.name", "gen_ai.request.model"}
     assert {*common, *telemetry._attributes(report), *telemetry._effects(report)} == table - by_others
+
+
+@pytest.mark.parametrize(("setting", "kept", "shown"), [("true", True, 1), ("False", True, 0), ("true", False, 0)])
+async def test_a_span_shows_what_the_passes_replaced(spans, monkeypatch, setting, kept, shown):
+    """What a pass took away is on the span only where requests are kept, and ADK may put content on spans."""
+    monkeypatch.setenv("ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS", setting)
+    spans.clear()
+    await reported_run("Where is Oslo?", pipeline=ContextPipeline([StripForContext()], keep_requests=kept))
+    told = [each.attributes.get("adk_context_pack.replaced", "") for each in spans.get_finished_spans()]
+    assert sum(SECRET in each and "Where is Oslo?" not in each for each in told) == shown
