@@ -401,7 +401,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     found = []
     for column, its in zip(columns, tags, strict=True):
         drifts = column.trend in {"close", "drifting"}
-        is_close = column.trend == "close" and its & {"bytes", "count"}
+        is_close = column.trend == "close" and its & {"bytes", "count", "plural"}
         is_weak = its.isdisjoint(("quantity", "plural")) or its & {"vague", "price"} or is_close
         # Sales may grow each month.
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
