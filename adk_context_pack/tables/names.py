@@ -157,8 +157,9 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
     rules = (
         "average" in has or ("price" in first and others and not added),
         # Clicks per day are an amount of each day.
+        "per" in first and "each" in last,
         "per" in _NOTHING.union(*others) and not (has & QUANTITIES and "calendar" in last),
-        last & {"price", "vague"} and has & {"rate", "each"},
+        (last & {"price", "vague"} and has & {"rate", "each"}) or ("price" in has and "each" in last),
         last & {"measured", "duration", "body"} and "rate" in first | before,
         "measured" in last and ("measured" in before or "bytes" in before - last),
         "least" in first and last & {"money", "duration"},

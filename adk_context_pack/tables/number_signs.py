@@ -77,7 +77,7 @@ def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> boo
         return not are_few or (are_counted and ordered[0] == 0)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
     # What is calculated or measured has many decimals.
-    if decimals_of(ordered) > _TAIL:
+    if decimals_of(ordered[:_SOME]) > _TAIL:
         return False
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
@@ -91,10 +91,12 @@ def trend_of(numbers: Sequence[Number]) -> Trend:
     Counters only rise. Levels over time change little from one row to the next (the ratio of von Neumann, 1941), and
     drift close to one another or far.
     """
-    first = numbers[:128]
-    if len(first) < _FEW + _SOME or not all(is_finite(number) and -(10**27) < number < 10**27 for number in first):
+    try:
+        cells = list(map(float, numbers[:128]))
+    except OverflowError:
         return ""
-    cells = list(map(float, first))
+    if len(cells) < _FEW + _SOME or not math.isfinite(sum(cells)):
+        return ""
     steps = [after - before for before, after in pairwise(cells)]
     if min(steps) >= 0 or max(steps) <= 0:
         return "rising" if 2 * len({f"{step:.3g}" for step in steps}) > len(steps) else "even"

@@ -401,14 +401,16 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     found = []
     for column, its in zip(columns, tags, strict=True):
         drifts = column.trend in {"close", "drifting"}
-        is_close = column.trend == "close" and its & {"bytes", "count"}
+        is_close = column.trend == "close" and its & {"bytes", "count", "plural"}
         is_weak = its.isdisjoint(("quantity", "plural")) or its & {"vague", "price"} or is_close
-        is_level = is_in_time and ("dimension" in its or column.trend == "rising" or bool(drifts and is_weak))
+        # Sales may grow each month.
+        is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
+        is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
         is_level = is_level or (drifts and "running" in its) or (are_mixed and its >= {"vague", "single"})
         is_price = "price" in its and "amount" not in its and "pieces" in said
         is_load = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
         role: Role = "rate" if is_price or is_level else "measure" if is_load else column.role
-        found.append(replace(column, role=role) if column.role in {"measure", "rate"} else column)
+        found.append(replace(column, role=role) if column.role in {"measure", "rate"} - {role} else column)
     return found
 
 

@@ -22,13 +22,24 @@ def is_summed(name, cells):
 @pytest.mark.parametrize("written", [lambda cell: cell, str], ids=["numbers", "texts"])
 @pytest.mark.parametrize(
     ("file", "most", "lost"),
-    [("roles", 0, 0), ("roles_seen", 0, 0), ("roles_unseen", 0, 1), ("roles_world", 2, 0), ("roles_trades", 4, 0)],
-)
+    [("roles", 0, 0), ("roles_seen", 0, 0), ("roles_unseen", 0, 0), ("roles_world", 2, 0), ("roles_trades", 4, 0),
+     ("roles_services", 0, 0)],
+)  # fmt: skip
 def test_only_measures_are_summed(file, most, lost, written):
     """Of identifiers, times and rates in twenty languages next to none is summed, and next to no measure is lost."""
     summed = [(role, is_summed(name, list(map(written, cells)))) for role, name, cells in cases_of(file)]
     assert len([role for role, is_sum in summed if is_sum and role != "measure"]) <= most
     assert summed.count(("measure", False)) <= lost
+
+
+def test_neighbours_tell_what_is_summed():
+    """Balances, counters and levels over time are not summed, in row dicts and as texts, and the amounts beside are."""
+    lines = Path(__file__).with_name("golden").joinpath("role_tables.txt").read_text("utf-8").splitlines()[1:]
+    for names, table in (map(json.loads, line.split("\t")) for line in lines):
+        for written in (lambda cell: cell, str):
+            rows = [dict(zip(table, map(written, row), strict=True)) for row in zip(*table.values(), strict=True)]
+            assert {each.name for each in schema_of(rows).columns if each.role == "measure"} == set(names)
+            assert {each.name for each in table_facts(rows).columns if each.total or each.parts} == set(names)
 
 
 def test_roles_are_told():
