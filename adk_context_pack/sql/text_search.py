@@ -75,9 +75,7 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
     return Places(spans, list(_lines(text, spans)), totals, "; ".join(filter(None, notes)))
 
 
-def _counted(
-    compiled: Any, text: str, start: int, most: int, deadline: float
-) -> tuple[list[tuple[int, int]], int | str]:
+def _counted(compiled: Any, text: str, start: int, most: int, deadline: float) -> tuple[list[Any], int | str]:
     """Returns the first spans from `start` on and how many there are in the text, as far as the time allows."""
     total, spans = 0, list[tuple[int, int]]()
     try:
