@@ -10,17 +10,8 @@ from typing import Any
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import StatementChecks, install_collations, install_exact_numbers
-from adk_context_pack.sql.guard import INSTEAD, QueryGuard
-from adk_context_pack.sql.sql_names import (
-    SQLITE_COLUMNS,
-    TableImage,
-    Token,
-    names_in,
-    one_line,
-    quote,
-    quote_dotted_names,
-    tokens_of,
-)
+from adk_context_pack.sql.guard import INSTEAD, QueryGuard, all_names
+from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, Token, quote, quote_dotted_names, tokens_of
 from adk_context_pack.sql.typed_columns import TypedColumn, literal, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain
@@ -69,8 +60,8 @@ class RowDatabase:
         self._connection.execute("PRAGMA temp_store = MEMORY")
         self._handles = [handle.lower() for handle in images]
         self._images = images
-        all_names = [image.names for image in images.values()]
-        self._names = [name for names in all_names for name in names_in(names)]
+        every = [image.names for image in images.values()]
+        self._names = all_names(every)
         self._columns = {
             (handle, table): [TypedColumn(**column) for column in columns]
             for handle, image in images.items()
@@ -78,17 +69,17 @@ class RowDatabase:
         }
         self._checks = StatementChecks(self._connection)
         install_collations(self._connection)
-        if any(names.exact for names in all_names):
+        if any(names.exact for names in every):
             install_exact_numbers(self._connection)
         for handle, image in images.items():
             self._attach(handle, image)
-        widest = max((len(columns) for names in all_names for columns in names.tables.values()), default=0)
+        widest = max((len(columns) for names in every for columns in names.tables.values()), default=0)
         self._guard = QueryGuard(
             self._connection,
             [*self._names, *self._handles],
-            [*images, *(view for names in all_names for view in names.views)],
-            longest_row=max((names.longest_row for names in all_names), default=0),
-            most_columns=min(SQLITE_COLUMNS, 2 * widest + 100),
+            [*images, *(view for names in every for view in names.views)],
+            longest_row=max((names.longest_row for names in every), default=0),
+            columns=min(SQLITE_COLUMNS, 2 * widest + 100),
         )
 
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
@@ -172,7 +163,7 @@ class RowDatabase:
                 if column.note:
                     yield column.note
         yield from (note for image in self._images.values() for note in image.names.notes)
-        yield from (one_line(remark, 200) for remark in self._statement.remarks)
+        yield from self._statement.remarks
 
     def _attach(self, handle: str, image: TableImage) -> None:
         name = quote(handle)

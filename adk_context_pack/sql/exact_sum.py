@@ -127,9 +127,8 @@ class StatementChecks:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""
         connection.create_function(STRICT, 2, self._strict, deterministic=True)
-        connection.create_function(
-            LENIENT, 2, lambda x, _: x if (y := _number_in(x)) is None else y, deterministic=True
-        )
+        lenient = lambda value, _: value if (number := _number_in(value)) is None else number  # noqa: E731
+        connection.create_function(LENIENT, 2, lenient, deterministic=True)
         connection.create_function(DATED, 2, self._dated, deterministic=True)
         for name in WORDS["adding"]:
             connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
@@ -146,10 +145,8 @@ class StatementChecks:
                 advice = "unixepoch('1970-01-01 ' || x) for the seconds of a time of day."
             if is_date_text(value):
                 advice = "julianday(b) - julianday(a) for the days between two dates."
-            self._fail(
-                f"{label} is text such as {short_text(value)!r}, and texts are not calculated with or compared with"
-                f" numbers. Write {advice}"
-            )
+            said = f"{label} is text such as {short_text(value)!r}, and texts are not calculated with or compared with"
+            self._fail(f"{said} numbers. Write {advice}")
         return number
 
     def _dated(self, value: Any, label: str) -> Any:
@@ -159,10 +156,8 @@ class StatementChecks:
             return iso_of(moment, has_time=":" in value)
         if any(map(str.isdecimal, value)):
             parts = "substr(x, 7, 4) || '-' || substr(x, 4, 2) || '-' || substr(x, 1, 2)"
-            self._fail(
-                f"{label} is text such as {short_text(value)!r}, of which the day is not known. Write {parts} for"
-                " 31/01/2026, and the like."
-            )
+            said = f"{label} is text such as {short_text(value)!r}, of which the day is not known"
+            self._fail(f"{said}. Write {parts} for 31/01/2026, and the like.")
         return None
 
 

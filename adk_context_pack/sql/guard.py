@@ -16,11 +16,11 @@ from contextlib import closing, suppress
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
-from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, names_in, one_line, tokens_of
+from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, tokens_of
 from adk_context_pack.sql.typed_columns import shown
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
@@ -46,8 +46,7 @@ class QueryGuard:
         connection: with all its tables in place; from now on nothing can be changed.
         tables: the names that may be read.
         views: the names among them that are views.
-        longest_row: bytes of the longest row, which a query must still be able to read.
-        most_columns: columns that a result may have.
+        most: `longest_row`, the bytes of the longest row, and `columns`, those that a result may have.
 
     Attributes:
         stopped: whether the running query exceeded its time.
@@ -55,13 +54,7 @@ class QueryGuard:
     """
 
     def __init__(
-        self,
-        connection: sqlite3.Connection,
-        tables: Collection[str],
-        views: Collection[str],
-        *,
-        longest_row: int,
-        most_columns: int,
+        self, connection: sqlite3.Connection, tables: Collection[str], views: Collection[str], **most: int
     ) -> None:
         self._views = frozenset(views)
         self._tables = frozenset(name.lower() for name in tables) | _TABLE_FUNCTIONS
@@ -74,8 +67,8 @@ class QueryGuard:
         connection.execute("PRAGMA query_only = ON")
         for limit, value in _LIMITS.items():
             connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, longest_row))
-        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, most_columns)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, most["longest_row"]))
+        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, most["columns"])
         connection.set_authorizer(self._allows)
         connection.set_progress_handler(self._look, _STEPS_A_LOOK)
 
@@ -131,9 +124,7 @@ def too_long(seconds: float) -> str:
     return f"The query was stopped: it took longer than {seconds:g} s. Make it smaller."
 
 
-_NAMED = re.compile(
-    r"(?:no such column|no such function|function|no such table|ambiguous column name): (.+?)\)?$", re.DOTALL
-)
+_NAMED = re.compile(r"(?:no such (?:column|function|table)|function|ambiguous column name): (.+?)\)?$", re.DOTALL)
 _NEAR = re.compile(r'near "(.+?)": syntax error', re.DOTALL)
 _TOKEN = re.compile(r'unrecognized token: "(.*?)"?$', re.DOTALL)
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
@@ -154,7 +145,7 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
     if is_of_form and (advice := _of_another_database(sql, message, images)):
         return advice
     if match := _NEAR.search(message):
-        return _syntax_hint(match[1], _all(images))
+        return _syntax_hint(match[1], all_names(images))
     if match := _TOKEN.search(message):
         return _token_hint(match[1])
     name = match[1] if (match := _NAMED.search(message)) else ""
@@ -174,14 +165,15 @@ def _about(kind: str, message: str) -> str:
     return next((said for key, said in INSTEAD.items() if key.startswith(kind) and key[len(kind) :] in message), "")
 
 
-def _all(images: Iterable[TableNames]) -> list[str]:
-    return [name for names in images for name in names_in(names)]
+def all_names(images: Iterable[TableNames]) -> list[str]:
+    """Returns the names of all tables and columns."""
+    return [name for each in images for name in (*each.tables, *each.views, *chain(*each.tables.values()))]
 
 
 def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -> str:
     """Returns what to write in place of the first word that SQLite does not have."""
     tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
-    names = {name.lower() for name in (*_all(images), message.rpartition(": ")[2])}
+    names = {name.lower() for name in (*all_names(images), message.rpartition(": ")[2])}
     functions = () if "wrong number" in message else there_are()
     for token, after in pairwise([*tokens, Token("end", "")]):
         word = token.text.lower()
@@ -226,10 +218,8 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
 def _syntax_hint(near: str, names: list[str]) -> str:
     if near.lower() in {name.lower() for name in names}:
         return f'{near} is a reserved word: write it in double quotes, "{near}".'
-    return (
-        _about("near ", near)
-        or f"A name that is a reserved word (order, group, index) goes in double quotes. {_QUOTES}"
-    )
+    reserved = "A name that is a reserved word (order, group, index) goes in double quotes."
+    return _about("near ", near) or f"{reserved} {_QUOTES}"
 
 
 def _token_hint(token: str) -> str:
@@ -237,9 +227,7 @@ def _token_hint(token: str) -> str:
         return "A quote is not closed. Within a text, write a single quote twice: 'it''s'."
     if token[:1].isdigit():
         return f'A name that begins with a digit goes in double quotes: "{one_line(token)}".'
-    return (
-        f"SQLite does not know this character outside of quotes: write NOT in place of an exclamation mark. {_QUOTES}"
-    )
+    return f"SQLite does not know this character outside of quotes: write NOT in place of a mark. {_QUOTES}"
 
 
 def _quoted(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
-from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown, written_in
+from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.names import named
@@ -23,7 +23,6 @@ from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, Nu
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
 _NONE = frozenset((type(None),))
-_TRUTH = "CASE {} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
 
 
 @dataclass(slots=True)
@@ -83,7 +82,7 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
     if types <= {int, float} or types == {bool}:
         loaded = _from_numbers(name, column.values, column.types)
         if types == {bool}:
-            loaded.about["written"] = _TRUTH.replace("{}", written_in(name))
+            loaded.about["written"] = f"CASE {{q}}{quote(name)} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
         loaded.column = column
         loaded.schema = column_schema(column)
         if loaded.schema.role == "time":
@@ -132,7 +131,7 @@ def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Load
     written = [None if value is None else str(_cell(value)) for value in column.values]
     example = next((text for text in written if text and text.strip()), "")
     loaded.notes.append(f"as written ({short_text(example)!r}) in {shown(name)}")
-    loaded.about["written"] = written_in(name)
+    loaded.about["written"] = f"{{q}}{quote(name)}"
     return [loaded, Loaded(name, "TEXT", written)]
 
 
@@ -175,7 +174,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     end = "Z" if texts[0].endswith("Z") else ""
     if all(_is_plain(text, end) for text in texts):
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
-        about["written"] = f"replace({written_in(name)}, ' ', 'T') || '{end}'"
+        about["written"] = f"replace({{q}}{quote(name)}, ' ', 'T') || '{end}'"
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     iso: dict[str | None, str | None] = {None: None}
     for text in texts:
@@ -242,10 +241,6 @@ def _cell(value: Any) -> Any:
         return str(value)
     if isinstance(value, bytes | bytearray):
         return bytes(value).hex()
-    return _nested(value)
-
-
-def _nested(value: Any) -> Any:
     if is_record(type(value)):
         value = as_record(value)
     if isinstance(value, Mapping | list | tuple | set | frozenset):

@@ -170,14 +170,6 @@ class TableImage:
     names: TableNames
 
 
-def names_in(names: TableNames) -> Iterator[str]:
-    """Yields every name of a table or column in an image."""
-    yield from names.tables
-    yield from names.views
-    for columns in names.tables.values():
-        yield from columns
-
-
 def one_line(text: str, length: int = 60) -> str:
     """Returns a name as it can be set within a sentence: on one line, and not too long."""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

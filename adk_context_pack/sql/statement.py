@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from typing import Any
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.sql_names import WORDS, Token, tokens_of
@@ -24,14 +24,6 @@ _MAX_DEPTH = 60
 _KEYWORDS = WORDS["keywords"] | {"EXISTS", "FULL"}
 _CLAUSES = WORDS["clauses"] | {"ON", "USING"}
 _OPERATORS = frozenset({"LIKE", "GLOB"})
-
-
-@dataclass(slots=True)
-class _Part:
-    """Holds what one part of the statement names, its subqueries included: the main one, or one of `WITH`."""
-
-    tables: Counter[str] = field(default_factory=Counter)
-    calls: int = 0
 
 
 def check_statement(sql: str, handles: Collection[str] = ()) -> None:
@@ -51,15 +43,15 @@ def check_statement(sql: str, handles: Collection[str] = ()) -> None:
     _check_form(tokens)
     tables, calls = _multiplied(_Reader(tokens).read(), {})
     if tables > _MAX_TABLES:
-        raise QueryError(
-            f"The query names tables {_short(tables)} times once the parts of WITH are written out where they are"
-            f" used; {_MAX_TABLES} is the most. Use each part once, or ask in several queries."
+        said = (
+            f"The query names tables {_short(tables)} times once the parts of WITH are written out where they are used;"
         )
+        raise QueryError(f"{said} {_MAX_TABLES} is the most. Use each part once, or ask in several queries.")
     if calls > _MAX_CALLS:
-        raise QueryError(
-            f"The query calls functions in {_short(calls)} places once the parts of WITH are written out;"
-            f" {_MAX_CALLS} is the most. Use GROUP BY in place of many CASE columns, or ask in several queries."
+        said = (
+            f"The query calls functions in {_short(calls)} places once the parts of WITH are written out; {_MAX_CALLS}"
         )
+        raise QueryError(f"{said} is the most. Use GROUP BY in place of many CASE columns, or ask in several queries.")
 
 
 def mentioned_handles(sql: str, handles: Collection[str]) -> list[str]:
@@ -78,9 +70,7 @@ def _check_form(tokens: list[Token]) -> None:
     depth = 0
     for place, token in enumerate(tokens):
         if token.text == ";" and any(other.text != ";" for other in tokens[place:]):
-            raise QueryError(
-                "Only SELECT over the stored rows is allowed, one statement at a time. Ask the others next."
-            )
+            raise QueryError("Only SELECT over the stored rows is allowed, one statement at a time. Ask others next.")
         depth += (token.text == "(") - (token.text == ")")
         if depth > _MAX_DEPTH:
             raise QueryError(f"The query nests parentheses more than {_MAX_DEPTH} deep. Name inner queries by WITH.")
@@ -91,11 +81,12 @@ class _Reader:
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
-        self._parts: dict[str, _Part] = {"": _Part()}
+        # What each part names, its subqueries included, with its calls under "(". The main part has no name.
+        self._parts: dict[str, Counter[str]] = {"": Counter()}
         # For each open parenthesis: the clause within it, and the part that it belongs to.
         self._open: list[tuple[str, str]] = [("", "")]
 
-    def read(self) -> dict[str, _Part]:
+    def read(self) -> dict[str, Counter[str]]:
         for place, token in enumerate(self._tokens):
             if token.text == "(":
                 self._enter(place)
@@ -109,11 +100,11 @@ class _Reader:
         clause, owner = self._open[-1]
         before = self._word(place - 1)
         if name := self._defined_by(place):
-            self._parts.setdefault(name, _Part())
+            self._parts.setdefault(name, Counter())
             self._open.append(("", name))
             return
         if place and self._tokens[place - 1].name is not None and before not in _KEYWORDS and before != "AS":
-            self._parts[owner].calls += 1
+            self._parts[owner]["("] += 1
             clause = ""
         # `FROM (a, b)` and `FROM (SELECT …)`: a word of the inner query changes it.
         self._open.append((clause if clause == "FROM" else "", owner))
@@ -138,13 +129,13 @@ class _Reader:
         clause, owner = self._open[-1]
         word = token.word
         if word in _OPERATORS:
-            self._parts[owner].calls += 1
+            self._parts[owner]["("] += 1
         if word == "JOIN" or (word == "," and clause in {"ON", "USING"}):
             self._open[-1] = ("FROM", owner)
         elif word in _CLAUSES:
             self._open[-1] = (word, owner)
         elif self._is_table(place, token, clause):
-            self._parts[owner].tables[(token.name or "").lower()] += 1
+            self._parts[owner][(token.name or "").lower()] += 1
 
     def _is_table(self, place: int, token: Token, clause: str) -> bool:
         if token.name is None or token.word in _KEYWORDS or self._word(place + 1) == ".":
@@ -159,18 +150,18 @@ class _Reader:
         return self._tokens[place].word if 0 <= place < len(self._tokens) else ""
 
 
-def _multiplied(parts: Mapping[str, _Part], known: dict[str, tuple[int, int]], name: str = "") -> tuple[int, int]:
+def _multiplied(parts: Mapping[str, Counter[str]], known: dict[str, Any], name: str = "") -> tuple[int, int]:
     """Counts tables and calls as they are once every part of WITH is written out where it is named."""
     if name not in known:
         # What names itself is not written out once more.
         known[name] = (0, 0)
-        tables, calls = 0, parts[name].calls
-        for table, times in parts[name].tables.items():
+        tables, calls = 0, parts[name]["("]
+        for table, times in parts[name].items():
             inner = _multiplied(parts, known, table) if table in parts else (0, 0)
-            tables += times * (1 + inner[0])
+            tables += times * (1 + inner[0]) * (table != "(")
             calls += times * inner[1]
         known[name] = (tables, calls)
-    return known[name]
+    return known[name][0], known[name][1]
 
 
 def _short(number: int) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
 
-from adk_context_pack.sql.sql_names import quote
 from adk_context_pack.tables.date_text import iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.number_text import Style, read_number
@@ -124,8 +123,3 @@ def literal(value: Any) -> str | None:
 def shown(name: str) -> str:
     """Returns a name in double quotes, as models write it."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def written_in(name: str) -> str:
-    """Returns the SQL for the cells of the column that holds what was written."""
-    return "{q}" + quote(name)

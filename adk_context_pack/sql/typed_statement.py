@@ -80,9 +80,7 @@ class TypedStatement:
         remarks: what its author may not have meant.
     """
 
-    def __init__(
-        self, sql: str, columns: Iterable[TypedColumn], stored: Callable[[TypedColumn, str], str | None]
-    ) -> None:
+    def __init__(self, sql: str, columns: Iterable[TypedColumn], stored: Callable[[TypedColumn, str], Any]) -> None:
         self._all = tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
@@ -282,16 +280,21 @@ class TypedStatement:
             self._read_written(left, right.text)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self._compare(left, right, operator)
-        elif _LEVELS["&"] <= level < _LEVELS["||"]:
-            self._calculate(left)
-            self._calculate(right)
-            node.columns, node.only = _together((left, right)), left.only or right.only
-            node.whole = left.whole and right.whole
-            if (operator, node.whole, self._text(right).isdecimal()) == ("/", True, False):
-                self.remarks[f"{self._text(node)} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
         elif operator == "||" and "" in {left.text, right.text}:
             return self._result(node, "TRIM", [left if right.text == "" else right])
+        elif _LEVELS["&"] <= level < _LEVELS["||"]:
+            self._arithmetic(node, left, right, operator)
         return node
+
+    def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
+        self._calculate(left)
+        self._calculate(right)
+        node.columns, node.only = _together((left, right)), left.only or right.only
+        node.whole = left.whole and right.whole
+        if operator == "/" and node.whole and not self._text(right).isdecimal():
+            self.remarks[
+                f"{short_text(self._text(node))} drops the rest: write 1.0 * a / b for a ratio of integers"
+            ] = None
 
     def _inside(self) -> list[_Node]:
         """Returns what parentheses hold that begin here: expressions, or what a query selects."""
@@ -381,9 +384,8 @@ class TypedStatement:
                 self._at += 1
                 self._query()
             self._at += 1
-        node = _Node(
-            first, self._last, whole=function == "COUNT" or (function == "SUM" and all(arg.whole for arg in args))
-        )
+        is_sum = function == "SUM" and all(arg.whole for arg in args)
+        node = _Node(first, self._last, whole=is_sum or function == "COUNT")
         is_extreme = function in {"MAX", "MIN"}
         if function in WORDS["numeric"] or (is_extreme and len(args) > 1 and any(arg.number for arg in args)):
             for arg in args:
@@ -431,10 +433,8 @@ class TypedStatement:
         self._at += 1
         node = self._expression(0)
         kind, place = self._word(1), self._at
-        while self._word() not in {"", ")", "("}:
-            self._at += 1
-        if self._word() == "(":
-            self._inside()
+        while self._word() not in {"", ")"}:
+            self._primary()
         self._at += 1
         if kind == "DATE" or kind in WORDS["moments"]:
             # SQLite would take the digits in front: 2026 of '2026-01-31'.
@@ -489,8 +489,7 @@ class TypedStatement:
             return
         if node.stored and not is_cast and all(column.kind == "text" for column in node.columns):
             name = shown(node.columns[0].name)
-            advice = f"Write CAST(replace({name}, ',', '') AS REAL) for the numbers in it."
-            self._refuse(f"{name} holds texts, and texts are not calculated with. {advice}")
+            self._refuse(f"{name} holds texts, and texts are not calculated with. Write CAST({name} AS REAL).")
         self._check(node, check)
 
     def _check(self, node: _Node, check: str) -> None:

@@ -110,10 +110,9 @@ class Jobs:
             return {"missing": True}
         self._databases.move_to_end(key)
         limits = header["limits"]
-        with _ended_after(limits["kill_seconds"]), _at_most(limits["max_bytes"]):
-            answer = self._databases[key][0].query(
-                header["sql"], max_rows=limits["max_rows"], max_seconds=limits["max_seconds"]
-            )
+        with _bounded(limits):
+            database, most = self._databases[key][0], limits["max_rows"]
+            answer = database.query(header["sql"], max_rows=most, max_seconds=limits["max_seconds"])
         return asdict(answer)
 
     def _open_text(self, _header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
@@ -126,10 +125,9 @@ class Jobs:
 
         text, self._text = self._text, ""
         limits = header["limits"]
-        with _ended_after(limits["kill_seconds"]), _at_most(limits["max_bytes"]):
-            places = find_places(
-                text, header["search"], start=header["start"], most=header["most"], max_seconds=limits["max_seconds"]
-            )
+        with _bounded(limits):
+            where = {"start": header["start"], "most": header["most"]}
+            places = find_places(text, header["search"], **where, max_seconds=limits["max_seconds"])
         return asdict(places)
 
 
@@ -138,31 +136,24 @@ def _key(header: dict[str, Any]) -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def _ended_after(seconds: float) -> Iterator[None]:
-    """Lets the kernel end this process, also within one call into C, and also where the parent is gone."""
-    if not hasattr(signal, "setitimer"):  # pragma: no cover - Windows
-        yield
-        return
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+def _bounded(limits: dict[str, Any]) -> Iterator[None]:
+    """Bounds a job: the kernel ends this process after some time, and refuses it memory beyond what it has now.
+
+    It does so within one call into C as well, and also if the parent has ended.
+    """
+    has_timer, size = hasattr(signal, "setitimer"), _pages(0)
+    former = resource.getrlimit(resource.RLIMIT_AS) if resource and size is not None else None
+    if has_timer:
+        signal.setitimer(signal.ITIMER_REAL, limits["kill_seconds"])
+    if former and size is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (size + limits["max_bytes"], former[1]))
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-@contextlib.contextmanager
-def _at_most(max_bytes: int) -> Iterator[None]:
-    """Refuses this process more memory than it has now and `max_bytes` on top."""
-    size = _pages(0)
-    if resource is None or size is None:
-        yield
-        return
-    former = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (size + max_bytes, former[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, former)
+        if former:
+            resource.setrlimit(resource.RLIMIT_AS, former)
+        if has_timer:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _pages(field: int) -> int | None:

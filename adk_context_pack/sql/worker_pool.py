@@ -267,9 +267,8 @@ def _ask(process: WorkerProcess, do: str, header: dict[str, Any]) -> dict[str, A
 
 
 def _open(process: WorkerProcess, key: tuple[int, ...], images: Mapping[str, TableImage]) -> None:
-    described = [
-        {"handle": handle, "number": image.number, "names": asdict(image.names)} for handle, image in images.items()
-    ]
+    named = images.items()
+    described = [{"handle": key, "number": image.number, "names": asdict(image.names)} for key, image in named]
     blobs = [image.data for image in images.values()]
     _checked(process.ask({"do": "open", "images": described}, blobs, seconds=_SECONDS_FOR_OPENING))
     if len(process.holds) > _MAX_HELD:

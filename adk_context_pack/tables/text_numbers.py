@@ -80,9 +80,7 @@ _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
 _SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match
 _MAGNITUDES = {3: "thousands", 4: "万", 5: "lakhs", 6: "millions", 7: "crores", 8: "億", 9: "billions", 12: "trillions"}
 _PARTS = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]{1,7})\.?(?:,|\s+and)?", re.IGNORECASE)
-_ISO_DURATION = re.compile(
-    r"-?P(?=.)(?:[0-9]+D)?(?:T(?=.)(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
-).fullmatch
+_ISO_DURATION = re.compile(r"(?a)-?P(?=.)(?:\d+D)?(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?").fullmatch
 _MAX_UNITS = 4
 # The signs of one currency alone.
 _CODES = {"€": "EUR", "₹": "INR", "₩": "KRW", "₺": "TRY", "₽": "RUB", "zł": "PLN", "Kč": "CZK", "Ft": "HUF"}
@@ -168,15 +166,9 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
         if each.unit in known.factors and (number := each.value(style, scaled=bool(scaled))) is not None
     }
     texts = [each.text for each in written] if all(each.is_plain and not each.unit for each in written) else []
-    return replace(
-        known,
-        numbers=numbers,
-        missing=missing,
-        style=style,
-        scaled=bool(scaled),
-        unit_of=_units_of(written, known.units) if known.units else {},
-        note=", ".join(filter(None, [note, scaled, known.note, _zeros(name, texts)])),
-    )
+    known = replace(known, numbers=numbers, missing=missing, style=style, scaled=bool(scaled))
+    note = ", ".join(filter(None, [note, scaled, known.note, _zeros(name, texts)]))
+    return replace(known, unit_of=_units_of(written, known.units) if known.units else {}, note=note)
 
 
 def _exact(digits: str) -> int | Decimal:
@@ -209,9 +201,8 @@ def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str
     for text, parts in found.items():
         numbers[text] = sum(_scaled(_exact(digits), factors[unit.lower()]) for digits, unit in parts)
     label = _label(smallest, "duration")
-    return TextNumbers(
-        numbers=numbers, missing=missing, unit=label, family="duration", factors=factors, note=f"read in {label}"
-    )
+    known = TextNumbers(numbers=numbers, missing=missing, unit=label, factors=factors)
+    return replace(known, family="duration", note=f"read in {label}")
 
 
 def _duration(text: str, *, has_colons: bool) -> list[tuple[str, str]]:

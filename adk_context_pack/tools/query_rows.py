@@ -186,30 +186,20 @@ def error_reply(message: str, images: Mapping[str, TableNames], sql: str, *, max
     if hint := hint_for(message, images.values(), sql):
         reply["hint"] = hint
     if any(words in message for words in _NEEDS_NAMES):
-        left = max_tokens // 2
-        reply["tables"] = {}
-        found: dict[str, Sequence[str]] = {}
+        left, tables = max_tokens // 2, dict[str, Sequence[str]]()
         for handle, names in images.items():
             # The tables of the handle that was asked need no prefix.
-            found |= {f"{handle}.{table}" if found else table: columns for table, columns in names.tables.items()}
-        for table, columns in found.items():
-            shown, left = _names_within(columns, left)
-            if left <= 0:
-                reply["tables"]["…"] = "more tables and columns are not listed"
-                reply["tables"] |= {table: shown} if shown else {}
-                break
-            reply["tables"][table] = shown
-    return reply
-
-
-def _names_within(names: Sequence[str], left: int) -> tuple[list[str], int]:
-    shown = []
-    for name in names:
-        left -= estimate_tokens(name) + 2
+            tables |= {f"{handle}.{table}" if tables else table: columns for table, columns in names.tables.items()}
+        reply["tables"] = {}
+        for table, columns in tables.items():
+            shown = []
+            for name in columns:
+                left -= estimate_tokens(name) + 2
+                shown += [name] if left > 0 else []
+            reply["tables"] |= {table: shown} if shown or left > 0 else {}
         if left <= 0:
-            break
-        shown.append(name)
-    return shown, left
+            reply["tables"]["…"] = "more tables and columns are not listed"
+    return reply
 
 
 def _within(rows: Sequence[list[Any]], left: int) -> list[list[Any]]:

@@ -69,11 +69,11 @@ def test_what_a_process_holds_is_bounded(monkeypatch):
 def test_bounds_of_the_process_are_those_of_the_query(monkeypatch):
     """The time and the memory after which a process ends come with each query, also over the same tables."""
     seen, here, rows = [], HereProcess(), image(1)
-    for name in ("_ended_after", "_at_most"):
-        monkeypatch.setattr(worker, name, lambda bound: seen.append(bound) or nullcontext())
+    monkeypatch.setattr(worker, "_bounded", lambda limits: seen.append(limits) or nullcontext())
     for seconds, size in ((2, 2**25), (4, 2**27)):
         query_images(here, {"h": rows}, "SELECT x FROM rows", **LIMITS | {"max_seconds": seconds, "max_bytes": size})
-    assert seen == [pytest.approx(3.1), 2**25, pytest.approx(6.1), 2**27]
+    found = [(each["kill_seconds"], each["max_bytes"]) for each in seen]
+    assert found == [(pytest.approx(3.1), 2**25), (pytest.approx(6.1), 2**27)]
 
 
 def test_floats_and_large_numbers_cross_unchanged(process):

@@ -6,8 +6,9 @@ from enum import IntEnum
 
 import pytest
 
+from adk_context_pack.sql.guard import all_names
 from adk_context_pack.sql.load_image import image_of
-from adk_context_pack.sql.sql_names import TableNames, names_in, one_line
+from adk_context_pack.sql.sql_names import TableNames, one_line
 from adk_context_pack.tables.columns import iter_columns
 
 
@@ -22,7 +23,7 @@ def test_an_image_is_a_database():
     connection.deserialize(image.data)
     assert connection.execute("SELECT sum(a) FROM rows").fetchone() == (3,)
     assert connection.execute("SELECT sum(a) FROM visits").fetchone() == (3,)
-    assert list(names_in(image.names)) == ["rows", "visits", "a"]
+    assert all_names([image.names]) == ["rows", "visits", "a"]
     connection.close()
 
 
