@@ -42,7 +42,7 @@ _SURELY_INSIDE = 0.32
 _SEARCHED, _TOLD = 1_000_000, 3
 # In fewer formats than this a column has no words of its own.
 _FORMATS, _MIN_LOUD = 5, 4
-_KEYS, _FEW, _PAIRED, _PAIR = 50, 8, 6, 2
+_KEYS, _FEW, _PAIRED = 50, 8, 6
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
 _TO_FORMATS = bytes.maketrans((string.digits + string.ascii_letters).encode(), b"0" * 10 + b"a" * 26 + b"A" * 26)
@@ -219,10 +219,13 @@ def _odd_cells(column: Column) -> Iterator[Odd]:
     if column.types <= {float, type(None)}:
         return
     are_plain = column.types <= _COUNTED
+    # Among few rows no value of several is ten times as frequent as another one.
+    many = min(_MANY, max(_MANY // 2, len(values) // 6))
     for texts in [values] if are_plain else [list(map(repr, values)), list(map(_keys_in, values))]:
-        yield from _rare_cells(name, texts)
+        yield from _rare_cells(name, texts, many)
     if are_plain and len(values) - len(counts := Counter(values)) == 1 and _tells_apart(list(counts)):
-        yield from _rare_cells(name, [counts[value] == 1 for value in values])
+        # What a cell says comes before where it is said again.
+        yield from (cell._replace(bits=cell.bits - 1) for cell in _rare_cells(name, [counts[value] for value in values]))
     if column.types <= {str, type(None)}:
         texts = ["" if text is None else text for text in values]
         years = [int(found[0]) for text in texts if (found := _YEAR.search(text))]
@@ -279,7 +282,7 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
     low, high = mean - reach, mean + reach
     if math.isfinite(reach):
         yield from _rare_cells(name, [value is None or low <= value <= high for value in values])
-        yield from _rare_cells(name, [value is None or (value > 0) - (value < 0) for value in values])
+        yield from _rare_cells(name, [value is None or value > 0 for value in values])
 
 
 def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
@@ -309,12 +312,10 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
         yield cell._replace(word=word.decode(errors="replace"))
 
 
-def _rare_cells(name: str, values: Sequence[Any]) -> Iterator[Odd]:
+def _rare_cells(name: str, values: Sequence[Any], many: int = _MANY) -> Iterator[Odd]:
     """Yields the cells whose values are rare beside the next rarest."""
     counts = Counter(values)
     ordered = sorted(counts.values())
-    # Among few rows no value of several is ten times as frequent as another one.
-    many = _MANY if len(counts) == _PAIR else min(_MANY, max(_MANY // 2, len(values) // 6))
     if not ordered or ordered[-1] < many * ordered[0]:
         return
     steps = zip(accumulate(ordered), pairwise(ordered), strict=False)
