@@ -225,7 +225,9 @@ def _odd_cells(column: Column) -> Iterator[Odd]:
         yield from _rare_cells(name, texts, many)
     if are_plain and len(values) - len(counts := Counter(values)) == 1 and _tells_apart(list(counts)):
         # What a cell says comes before where it is said again.
-        yield from (cell._replace(bits=cell.bits - 1) for cell in _rare_cells(name, [counts[value] for value in values]))
+        yield from (
+            cell._replace(bits=cell.bits - 1) for cell in _rare_cells(name, [counts[value] for value in values])
+        )
     if column.types <= {str, type(None)}:
         texts = ["" if text is None else text for text in values]
         years = [int(found[0]) for text in texts if (found := _YEAR.search(text))]
