@@ -16,8 +16,6 @@ _BAR = re.compile(r"(?<!\\)[|│┆║┃]")
 _JOINT = re.compile(r"[|+│┼╪╬┬┴╤╧├┤╞╡┌┐└┘╒╕╘╛╭╮╰╯╠╣╔╗╚╝┏┳┓┡╇┩┗┻┛━┃]")
 _RULE = re.compile(r"[|+│┼╪╬┬┴╤╧├┤╞╡┌┐└┘╒╕╘╛╭╮╰╯╠╣╔╗╚╝┏┳┓┡╇┩┗┻┛━┃:=\-─═ \t]+")
 _DASHES = re.compile(r"[-=─━═]+")
-_UNDERLINE = re.compile(r"[-=]+(  ?[-=]+)+\s*")
-_WORD = re.compile(r"\S+")
 _TYPE = re.compile(
     r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
     r"|decimal.*|cat|object|chr|dbl|fct|lgl)>?",
@@ -185,8 +183,8 @@ def _split(block: Sequence[str]) -> list[list[str]]:
 def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
     """Returns the cells of lines whose columns are so many blanks apart in all of them, or none for other lines."""
     plain = list(filterfalse(_is_rule, block))
-    is_underlined = _UNDERLINE.fullmatch(block[1]) is not None
-    edges = [hit.start() for hit in _WORD.finditer(block[1])] if is_underlined else _edges(plain, gap)
+    is_underlined = len(block[1].split()) > 1 and set(block[1]) <= set("-= ")
+    edges = _edges([block[1]] * 2, 1) if is_underlined else _edges(plain, gap)
     if is_underlined and any(line[edge - 1 : edge].strip() for line in plain for edge in edges[1:]):
         return []
     names, *rows = (_slices(line, edges) for line in plain)
@@ -219,21 +217,18 @@ def _block(text: str, start: int, most: int | None) -> Iterator[str]:
 
 
 def _edges(block: Sequence[str], gap: int) -> list[int]:
-    """Returns where columns start that blanks keep apart in all lines, and that have a name and cells."""
-    used = bytearray(max(map(len, block)))
-    for line in block:
-        for hit in _WORD.finditer(line):
-            used[hit.start() : hit.end()] = b"x" * (hit.end() - hit.start())
-    edges = [0, *(hit.end() for hit in re.finditer(rb"\0{%d,}(?=x)" % gap, used) if any(used[: hit.start()]))]
-    if gap >= _MIN_GAP:
-        return edges
+    """Returns where columns start that so many blanks keep apart in all lines, and that have a name and cells."""
+    mask = "".join(" " if set(letters) == {" "} else "x" for letters in zip_longest(*block, fillvalue=" "))
+    edges = [0, *(hit.end() for hit in re.finditer(" " * gap + r"+(?=\S)", mask) if mask[: hit.start()].strip())]
     head, *body = block
-    ends = [*edges[1:], len(used)]
     # A name may be of two words, and the last cells of some lines have no name.
-    return [0] + [
+    return edges[:1] + [
         edge
-        for edge, end in zip(edges[1:], ends[1:], strict=True)
-        if head[edge:end].strip() and (head[edge - 2 : edge].isspace() or any(line[edge:end].strip() for line in body))
+        for edge, end in pairwise((*edges[1:], len(mask)))
+        if gap >= _MIN_GAP
+        or (
+            head[edge:end].strip() and (head[edge - 2 : edge].isspace() or any(line[edge:end].strip() for line in body))
+        )
     ]
 
 

@@ -10,16 +10,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.row_forms import RowForm, read_dict, read_rows
-from adk_context_pack.tables.shapes import (
-    described,
-    far_header,
-    fits,
-    header_of,
-    is_mcp,
-    is_text,
-    rows_of_blocks,
-    with_rows,
-)
+from adk_context_pack.tables.shapes import described, header_of, is_mcp, is_text, rows_of_blocks, with_rows
 from adk_context_pack.tables.text_tables import find_in_text, joined, rows_path
 
 Read = TypeVar("Read")
@@ -110,24 +101,15 @@ class TableWalk:
             return form.write(new) if isinstance(new, (list, tuple)) else {"rows": new}
         self._above.append(value)
         changed = {}
-        header, names = header_of(value)
         for key, item in value.items():
-            if key == header:
-                continue
             path = (*keys, key)
-            new = self._list(item, path, names, value) if isinstance(item, (list, tuple)) else self._value(item, path)
+            new = self._list(item, path, value) if isinstance(item, (list, tuple)) else self._value(item, path)
             if new is not item:
                 changed[key] = new
         self._above.pop()
         return {**value, **changed} if changed else value
 
-    def _list(
-        self,
-        value: Sequence[Any],
-        keys: tuple[Any, ...],
-        names: Sequence[str] | None = None,
-        around: Mapping[Any, Any] | None = None,
-    ) -> Any:
+    def _list(self, value: Sequence[Any], keys: tuple[Any, ...], around: Mapping[Any, Any] | None = None) -> Any:
         path = rows_path(value)
         if path is not None and read_rows(value, around or {}) is None:
             return self._pages(value, path, keys)
@@ -135,7 +117,7 @@ class TableWalk:
         ends = (value[0], value[-1]) if value else ()
         are_media = any(isinstance(end, bytes) or any(hasattr(end, name) for name in _MEDIA) for end in ends)
         if len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0):
-            return self._rows_of(value, keys, names, around or {})
+            return self._rows_of(value, keys, around or {})
         if len(value) > _MAX_OPENED:
             return value
         new = [self._value(item, (*keys, index)) for index, item in enumerate(value)]
@@ -147,13 +129,13 @@ class TableWalk:
             around = lists[0]
             lists = [page[key] for page in lists if key in page]
         rows = self._once(pages, lambda: [row for page in lists for row in page])
-        new = self._list(rows, (*keys, *path), header_of(around)[1], around)
+        self._above.append(around)
+        new = self._list(rows, (*keys, *path), around)
+        self._above.pop()
         return pages if new == rows else [joined(pages, path, new)]
 
-    def _rows_of(
-        self, value: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None, around: Mapping[Any, Any]
-    ) -> Any:
-        names = names if names and fits(value, names) else far_header(value, self._above)
+    def _rows_of(self, value: Sequence[Any], keys: tuple[Any, ...], around: Mapping[Any, Any]) -> Any:
+        names = header_of(value, self._above)
         if names or not value:
             return self._table(value, keys, names)
         form = self._once(value, lambda: read_rows(value, around)) or RowForm(value)

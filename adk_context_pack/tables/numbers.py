@@ -89,7 +89,7 @@ def with_decimals(mean: float | None, decimals: int) -> float | None:
     """Returns a mean with the decimals of the numbers that it is of, and with four figures at least."""
     if not mean or not math.isfinite(mean):
         return mean
-    return round(mean, max(decimals, _MIN_FIGURES - 1 - math.floor(math.log10(abs(mean)))))
+    return round(mean, max(decimals, 1, _MIN_FIGURES - 1 - math.floor(math.log10(abs(mean)))))
 
 
 def as_float(value: Number | Fraction) -> float | None:

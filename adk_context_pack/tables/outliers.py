@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import string
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, chain, combinations, pairwise
 from typing import Any, NamedTuple
 
 from adk_context_pack.tables.columns import Column, iter_columns
@@ -38,9 +39,11 @@ _MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)
 # The true quartiles lie outside of these shares of a random sample of 2,048 in less than one table in a billion.
 _SURELY_INSIDE = 0.32
 # Of a column so many characters are searched for rare words, and of each rule so many cells are told.
-_SEARCHED, _TOLD = 200_000, 3
+_SEARCHED, _TOLD = 1_000_000, 3
 # In fewer formats than this a column has no words of its own.
-_FORMATS, _LONG, _MIN_LOUD = 5, 40, 4
+_FORMATS, _MIN_LOUD = 5, 4
+_KEYS, _FEW, _PAIRED = 50, 8, 6
+_YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
 _TO_FORMATS = bytes.maketrans((string.digits + string.ascii_letters).encode(), b"0" * 10 + b"a" * 26 + b"A" * 26)
 
@@ -193,17 +196,18 @@ def odd_rows(rows: Sequence[Any], names: Sequence[str] | None, outliers: Sequenc
         outliers: those of all rows.
     """
     places = sorted(set(sample_positions(len(rows))))
-    columns = iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names)
-    cells = [cell._replace(row=places[cell.row]) for column in columns for cell in _odd_cells(column)]
+    columns = list(iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names))
+    found = chain(chain.from_iterable(map(_odd_cells, columns)), _odd_pairs(columns))
+    cells = [cell._replace(row=places[cell.row]) for cell in found]
     for one in outliers:
         # A cell that is twice as far out as all others is alone.
         near = sum(2 * other.distance >= one.distance for other in outliers if other.column == one.column)
         cells.append(Odd(one.row, one.column, math.log2(len(rows) / near)))
-    found: dict[int, list[Odd]] = {}
+    by_row: dict[int, list[Odd]] = {}
     for cell in sorted(cells, key=lambda cell: -cell.bits):
-        found.setdefault(cell.row, []).append(cell)
-    ranked = sorted(found, key=lambda row: (-found[row][0].bits, -sum(cell.bits for cell in found[row])))
-    return {row: found[row] for row in ranked if 2 * found[row][0].bits >= found[ranked[0]][0].bits}
+        by_row.setdefault(cell.row, []).append(cell)
+    ranked = sorted(by_row, key=lambda row: (-by_row[row][0].bits, -sum(cell.bits for cell in by_row[row])))
+    return {row: by_row[row] for row in ranked if 2 * by_row[row][0].bits >= by_row[ranked[0]][0].bits}
 
 
 def _odd_cells(column: Column) -> Iterator[Odd]:
@@ -215,12 +219,49 @@ def _odd_cells(column: Column) -> Iterator[Odd]:
     if column.types <= {float, type(None)}:
         return
     are_plain = column.types <= _COUNTED
+    # Among few rows no value of several is ten times as frequent as another one.
+    many = min(_MANY, max(_MANY // 2, len(values) // 6))
     for texts in [values] if are_plain else [list(map(repr, values)), list(map(_keys_in, values))]:
-        yield from _rare_cells(name, texts)
+        yield from _rare_cells(name, texts, many)
+    if are_plain and len(values) - len(counts := Counter(values)) == 1 and _tells_apart(list(counts)):
+        # What a cell says comes before where it is said again.
+        yield from (
+            cell._replace(bits=cell.bits - 1) for cell in _rare_cells(name, [counts[value] for value in values])
+        )
     if column.types <= {str, type(None)}:
         texts = ["" if text is None else text for text in values]
-        if 2 * len(set(texts)) > len(texts) or sum(map(len, texts)) > _LONG * len(texts):
+        years = [int(found[0]) for text in texts if (found := _YEAR.search(text))]
+        if len(years) == len(texts):
+            yield from _far_numbers(name, years)
+        if len(set(texts)) > MAX_DISTINCT_FOR_RARE:
             yield from _odd_texts(name, texts)
+
+
+def _tells_apart(values: Sequence[Any]) -> bool:
+    """Returns whether a column of different values is of keys: if few whole numbers between them are left out."""
+    if all(type(value) is int for value in values):
+        return bool(max(values) - min(values) < _MANY * len(values))
+    are_texts = len(values) > _KEYS and all(type(value) is str for value in values)
+    return are_texts and not all(map(_YEAR.search, values))
+
+
+def _odd_pairs(columns: Sequence[Column]) -> Iterator[Odd]:
+    """Yields cells of few values that contradict a cell of another such column: closed, and yet without a date."""
+    few = [(each.name, values) for each in columns if len(values := _few(each)) > 0][:_PAIRED]
+    for (name, values), (_, others) in combinations(few, 2):
+        pairs, counts, beside = list(zip(values, others, strict=True)), Counter(values), Counter(others)
+        seen = Counter(pairs)
+        # A pair is odd if each of its values is often seen, and both together hardly.
+        odd = {pair for pair, count in seen.items() if _MANY * count * len(pairs) <= counts[pair[0]] * beside[pair[1]]}
+        yield from _rare_cells(name, [pair not in odd for pair in pairs])
+
+
+def _few(column: Column) -> Sequence[Any]:
+    """Returns the values of a column of few, or whether its cells are there, or nothing if they all are."""
+    if not column.types <= _COUNTED:
+        return []
+    values = column.values if len(set(column.values)) <= _FEW else [value in (None, "") for value in column.values]
+    return values if len(set(values)) > 1 else []
 
 
 def _keys_in(cell: Any, depth: int = 6) -> Any:
@@ -243,10 +284,14 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
     low, high = mean - reach, mean + reach
     if math.isfinite(reach):
         yield from _rare_cells(name, [value is None or low <= value <= high for value in values])
+        yield from _rare_cells(name, [value is None or value > 0 for value in values])
 
 
 def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
-    data = "\v".join(text[: _SEARCHED // len(texts)] for text in texts).encode(errors="replace")
+    most = _SEARCHED // len(texts)
+    # Half a word would be a rare one.
+    cut = (text if len(text) <= most else text[:most].rpartition(" ")[0] for text in texts)
+    data = "\v".join(cut).encode(errors="replace")
     formats, lines = (data.translate(table).split(b"\v") for table in (_TO_FORMATS, _TO_WORDS))
     if len(lines) != len(texts):
         return
@@ -269,13 +314,13 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
         yield cell._replace(word=word.decode(errors="replace"))
 
 
-def _rare_cells(name: str, values: Sequence[Any]) -> Iterator[Odd]:
+def _rare_cells(name: str, values: Sequence[Any], many: int = _MANY) -> Iterator[Odd]:
     """Yields the cells whose values are rare beside the next rarest."""
     counts = Counter(values)
     ordered = sorted(counts.values())
-    if not ordered or ordered[-1] < _MANY * ordered[0]:
+    if not ordered or ordered[-1] < many * ordered[0]:
         return
     steps = zip(accumulate(ordered), pairwise(ordered), strict=False)
     share, limit = max((following / below, count) for below, (count, following) in steps)
-    rows = (row for row, value in enumerate(values) if share >= _MANY and counts[value] <= limit)
-    yield from (Odd(row, name, math.log2(share)) for row in islice(rows, _TOLD))
+    rows = [row for row, value in enumerate(values) if share >= many and counts[value] <= limit]
+    yield from (Odd(row, name, math.log2(share)) for row in sorted(rows, key=lambda row: counts[values[row]])[:_TOLD])

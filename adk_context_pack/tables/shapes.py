@@ -59,16 +59,7 @@ _MAX_DEPTH = 3
 _MAX_KEYS = 50
 
 
-def header_of(value: Mapping[Any, Any]) -> tuple[str | None, Sequence[str] | None]:
-    """Returns the key under which a dict names the columns of a list of lists in it, and these names."""
-    lists = [(key, item) for key, item in islice(value.items(), _MAX_KEYS) if isinstance(item, (list, tuple, Mapping))]
-    for key, item in lists:
-        if any(fits(rows, _named(item)) for other, rows in lists if other != key) and (names := _names(key, item)):
-            return key, names
-    return None, None
-
-
-def far_header(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequence[str] | None:
+def header_of(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequence[str] | None:
     """Returns the names of the columns of a list of lists, from the dicts that it is in, the nearest first.
 
     Snowflake, Databricks and Socrata describe the columns in a branch of their own.
@@ -80,22 +71,31 @@ def far_header(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Seque
 
 def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> Sequence[str] | None:
     for key, item in islice(value.items(), _MAX_KEYS):
-        if fits(rows, _named(item)) and (names := _names(key, item)):
+        is_named = str(key).lower().replace("_", "") in _NAMED
+        if _fits(rows, _named(item)) and (names := described(item, are_named=is_named)):
             return names
         if isinstance(item, Mapping) and depth < _MAX_DEPTH and (names := _names_within(item, rows, depth + 1)):
             return names
     return None
 
 
-def fits(rows: Any, names: Any) -> bool:
+def _fits(rows: Any, names: Any) -> bool:
     """Returns whether `rows` are lists of as many values as there are names."""
     if not isinstance(rows, (list, tuple)) or not rows or not isinstance(names, (list, tuple)):
         return False
     return isinstance(rows[0], (list, tuple)) and len(rows[0]) == len(names) > 0
 
 
-def described(entries: Sequence[Any]) -> list[str] | None:
-    """Returns the names of the columns that a list of dicts describes, or None if not each has a name."""
+def described(entries: Any, *, are_named: bool = True) -> list[str] | None:
+    """Returns the names of the columns that a list of texts or dicts tells, or None if it does not.
+
+    Args:
+        entries: a list, or a dict with it as `fields`.
+        are_named: whether texts are names. Those beside rows are, if their key says so.
+    """
+    entries = _named(entries)
+    if entries and all(isinstance(entry, str) for entry in entries):
+        return unique_names(entries) if are_named else None
     first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
     key = next((key for key in ("name", *first) if key in first and str(key).lower().endswith("name")), None)
     if key is None or not all(isinstance(entry, Mapping) and isinstance(entry.get(key), str) for entry in entries):
@@ -105,11 +105,3 @@ def described(entries: Sequence[Any]) -> list[str] | None:
 
 def _named(header: Any) -> Any:
     return header.get("fields") if isinstance(header, Mapping) else header
-
-
-def _names(key: Any, header: Any) -> Sequence[str] | None:
-    header = _named(header)
-    # Texts that stand beside rows name their columns if their key says so.
-    if all(isinstance(name, str) for name in header):
-        return unique_names(header) if str(key).lower().replace("_", "") in _NAMED else None
-    return described(header)

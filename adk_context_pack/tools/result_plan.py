@@ -262,7 +262,7 @@ class _Draft:
         rows = islice(chain(words, (row for row in range(most) if row not in words)), most)
         self._picked[table.key] = {row: words.get(row, "") for row in rows}
 
-    def _beside(self, table: Table) -> dict[str, Any]:
+    def _beside(self, table: Table) -> dict[str, list[Any]]:
         """Returns what stands out in columns of which the rows of a table that is read show no more than titles."""
         ways = self._ways[table.key]
         if not ways.by_row:

@@ -357,7 +357,7 @@ def _facts(table: Table) -> Facts:
     return facts, {row: cells for row, cells in odd.items() if row not in apart}
 
 
-def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """Yields the forms in which the facts of a table may join its rows, the fullest first and always as many."""
     more = {"levels": level_counts(table.rows), "unread_rows": table.unread, **beside}
     more = {name: value for name, value in more.items() if value}
@@ -370,9 +370,10 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, Any]) -
         yield said | ({"sums": "\n".join(sums[:count])} if sums else {})
     yield said
     yield facts_as_text(facts, others="few") | more
+    first = {name: rows[:1] for name, rows in beside.items()}
     for most in (None, 12, 6, 3, 1):
-        yield facts_as_text(facts, others=False, most=most) | more
-    yield {"names": ", ".join(column.name for column in facts.columns), **beside}
+        yield facts_as_text(facts, others=False, most=most) | more | (first if most else {})
+    yield {"names": ", ".join(column.name for column in facts.columns), **first}
 
 
 def beside_rows(said: Mapping[str, Any], table: Table, picked: Picked, form: RowForm) -> dict[str, Any]:
