@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -87,7 +87,7 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
         raise QueryError(SEARCH_TOO_LONG) from None
     except (MemoryError, RecursionError):
         raise QueryError(SEARCH_TOO_LARGE) from None
-    return Places(spans, list(_lines(text, spans)), totals, "; ".join(filter(None, notes)))
+    return Places(spans, [text.count("\n", 0, first) + 1 for first, _ in spans], totals, "; ".join(filter(None, notes)))
 
 
 def _spans(compiled: Any, text: str, deadline: float) -> Iterator[tuple[int, int]]:
@@ -127,15 +127,6 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     weights = {stem: min(len(stem) + 8 * (not stem.isalpha()), 8) / (1 + log(n)) for stem, n in counts.items()}
     best = sorted(parts.values(), key=lambda part: -sum(weights[stem] for stem in part))
     return [(min(part.values())[0], max(part.values())[1]) for part in best]
-
-
-def _lines(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[int]:
-    at, line = 0, 1
-    numbers = dict[int, int]()
-    for first, _ in sorted(spans):
-        line += text.count("\n", at, first)
-        numbers[first], at = line, first
-    yield from (numbers[first] for first, _ in spans)
 
 
 def _compiled(pattern: str, text: str) -> tuple[Any, str]:

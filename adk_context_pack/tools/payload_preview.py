@@ -6,12 +6,12 @@ import re
 import zlib
 from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.stores.json_parts import loads
@@ -21,7 +21,7 @@ from adk_context_pack.tables.trouble import level_of, troubles
 _MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
-_MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
+_MAX_NAMES = 12
 _MAX_PARSED = 64 * 2**20
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
@@ -60,11 +60,9 @@ def outline_of(text: str) -> Outline:
         letters = len("".join(text.rpartition(",")[2].split()).rstrip("="))
         kinds = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
         return Outline(f"base64 of {kinds[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
-    lines = sample.splitlines()
     # The lines of a stack are indented.
-    is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in lines) > sum(
-        not line[:1].isspace() for line in lines
-    )
+    lines = [line for line in sample.splitlines() if not line[:1].isspace()]
+    is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in lines) > len(lines)
     for name, unit, least, part, *sign in () if is_log else _KINDS:
         if len(re.findall(sign[0] if sign else part, sample, re.MULTILINE)) >= int(least):
             found = _parts(text, part)
@@ -72,15 +70,12 @@ def outline_of(text: str) -> Outline:
             if found and (name != "text" or 2 * len(found) < text.count("\n") - 1):
                 if name in {"diff", "SQL dump"}:
                     return _counted(text, found, name, unit)
-                ends = [*(at for at, _ in found[1:]), len(text)]
                 if unit in {"headings", "families"} and len(found) <= _MAX_NAMES:
-                    bodies = [text[at:end] for (at, _), end in zip(found, ends, strict=True)]
+                    ends = [*(at for at, _ in found[1:]), len(text)]
                     # A page with one heading is that of a server, which may say more in a comment.
-                    said = [
-                        _said_in(body, each, has_comments=len({part for _, part in found}) == 1)
-                        for body, (_, each) in zip(bodies, found, strict=True)
-                    ]
-                    found = [(at, f"{each}\n{more}") for (at, each), more in zip(found, said, strict=True)]
+                    said_in = partial(_said_in, has_comments=len({part for _, part in found}) == 1)
+                    spans = zip(found, ends, strict=True)
+                    found = [(at, f"{part}\n{said_in(text[at:end], part)}") for (at, part), end in spans]
                 return Outline(f"{name} of {len(found)} {unit}", unit, [(str(at), part) for at, part in found])
     return _kinds_of_lines(text, is_log=is_log)
 
@@ -101,9 +96,8 @@ def _parts(text: str, part: str) -> list[tuple[int, str]]:
 def _said_in(body: str, name: str, *, has_comments: bool) -> str:
     """Returns what a part says below its name, or of a family of metrics the largest one."""
     if body.startswith("# TYPE"):
-        numbers = re.findall(r"^[^#\n].* ([\d.e+]+)$", body, re.MULTILINE)
-        most = max(numbers, key=float, default="")
-        return next((line for line in body.splitlines() if most and line.endswith(f" {most}")), "")
+        rows = re.findall(r"^([^#\n].* (\d+(?:\.\d+)?(?:e[+-]?\d+)?))$", body, re.MULTILINE)
+        return str(max(rows, key=lambda row: float(row[1]), default=("",))[0])
     return without_markup(body[:_PROSE_SAMPLE], has_comments=has_comments).removeprefix(name).lstrip("=~^*- ")
 
 
@@ -296,9 +290,6 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
     parts = [(at, line) for at, line in outline.parts if line not in seen or not at.isdigit()]
     lines = _fitting(outline._replace(parts=parts), budget - len(start) - len(end)) if parts else []
     if not lines:
-        # Nothing to report: the names that occur there take its place.
-        lines = _names(text, len(start), len(text) - len(end), int(budget * _OUTLINE_SHARE))
-    if not lines:
         # The ends may have its share.
         start, end = _ends(text, budget * (_HEAD + _OUTLINE_SHARE / 2), budget * (_TAIL + _OUTLINE_SHARE / 2))
     left_out = len(text) - len(start) - len(end)
@@ -345,13 +336,6 @@ def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
         if (budget := budget - len(chosen[-1]) - 1) < 0:
             return chosen[:-1]
     return chosen
-
-
-def _names(text: str, start: int, end: int, budget: int) -> list[str]:
-    """Returns a line with all identifiers of a part, or nothing if that would be long or take long."""
-    names = names_within(text[start:end], most=_MAX_NAMES) if end - start <= _MAX_SEARCHED_FOR_NAMES else []
-    line = f"[all codes and names there: {', '.join(names)}]" if names else ""
-    return [line, "[…]"] if names and len(line) <= budget else []
 
 
 def _line_around(text: str, place: int) -> tuple[int, str, int]:

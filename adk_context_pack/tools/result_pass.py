@@ -45,7 +45,7 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
     So do results of ADK's and the pack's own tools (see `CHANGEABLE`), those that a pass over requests shortens, what
     answers the user (`skip_summarization`), pending long-running results (None), parts and function responses that a
     tool built itself, what a tool returns while it waits for a confirmation or for credentials, and failed results of
-    up to about 2,000 tokens.
+    up to about 2,000 tokens that hold no web page.
     """
     try:
         return (

@@ -121,7 +121,7 @@ async def test_one_tool_opens_rows_texts_and_the_past():
     stub, sums, places, page, found, listed, read = await replies(
         ("read_back", {"handle": first, "sql": "SELECT sum(crew) FROM ships"}),
         ("read_back", {"handle": first, "search": "valve \\d leaks"}),
-        ("read_back", {"handle": lambda results: results[0]["_handle"].upper(), "offset": -20}),
+        ("read_back", {"handle": lambda results: f"handle='{first(results).upper()}'", "offset": -20}),
         ("read_back", {"search": 'agent:user tool:"" since:2020-01-01 V77'}),
         ("read_back", {"search": "turn:-1 agent:user"}),
         ("read_back", {"handle": event}),

@@ -1,10 +1,12 @@
 """search_history: what left the request is found again, and only what is the session's own."""
 
 import json
+import random
 import re
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from operator import itemgetter
+from pathlib import Path
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -325,3 +327,30 @@ async def test_a_time_that_no_clock_gives_is_not_said(time):
     events = [user_said("The crane fell yesterday.")]
     events[0].timestamp = time
     assert [one["text"] for one in (await find(events, query="crane"))["found"]] == ["The crane fell yesterday."]
+
+
+def dialogue(language):
+    """The events of a dialogue of `dialogues.txt`, and its questions with the texts that answer them and a day."""
+    lines = Path(__file__).with_name("dialogues.txt").read_text("utf-8").splitlines()
+    rows = [line.removeprefix(f"{language} ").split(" | ") for line in lines if line.startswith(f"{language} ")]
+    facts = [(int(day), f"{name}: {text}") for kind, day, name, text in (row for row in rows if row[0] == "fact")]
+    idle, drawn = [row[1] for row in rows if row[0] == "idle"], random.Random(language)
+    said = sorted([*facts, *((day, drawn.choice(idle)) for day in range(46) for _ in range(7))], key=lambda one: one[0])
+    start = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    times = [(start + timedelta(days=day)).timestamp() for day, _ in said]
+    events = [user_said(text).model_copy(update={"timestamp": at}) for at, (_, text) in zip(times, said, strict=True)]
+    asked = [(row[1], [facts[int(number)][1] for number in row[2].split()], row[3]) for row in rows if row[0] == "ask"]
+    return events, asked
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "it", "es", "pl", "zh", "ja", "th"])
+async def test_the_first_reply_has_the_answers_in_nine_languages(language):
+    """Of the questions nobody tuned for, three of four find all their evidence at once, and each day is named."""
+    events, asked = dialogue(language)
+    context, hits = Context(numbered(*events)), []
+    context.session.id = language
+    for question, answers, day in asked:
+        found = (await search_history(context, question))["found"]
+        hits.append(all(any(answer in each["text"] for each in found) for answer in answers))
+        assert not day or any(answers[0] in each["text"] and day in str(each.get("dates")) for each in found), question
+    assert sum(hits) >= 0.7 * len(hits)
