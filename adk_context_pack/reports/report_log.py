@@ -64,20 +64,19 @@ class ReportTotals(Saving):
         """Sums over `reports`."""
         use = TokenUse.of(found := list(reports))
         passes = [each for report in found for each in report.passes]
-        plain = ("tokens_before", "tokens_after", "unknown_results", "pack_tools", "seconds")
+        plain = ("tokens_before", "tokens_after", "pack_tools", "seconds")
         sums: dict[str, Any] = {name: sum(getattr(report, name) for report in found) for name in plain}
         for name, shown in {"categories": CATEGORIES, "categories_before": CATEGORIES, "results": ()}.items():
             sums[name] = _added(shown, (getattr(report, name) for report in found))
+        for name in ("unknown_results", "read_backs", "tokens_read_back", "cached_tokens"):
+            sums[name] = getattr(use, name)
         return cls(
             **sums,
             calls=len(found),
-            read_backs=use.read_backs,
-            tokens_read_back=use.tokens_read_back,
             passes=_added((), ({each.name: each.tokens_saved} for each in passes)),
             prefix_tokens=sum(report.prefix.tokens for report in found),
-            prompt_tokens=sum(report.prompt_tokens or 0 for report in found),
-            cached_tokens=sum(report.cached_tokens or 0 for report in found),
-            errors=sum(each.error is not None for each in passes),
+            prompt_tokens=use.total.prompt_tokens,
+            errors=use.failed.total(),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -286,10 +286,10 @@ class TokenUse:
         for agent, use in self.agents.items():
             sizes = {"largest": use.largest_sent, "window": (window := window_of(use.model))}
             found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
-        passes = [
-            {"name": name, "saved": each.saved, "cost_saved": _micros(each.cost_without), "failed": self.failed[name]}
-            for name, each in self.passes.items()
-        ]
+        passes: list[dict[str, Any]] = []
+        for name, each in self.passes.items():
+            cost = _row(name, each)["cost_without"]
+            passes.append({"name": name, "saved": each.saved, "cost_saved": cost, "failed": self.failed[name]})
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
@@ -350,13 +350,9 @@ def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
 
 
 def _row(name: str, part: Part) -> dict[str, Any]:
-    row = {"name": name, "calls": part.calls, "without": part.without, "sent": part.sent}
-    return {**row, "cost_without": _micros(part.cost_without), "cost_sent": _micros(part.cost_sent)}
-
-
-def _micros(cost: float) -> float:
-    """Returns a cost in millionths of the currency."""
-    return round(1e6 * cost, 3)
+    # Costs in millionths of the currency.
+    costs = {name: round(1e6 * getattr(part, name), 3) for name in ("cost_without", "cost_sent")}
+    return {"name": name, "calls": part.calls, "without": part.without, "sent": part.sent, **costs}
 
 
 _MIN_SHARE = 0.03
