@@ -283,7 +283,6 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
     if keys and (name := next((name for name, cells in columns.items() if cells == keys), None)) and len(columns) > 1:
         table["key"] = name
         del columns[name]
-    # A row that has other names stays an object.
     odd = [row for row in rows if type(row) is not dict or row.keys() != alike[0].keys()] if count < len(rows) else ()
     others = [_columns([row]) or {} for row in odd]
     same = [name for name, cells in columns.items() if _are_same([*cells, *(o.get(name, [...])[0] for o in others)])]

@@ -22,13 +22,10 @@ from adk_context_pack.conversation.tokens import Counter, meter_of, valid_counte
 from adk_context_pack.errors import a_number, at_least, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
-_DECLARED = 140
-"""About the tokens of the declaration of `read_back`."""
-_SURE = 0.7
-"""The share of estimated savings that a batch may spend. Estimates are on the high side, most of all those of JSON."""
+_DECLARED = 140  # About the tokens of the declaration of `read_back`.
+_SURE = 0.7  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
 _DECLARING = "read again where read_back is declared"
-_CACHED_SECONDS = 600
-"""How long providers keep a prompt that nobody asks for. Anthropic keeps it for 5 minutes, OpenAI for 5 to 10."""
+_CACHED_SECONDS = 600  # Anthropic keeps a prompt for 5 minutes after its last use, OpenAI for 5 to 10.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,9 +204,7 @@ class _Sums(NamedTuple):
 
     Attributes:
         results: what notes would save of the results that may be cleared, before each result and of all.
-        contents: those of the contents, before each content and of all.
-        spared: what compact forms save, before each content and of all.
-        places: the places of all results.
+        contents, spared: those of the contents, and what compact forms save of them.
         first_cut: what the first batch makes the provider read again before all contents.
         opened: the content with the first result that needs `read_back`, or -1 if the agent has it in any case.
         lasting: the seconds after which the provider has forgotten a prompt.
@@ -228,10 +223,8 @@ class _Batches(NamedTuple):
     """Holds what the first model calls of a history cleared.
 
     Attributes:
-        calls: the number of these calls.
-        cleared: how many of the oldest results they cleared.
-        results: how many results there were at the last of them.
-        sent: the number of contents that it sent.
+        calls, cleared: the number of these calls, and how many of the oldest results they cleared.
+        results, sent: how many results there were at the last of them, and how many contents it sent.
         held: what it has cost since the last batch to send results that could have been cleared.
         ahead: what these calls have cost less than without any pass, in the price of a token that is not cached.
     """

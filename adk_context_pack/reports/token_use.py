@@ -188,9 +188,8 @@ CAPS = "tool_caps"
 
 def if_read_back(calls: int, tokens: int, without: int) -> Iterator[str]:
     """Yields what requests take if each result that they show in part is read back whole, or nothing without any."""
-    if calls:
-        most = f"{tokens:,} tokens ({percent(without, tokens)})"
-        yield f"If each shortened result is read back whole, once: {calls:,} calls more, at most {most}."
+    most = f"{calls:,} calls more, at most {tokens:,} tokens ({percent(without, tokens)})"
+    yield from [f"If each shortened result is read back whole, once: {most}."] if calls else ()
 
 
 def percent(before: float, after: float) -> str:
@@ -217,8 +216,8 @@ class TokenUse:
         passes: what each pass took away, as tokens without the pack.
         failed: how often each pass failed.
         read_backs: calls that would read back each result that is shown in part.
-        tokens_read_back: the most tokens of all requests, these calls included.
-        shown: for each session, how many results it shows in part.
+        tokens_read_back: the most tokens of all requests with these calls.
+        shown: how many results each session shows in part.
     """
 
     prices: Prices | None = None
