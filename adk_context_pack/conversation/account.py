@@ -107,15 +107,8 @@ def bounded(lines: Sequence[Line], max_tokens: int, meter: TokenMeter) -> str:
 
 def parse(text: str) -> Iterator[Line]:
     """The entries of an account, from its text."""
-    entry = ""
-    for line in text.split("\n")[1:]:
-        if entry and not line.startswith("["):
-            entry += f"\n{line}"
-            continue
-        if entry:
-            yield Line(_kind(entry), entry)
-        entry = line
-    if entry:
+    first, *others = text.partition("\n")[2].lstrip("\n").split("\n[")
+    for entry in filter(None, (first, *(f"[{other}" for other in others))):
         yield Line(_kind(entry), entry)
 
 

@@ -127,6 +127,13 @@ class ClearingEditor:
         """Returns the result at a place."""
         return part_at(self._contents, place).function_response or types.FunctionResponse()
 
+    def size(self, place: Place, min_tokens: int, excluded: Collection[str | None]) -> int:
+        """Returns the tokens of a result, or 0 for one that stays: small, excluded, a note already, or with media."""
+        result = self.result(place)
+        size = self.meter.payload(result.response)
+        stays = size < min_tokens or result.name in excluded or getattr(result, "parts", None)
+        return 0 if stays or is_note(result.response) else size
+
     def gain(self, place: Place, size: int) -> int:
         """Returns the tokens that a note saves, or 0 if the result carries a signature or its note is not smaller."""
         part = part_at(self._contents, place)
@@ -224,11 +231,8 @@ MADE_OF = "compacted"
 """The key in a call's memo of pairs: contents with compact results, and the contents that they were made of."""
 _MIN_ROWS = 2
 _PLAIN = (str, int, bool, type(None))
-_NESTING = frozenset({dict, list, str})
 _WORTH = 0.95
 """The share of its characters that a shorter form may have at most."""
-_PLAINLY = 0.8
-"""The share of its bytes below which it need not be written out to know this."""
 
 
 def compacted(value: Any) -> Any:
@@ -240,7 +244,8 @@ def compacted(value: Any) -> Any:
         short = _compacted(value)
     except RecursionError:
         return value
-    if short is value or len(payload_bytes(short)) < _PLAINLY * len(payload_bytes(value)):
+    # Writing it out takes twice as long, and so much less as bytes is less as JSON in any case.
+    if short is value or len(payload_bytes(short)) < 0.8 * len(payload_bytes(value)):
         return short
     return value if len(json_text(short)) > _WORTH * len(json_text(value)) else short
 
@@ -277,12 +282,14 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
     if keys and (name := next((name for name, cells in columns.items() if cells == keys), None)) and len(columns) > 1:
         table["key"] = name
         del columns[name]
-    # A row that has other names stays an object.
     odd = [row for row in rows if type(row) is not dict or row.keys() != alike[0].keys()] if count < len(rows) else ()
     others = [_columns([row]) or {} for row in odd]
     same = [name for name, cells in columns.items() if _are_same([*cells, *(o.get(name, [...])[0] for o in others)])]
     every = {name: columns.pop(name)[0] for name in same if len(columns) > 1}
-    short = (cells if _NESTING.isdisjoint(map(type, cells)) else map(_compacted, cells) for cells in columns.values())
+    short = (
+        cells if {dict, list, str}.isdisjoint(map(type, cells)) else map(_compacted, cells)
+        for cells in columns.values()
+    )
     lines = map(list, zip(*short, strict=True))
     placed = _placed(items, lines, set(map(id, alike)), every, deep=not keys)
     shown = dict(zip(keys, placed, strict=True)) if keys else placed
@@ -326,7 +333,7 @@ def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
     first = rows[0]
     if not (type(first) is dict and first and all(type(row) is dict and row.keys() == first.keys() for row in rows)):
         return None
-    if not all(type(name) is str for name in first):
+    if set(map(type, first)) != {str}:
         return None
     found, is_plain = dict[str, list[Any]](), not any("." in name for name in first)
     for name in first:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from operator import is_not
 from typing import Any, TypeVar
 
 from google.genai import types
@@ -97,6 +98,12 @@ def changed(model: Model, name: str, value: Any) -> Model:
     _set(copy, "__pydantic_extra__", model.__pydantic_extra__)
     _set(copy, "__pydantic_private__", model.__pydantic_private__)
     return copy
+
+
+def mapped(content: types.Content, change: Callable[[types.Part], types.Part]) -> types.Content:
+    """Returns a content with its parts as `change` makes them, or the same object if it changes none."""
+    parts = [change(part) for part in content.parts or ()]
+    return changed(content, "parts", parts) if any(map(is_not, parts, content.parts or ())) else content
 
 
 def media_reference(media: Any, saved: Collection[str], *, can_load: bool) -> str:

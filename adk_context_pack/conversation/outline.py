@@ -82,8 +82,7 @@ class Outline:
         voices: who speaks in each content. It means nothing for a content that holds a result.
         calls: the indexes of the agent's own turns. Each of them answers the contents before it.
         turns: the indexes at which a user's turn starts. Relays and function responses start none.
-        steps: for each of `calls`, its index, the number of results before it, the number before its turn began, and
-            the seconds that the user paused before it.
+        steps: for each of `calls`, its index, the results before it and before its turn, and how long the user paused.
         settled: how many of the first `groups` stay as they are however the contents grow. Ask for `groups` before.
     """
 

@@ -31,8 +31,8 @@ class Voices:
     """Describes what a session says about its speakers, for one model call.
 
     Args:
-        user: the hashes of the texts of each user message, in order and only ever more, with the seconds that had gone
-            by since the event before the first such message. None without events to ask.
+        user: the hashes of the texts of each user message, in order and only ever more, with the seconds that the first
+            such message was later than the event before it. None without events to ask.
         summaries: the texts of ADK's compaction summaries.
     """
 

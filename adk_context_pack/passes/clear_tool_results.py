@@ -13,7 +13,7 @@ from typing import NamedTuple
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack._adk.known_tools import openers_in
-from adk_context_pack.conversation.clearing import ClearingEditor, is_note, is_shortened, whole_of
+from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
@@ -22,13 +22,10 @@ from adk_context_pack.conversation.tokens import Counter, meter_of
 from adk_context_pack.errors import a_number, at_least, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
-_DECLARED = 140
-"""About the tokens of the declaration of `read_back`."""
-_SURE = 0.7
-"""The share of estimated savings that a batch may spend. Estimates are on the high side, most of all those of JSON."""
+_DECLARED = 140  # About the tokens of the declaration of `read_back`.
+_SURE = 0.7  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
 _DECLARING = "read again where read_back is declared"
-_CACHED_SECONDS = 600
-"""How long providers keep a prompt that nobody asks for. Anthropic keeps it for 5 minutes, OpenAI for 5 to 10."""
+_CACHED_SECONDS = 600  # Anthropic keeps a prompt for 5 minutes after its last use, OpenAI for 5 to 10.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +54,11 @@ class ClearToolResults(ContextPass):
     Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
     as many further calls as there were would cost at least as much as to read what follows them once more. Where the
     plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix.
-    It then waits until no more is spent than batches and `CompactResults` have saved, since the session may end with
-    this call, or until the provider reads all again in any case: after a pause of the user of 10 minutes (or of the
-    app's own cache, if that lasts longer), or with the first result that needs `read_back`. Until the next batch each
-    request begins with the one before it. The history alone decides when, so that another process decides alike. With
-    `keep_results=0` little follows the results of a finished turn, so they are cleared as soon as the next turn begins,
-    at almost no cost.
+    It then spends no more than `CompactResults` has saved, since the session may end with this call, unless the
+    provider reads all again in any case: after the user paused for 10 minutes (or longer than the app's own cache
+    lasts), or with the first result that needs `read_back`. Until the next batch each request begins with the one
+    before it. The history alone decides when, so that another process decides alike. With `keep_results=0` results of
+    a finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them.
     """
 
     cuts_history = needs_results = True
@@ -109,13 +105,13 @@ class ClearToolResults(ContextPass):
 
     def _cut(self, request: LlmRequest, call: ModelCall, *, offered: bool = False) -> _Cut | None:
         """Returns what is cleared at this call, or None for nothing."""
-        contents = request.contents or []
-        meter = meter_of(call, self.counter)
+        contents, meter = request.contents or [], meter_of(call, self.counter)
         asked: tuple[int, int] | None = call.memo.get(self._asked, (0, 0))
         if asked is None or max(sizes := meter.sizes(contents), default=0) < self.min_tokens:
             return None
         outline = outline_of(call, contents)
-        pairing, results = outline.pairing, list(outline.pairing.results)
+        pairing = outline.pairing
+        results = list(pairing.results)
         if len(results) <= self.keep_results:
             return None
         if offered and not openers_in(request).history:
@@ -133,38 +129,25 @@ class ClearToolResults(ContextPass):
                 if gains.opened == inf and is_shortened(editor.result(place).response):
                     gains.opened = place.content
                 # Most results need not be weighed by themselves, since their contents are too small already.
-                is_large = sizes[place.content] >= self.min_tokens
-                gains.append(self._gain(place, pairing, editor, excluded) if is_large else 0)
+                is_large = sizes[place.content] >= self.min_tokens and place in pairing.call_of
+                size = editor.size(place, self.min_tokens, excluded) if is_large else 0
+                gains.append(editor.gain(place, size) if size else 0)
 
         gains = known.cache.grow(("clearable", self, excluded), _Gains, results, weigh)
         waiting = waiting_calls(pairing, call)
-        pinned = pinned_results(request, call, pairing, turn_start=outline.turns[-1] if outline.turns else 0)
+        pinned = pinned_results(request, call, pairing, turn_start=(outline.turns or [0])[-1])
         stays = [place in pinned or pairing.call_of.get(place) in waiting for place in results]
         free = [0 if held else gain for held, gain in zip(stays, gains, strict=True)]
         if not any(free):
             return None
         first = call.memo.get(_DECLARING, 0)
         lasting = max(_CACHED_SECONDS, getattr(getattr(request, "cache_config", None), "ttl_seconds", 0))
-        spared = map(sub, meter.sizes(whole), sizes)
-        totals = [[0, *accumulate(each)] for each in (free, sizes, spared)]
+        totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
         sums = _Sums(totals[0], totals[1], totals[2], results, first, gains.opened if first else -1, lasting)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = None if any(stays) else ("batches", self, excluded, first, lasting)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
         return _Cut(editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
-
-    def _gain(self, place: Place, pairing: Pairing, editor: ClearingEditor, excluded: Collection[str]) -> int:
-        """Returns the tokens that clearing a result saves, or 0 for one that stays whatever its age."""
-        result = editor.result(place)
-        size = editor.meter.payload(result.response)
-        stays = (
-            size < self.min_tokens
-            or place not in pairing.call_of
-            or result.name in excluded
-            or getattr(result, "parts", None)
-            or is_note(result.response)
-        )
-        return 0 if stays else editor.gain(place, size)
 
     def _cleared(self, outline: Outline, sums: _Sums, known: KnownContents, name: Hashable) -> int:
         """Returns how many of the oldest results are cleared. What earlier calls cleared is kept under `name`."""
@@ -226,9 +209,7 @@ class _Sums(NamedTuple):
 
     Attributes:
         results: what notes would save of the results that may be cleared, before each result and of all.
-        contents: those of the contents, before each content and of all.
-        spared: what compact forms save, before each content and of all.
-        places: the places of all results.
+        contents, spared: those of the contents, and what compact forms save of them.
         first_cut: what the first batch makes the provider read again before all contents.
         opened: the content with the first result that needs `read_back`, or -1 if the agent has it in any case.
         lasting: the seconds after which the provider has forgotten a prompt.
@@ -247,10 +228,8 @@ class _Batches(NamedTuple):
     """Holds what the first model calls of a history cleared.
 
     Attributes:
-        calls: the number of these calls.
-        cleared: how many of the oldest results they cleared.
-        results: how many results there were at the last of them.
-        sent: the number of contents that it sent.
+        calls, cleared: the number of these calls, and how many of the oldest results they cleared.
+        results, sent: how many results there were at the last of them, and how many contents it sent.
         held: what it has cost since the last batch to send results that could have been cleared.
         ahead: what these calls have cost less than without any pass, in the price of a token that is not cached.
     """

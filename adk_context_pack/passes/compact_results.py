@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import is_not
+from functools import partial
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -12,7 +12,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import kind_in, takes_references
 from adk_context_pack.conversation.clearing import MADE_OF, compacted, is_shortened
-from adk_context_pack.conversation.contents import changed
+from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import meter_of
@@ -63,7 +63,9 @@ class CompactResults(ContextPass):
 
         def take(made: _Made, new: Sequence[types.Content]) -> None:
             for size, content in zip(sizes[len(made) :], new, strict=True):
-                made.append(self._made(content, request.tools_dict) if size >= self.min_tokens else None)
+                part_of = partial(self._part, tools=request.tools_dict)
+                short = mapped(content, part_of) if size >= self.min_tokens else content
+                made.append(None if short is content else short)
                 made.tokens += size * bool(made[-1])
 
         made = known_contents(call, contents).cache.grow(("compacted", self), _Made, contents, take)
@@ -73,10 +75,6 @@ class CompactResults(ContextPass):
         shown = [short or content for short, content in zip(made, contents, strict=True)]
         call.memo.setdefault(MADE_OF, []).append((shown, contents))
         return request.model_copy(update={"contents": shown})
-
-    def _made(self, content: types.Content, tools: Mapping[str, Any]) -> types.Content | None:
-        parts = [self._part(part, tools) for part in content.parts or ()]
-        return changed(content, "parts", parts) if any(map(is_not, parts, content.parts or ())) else None
 
     def _part(self, part: types.Part, tools: Mapping[str, Any]) -> types.Part:
         result = part.function_response

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from google.adk.events.event import Event
@@ -11,7 +12,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import offers
-from adk_context_pack.conversation.contents import changed, copies_of, media_reference, text_part
+from adk_context_pack.conversation.contents import copies_of, mapped, media_reference, text_part
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.errors import at_least, names, positive
@@ -69,21 +70,15 @@ class DropOldMedia(ContextPass):
             is_fixed = outline.voices[index] == "fixed" and index not in outline.pairing.answering
             if is_old and contents[index].role != "model" and not is_fixed:
                 known = saved.by_the_end(sum(start > index for start in outline.turns))
-                rebuilt[index] = self._without_media(
-                    contents[index], known, offers(request.tools_dict, "load_artifacts")
-                )
+                can_load = offers(request.tools_dict, "load_artifacts")
+                rebuilt[index] = mapped(contents[index], partial(self._reference_for, saved=known, can_load=can_load))
         gone = sum(new is not old for new, old in zip(rebuilt, contents, strict=True))
         if not gone:
             return request
         call.note(f"removed the media of {gone} contents")
         return request.model_copy(update={"contents": rebuilt})
 
-    def _without_media(self, content: types.Content, saved: Collection[str], can_load: bool) -> types.Content:  # noqa: FBT001
-        parts = [self._reference_for(part, saved, can_load) for part in content.parts or ()]
-        is_same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))
-        return content if is_same else changed(content, "parts", parts)
-
-    def _reference_for(self, part: types.Part, saved: Collection[str], can_load: bool) -> types.Part:  # noqa: FBT001
+    def _reference_for(self, part: types.Part, *, saved: Collection[str], can_load: bool) -> types.Part:
         media = self._media_of(part)
         if not media:
             return part

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.clearing import ClearingEditor, is_note
+from adk_context_pack.conversation.clearing import ClearingEditor
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.ledger import KEY
 from adk_context_pack.conversation.model_call import ModelCall
@@ -66,19 +66,11 @@ class KeepNewestResult(ContextPass):
     ) -> Iterator[tuple[Place, int]]:
         alike: dict[tuple[str | None, int], list[Place]] = defaultdict(list)
         for place, call in reversed(pairing.call_of.items()):
-            result = editor.result(place)
-            if (
-                call in waiting
-                or result.name in self.exclude_tools
-                or is_note(result.response)
-                or getattr(result, "parts", None)
-            ):
-                continue
-            size = editor.meter.payload(result.response)
-            if size < self.min_tokens:
+            size = 0 if call in waiting else editor.size(place, self.min_tokens, self.exclude_tools)
+            if not size:
                 continue
             # Only results of the same size are worth comparing.
-            newer = alike[result.name, size]
+            newer = alike[pairing.results[place], size]
             if any(_same(contents, pairing, place, other) for other in newer):
                 yield place, size
             else:

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from adk_context_pack._adk.known_tools import ToolKind, kind_in
 from adk_context_pack._adk.releases import invocation_of
-from adk_context_pack.conversation.contents import changed, texts_of
+from adk_context_pack.conversation.contents import changed, mapped, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 from adk_context_pack.errors import a_number, positive, valid_counter
@@ -160,7 +160,7 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
     found = slim_loaded(request, max_tokens, meter)
     if _holds_preloaded(request):
         slim = partial(slim_preloaded, query=_words(call.user_content), max_tokens=max_tokens, meter=meter)
-        found = [_slim_texts(content, slim) for content in found]
+        found = [mapped(each, partial(_slim_text, slim=slim)) if each.role == "user" else each for each in found]
         instruction = request.config.system_instruction if request.config else None
         if isinstance(instruction, str) and (shorter := slim(instruction)) != instruction:
             request = request.model_copy(
@@ -171,10 +171,8 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
     return request.model_copy(update={"contents": found})
 
 
-def _slim_texts(content: types.Content, slim: Callable[[str], str]) -> types.Content:
-    old = list(content.parts or ()) if content.role == "user" else []
-    parts = [changed(part, "text", slim(part.text)) if part.text else part for part in old]
-    return content if parts == old else changed(content, "parts", parts)
+def _slim_text(part: types.Part, slim: Callable[[str], str]) -> types.Part:
+    return changed(part, "text", short) if part.text and (short := slim(part.text)) != part.text else part
 
 
 def _holds_preloaded(request: LlmRequest) -> bool:
@@ -361,12 +359,7 @@ def slim_loaded(request: LlmRequest, max_tokens: int, meter: TokenMeter) -> list
             return part
         return changed(part, "function_response", changed(result, "response", response))
 
-    found = []
-    for content in request.contents or ():
-        parts = [slim(part) for part in content.parts or ()]
-        same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))
-        found.append(content if same else changed(content, "parts", parts))
-    return found
+    return [mapped(content, slim) for content in request.contents or ()]
 
 
 def _plain_response(response: Any) -> Any:

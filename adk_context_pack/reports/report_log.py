@@ -32,8 +32,7 @@ class ReportTotals(Saving):
         results: tokens that smaller results kept out of the requests, by tool. A result counts in each request that
             shows it, as ADK alone would have sent the full one in each.
         unknown_results: how often a request showed a smaller result whose saving nobody remembers.
-        read_backs: calls that would read back each result that is shown in part.
-        tokens_read_back: the most tokens of all requests, these calls included.
+        read_backs, tokens_read_back: as `TokenUse` has them.
         pack_tools: tokens of the declarations that the plugin added.
         prefix_tokens: tokens that stood at the beginning of the previous request as well.
         prompt_tokens: what the provider counted, over the calls for which it said so.
@@ -64,20 +63,19 @@ class ReportTotals(Saving):
         """Sums over `reports`."""
         use = TokenUse.of(found := list(reports))
         passes = [each for report in found for each in report.passes]
-        plain = ("tokens_before", "tokens_after", "unknown_results", "pack_tools", "seconds")
+        plain = ("tokens_before", "tokens_after", "pack_tools", "seconds")
         sums: dict[str, Any] = {name: sum(getattr(report, name) for report in found) for name in plain}
         for name, shown in {"categories": CATEGORIES, "categories_before": CATEGORIES, "results": ()}.items():
             sums[name] = _added(shown, (getattr(report, name) for report in found))
+        shared = "unknown_results", "read_backs", "tokens_read_back", "cached_tokens"
+        sums |= {name: getattr(use, name) for name in shared}
         return cls(
             **sums,
             calls=len(found),
-            read_backs=use.read_backs,
-            tokens_read_back=use.tokens_read_back,
             passes=_added((), ({each.name: each.tokens_saved} for each in passes)),
             prefix_tokens=sum(report.prefix.tokens for report in found),
-            prompt_tokens=sum(report.prompt_tokens or 0 for report in found),
-            cached_tokens=sum(report.cached_tokens or 0 for report in found),
-            errors=sum(each.error is not None for each in passes),
+            prompt_tokens=use.total.prompt_tokens,
+            errors=use.failed.total(),
         )
 
     def to_dict(self) -> dict[str, Any]:

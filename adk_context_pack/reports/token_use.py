@@ -188,9 +188,8 @@ CAPS = "tool_caps"
 
 def if_read_back(calls: int, tokens: int, without: int) -> Iterator[str]:
     """Yields what requests take if each result that they show in part is read back whole, or nothing without any."""
-    if calls:
-        most = f"{tokens:,} tokens ({percent(without, tokens)})"
-        yield f"If each shortened result is read back whole, once: {calls:,} calls more, at most {most}."
+    most = f"{calls:,} calls more, at most {tokens:,} tokens ({percent(without, tokens)})"
+    yield from [f"If each shortened result is read back whole, once: {most}."] if calls else ()
 
 
 def percent(before: float, after: float) -> str:
@@ -217,8 +216,8 @@ class TokenUse:
         passes: what each pass took away, as tokens without the pack.
         failed: how often each pass failed.
         read_backs: calls that would read back each result that is shown in part.
-        tokens_read_back: the most tokens of all requests, these calls included.
-        shown: for each session, how many results it shows in part.
+        tokens_read_back: the most tokens of all requests with these calls.
+        shown: how many results each session shows in part.
     """
 
     prices: Prices | None = None
@@ -286,10 +285,10 @@ class TokenUse:
         for agent, use in self.agents.items():
             sizes = {"largest": use.largest_sent, "window": (window := window_of(use.model))}
             found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
-        passes = [
-            {"name": name, "saved": each.saved, "cost_saved": _micros(each.cost_without), "failed": self.failed[name]}
-            for name, each in self.passes.items()
-        ]
+        passes: list[dict[str, Any]] = []
+        for name, each in self.passes.items():
+            cost = _row(name, each)["cost_without"]
+            passes.append({"name": name, "saved": each.saved, "cost_saved": cost, "failed": self.failed[name]})
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
@@ -350,13 +349,9 @@ def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
 
 
 def _row(name: str, part: Part) -> dict[str, Any]:
-    row = {"name": name, "calls": part.calls, "without": part.without, "sent": part.sent}
-    return {**row, "cost_without": _micros(part.cost_without), "cost_sent": _micros(part.cost_sent)}
-
-
-def _micros(cost: float) -> float:
-    """Returns a cost in millionths of the currency."""
-    return round(1e6 * cost, 3)
+    # Costs in millionths of the currency.
+    costs = {name: round(1e6 * getattr(part, name), 3) for name in ("cost_without", "cost_sent")}
+    return {"name": name, "calls": part.calls, "without": part.without, "sent": part.sent, **costs}
 
 
 _MIN_SHARE = 0.03

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from google.adk.agents.callback_context import CallbackContext
@@ -17,7 +17,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.contents import changed
+from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import answering, logger, names, nearest, one_of, positive
 from adk_context_pack.tools.check_args import AnyValue, check_args
@@ -95,7 +95,7 @@ def as_real_calls(content: types.Content, index: ToolIndex) -> types.Content:
             return part
         return changed(part, "function_call", call.model_copy(update={"name": wanted.name, "args": wanted.args}))
 
-    return _mapped(content, real)
+    return mapped(content, real)
 
 
 def as_model_wrote(content: types.Content, deferred: Collection[str]) -> types.Content:
@@ -109,14 +109,7 @@ def as_model_wrote(content: types.Content, deferred: Collection[str]) -> types.C
             return changed(part, "function_response", changed(result, "name", USE_TOOL))
         return part
 
-    return _mapped(content, shown)
-
-
-def _mapped(content: types.Content, change: Callable[[types.Part], types.Part]) -> types.Content:
-    parts = content.parts or []
-    new = [change(part) for part in parts]
-    same = all(one is other for one, other in zip(new, parts, strict=True))
-    return content if same else changed(content, "parts", new)
+    return mapped(content, shown)
 
 
 _MAX_VIEWS = 1_000

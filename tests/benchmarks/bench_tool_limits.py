@@ -18,14 +18,14 @@ import warnings
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
 
-from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, default_passes
+from adk_context_pack import ContextPackPlugin, default_passes
 from tests.benchmarks.baseline import Row, parser_of, print_rows
-from tests.benchmarks.limits_workload import Found, by_default, run, share
+from tests.benchmarks.limits_workload import Found, by_default, run, shares
 from tests.benchmarks.peers import peer_scores
 from tests.benchmarks.replay import Score, score
 from tests.benchmarks.workload import Workload
@@ -45,41 +45,16 @@ OTHERS: dict[str, Callable[[], BasePlugin]] = {
 SIZES = (300, 900, 2_000, 5_300, 20_000)
 
 
-class Limits(NamedTuple):
-    """The limits of tables and texts, in rows and tokens."""
-
-    max_tokens: int
-    stub_rows: int
-    stub_tokens: int
-    preview_tokens: int
-
-    def passes(self, **store: Any) -> tuple[CapRows, OffloadPayload]:
-        """Returns the passes with these limits."""
-        rows = CapRows(max_tokens=self.max_tokens, stub_rows=self.stub_rows, stub_tokens=self.stub_tokens, **store)
-        return rows, OffloadPayload(max_tokens=self.max_tokens, preview_tokens=self.preview_tokens, **store)
-
-
 SETTINGS: dict[str, dict[str, Any] | None] = {
     "without the pack": None,
     "ContextPackPlugin()": {},
     "tools declared early": {"read_back": "early"},
     "tools always declared": {"read_back": "always"},
-    **{
-        f"{limits.max_tokens:,}: {limits.stub_rows} rows, {limits.stub_tokens:,}; {limits.preview_tokens}": {
-            "result_passes": limits.passes()
-        }
-        for limits in (Limits(1000, 100, 1000, 400), Limits(1000, 5, 600, 400), Limits(600, 3, 400, 100))
-    },
 }
 
 
 async def line(name: str, whole: Score | None = None) -> tuple[str, Score]:
-    """Returns one line of the table, and what was counted for it.
-
-    Args:
-        name: a setting.
-        whole: the app without the pack, or None for that app itself.
-    """
+    """Returns one line of the table, and what was counted for it. `whole` is the app without the pack, if that ran."""
     found, looked = await live(name), await live(name, read_backs=True)
     now, then = score(name, found.requests, ()), score(name, looked.requests, ())
     whole = whole or now
@@ -90,12 +65,7 @@ async def line(name: str, whole: Score | None = None) -> tuple[str, Score]:
 
 
 async def live(name: str, *, read_backs: bool = False) -> Found:
-    """Runs the session with one setting.
-
-    Args:
-        name: a setting.
-        read_backs: whether the model looks up what it cannot read.
-    """
+    """Runs the session with one setting. With `read_backs` the model looks up what it cannot read."""
     settings = SETTINGS[name]
     return await run([] if settings is None else [ContextPackPlugin(**settings)], read_backs=read_backs)
 
@@ -119,10 +89,10 @@ async def main() -> None:
     if wanted.sizes:
         print(f"{'% of the cost without the pack':32}" + "".join(f"{size:>8,}" for size in SIZES))
         for price, turns in product((0.1, 0.25, 1.0), (3, 12, 20)):
-            shares = [await share(size, turns, price) for size in SIZES]
-            print(f"{f'{3 * turns + 1} calls, cached at {price}':32}" + "".join(f"{each:8.1f}" for each in shares))
+            ours = [(await shares(size, turns, price))[-1] for size in SIZES]
+            print(f"{f'{3 * turns + 1} calls, cached at {price}':32}" + "".join(f"{each:8.1f}" for each in ours))
         for name, make in OTHERS.items():
-            print(f"{name:32}" + "".join([f"{await share(size, 12, 0.1, make()):8.1f}" for size in SIZES]))
+            print(f"{name:32}" + "".join([f"{(await shares(size, 12, 0.1, make()))[-1]:8.1f}" for size in SIZES]))
         if wanted.peers:
             found = [await peer_shares(wanted.peers, size) for size in SIZES]
             for name in found[0]:
@@ -130,7 +100,7 @@ async def main() -> None:
         return
     print_rows([Row("37 calls by default", by_default, goals=GOALS)], wanted.baseline)
     print()
-    print(f"{'limit: stub; preview':28}{'busts':>7}{'1.0':>8}{'0.10':>8}{'totals':>9}{'facts':>9}{'looked up':>11}")
+    print(f"{'setting':28}{'busts':>7}{'1.0':>8}{'0.10':>8}{'totals':>9}{'facts':>9}{'looked up':>11}")
     whole: Score | None = None
     for name in SETTINGS:
         text, found = await line(name, whole)

@@ -146,25 +146,12 @@ async def by_default() -> dict[str, float]:
     }
 
 
-async def share(
-    tokens: int, turns: int, price: float, plugin: BasePlugin | None = None, *, at_worst: bool = False
-) -> float:
-    """Returns the cost of a plugin, by default ours, at a price of cached tokens, as a percentage of that without.
-
-    Args:
-        tokens: about how many tokens each result has.
-        turns: how many turns there are before the last question.
-        price: the price of a cached token.
-        plugin: the plugin.
-        at_worst: whether the session ends with the call after which the percentage is highest.
-    """
+async def shares(tokens: int, turns: int, price: float, plugin: BasePlugin | None = None) -> Sequence[float]:
+    """Returns the cost of a plugin, by default ours, as a percentage of that without, if each call is the last one."""
     ours = plugin or ContextPackPlugin(prices=Prices(input=1, cached=price))
-    before, now = [(await run(plugins, tokens=tokens, turns=turns)).requests for plugins in ([], [ours])]
-    shares = [
-        100 * score("", now[:end], ()).cost(price) / score("", before[:end], ()).cost(price)
-        for end in range(1 if at_worst else len(now), len(now) + 1)
-    ]
-    return max(shares)
+    found = [(await run(plugins, tokens=tokens, turns=turns)).requests for plugins in ([], [ours])]
+    costs = [[score("", one[: end + 1], ()).cost(price) for end in range(len(one))] for one in found]
+    return [100 * now / before for before, now in zip(*costs, strict=True)]
 
 
 def _texts(request: RecordedRequest) -> Sequence[str]:
