@@ -44,8 +44,10 @@ _LAYOUTS: Final[Mapping[str, dict[str, Any]]] = {
     "spaced": {"separators": None},
     "indented": {"separators": None, "indent": 1},
 }
-_IP = (ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network)
-_BY_TEXT = (decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath, dt.timedelta, *_IP)
+_BY_TEXT = (
+    *(decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath, dt.timedelta),
+    *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
+)
 _BYTES = (bytes, bytearray, memoryview)
 _MAX_DEPTH = 100
 _MAX_INTEGER_BITS = 10_000

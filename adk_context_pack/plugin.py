@@ -518,7 +518,7 @@ class ContextPackPlugin(Configured, BasePlugin):
                 self._stored_first = is_stored(invocation_context, event)
             # Executors of ADK's give what code prints first. A model that runs code itself says which, or its name.
             parts = (event.content.parts if event.content else None) or [types.Part()]
-            is_printed = parts[0].code_execution_result and not getattr(event, "model_version", None)
+            is_printed = parts[0].code_execution_result and not event.model_version
             if is_printed or event.get_function_responses():
                 await self._reducer(settings).reduce_event(invocation_context, event)
         except Exception:

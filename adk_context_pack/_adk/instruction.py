@@ -112,7 +112,11 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
     ADK's `FallbackModel` (2.12 and later) holds them in `models`, and puts the name of the first one into the request.
     `LiteLlm` passes `fallbacks` on to LiteLLM, as names or as dicts with a model's name or with lists of names.
     """
-    waiting = [own := _model_of(getattr(invocation_of(context), "agent", None))]
+    agent = getattr(invocation_of(context), "agent", None)
+    # An agent without a model has that of its parent. A name is looked up by ADK, and has no backups.
+    while agent is not None and not getattr(agent, "model", None):
+        agent = getattr(agent, "parent_agent", None)
+    waiting = [own := getattr(agent, "model", None)]
     found: dict[str | None, None] = {model or (own if isinstance(own, str) else getattr(own, "model", None)): None}
     # A model of the app's own may name itself.
     for asked in waiting:
@@ -121,13 +125,6 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
             if not any(entry is known for known in waiting):
                 waiting.append(entry)
     return tuple(found)
-
-
-def _model_of(agent: Any) -> Any:
-    # An agent without a model has that of its parent. A name is looked up by ADK, and has no backups.
-    while agent is not None and not getattr(agent, "model", None):
-        agent = getattr(agent, "parent_agent", None)
-    return getattr(agent, "model", None)
 
 
 def _backups(model: Any) -> Iterator[str | BaseLlm]:

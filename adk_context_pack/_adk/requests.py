@@ -211,8 +211,7 @@ def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: S
 def request_of(event: Event, contents: list[types.Content]) -> LlmRequest:
     """Makes a request with `contents`. A session holds neither instructions nor tool declarations."""
     # A copy of an empty one, since there is nothing to validate, and pydantic would copy the list.
-    model = getattr(event, "model_version", None) or ""
-    return _EMPTY.model_copy(update={"model": model, "contents": contents})
+    return _EMPTY.model_copy(update={"model": event.model_version or "", "contents": contents})
 
 
 _BUILDING = frozenset(

@@ -26,7 +26,6 @@ from adk_context_pack.errors import SettingError, instances, logger, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes
 from adk_context_pack.relays.narrative import PREAMBLE
-from adk_context_pack.reports.report_log import ReportLog
 
 _OWNER = "a2a_context"
 
@@ -40,11 +39,7 @@ class A2aContext:
 
     def __init__(self, pipeline: ContextPipeline) -> None:
         self._pipeline = pipeline
-
-    @property
-    def reports(self) -> ReportLog:
-        """Returns one report for each message, newest last."""
-        return self._pipeline.reports
+        self.reports = pipeline.reports
 
     def __call__(
         self, context: InvocationContext, agent_name: str, part_converter: Converter

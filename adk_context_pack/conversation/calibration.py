@@ -227,7 +227,7 @@ def _figures(
 
 def _prompt_tokens(event: Event, model: str | None) -> int:
     usage = event.usage_metadata
-    if usage is None or not _is_model(getattr(event, "model_version", None), model):
+    if usage is None or not _is_model(event.model_version, model):
         return 0
     return usage.prompt_token_count or 0
 

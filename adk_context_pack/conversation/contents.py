@@ -18,8 +18,6 @@ _CONTENT = types.Content(role="user", parts=[])
 
 Texts = tuple[str | None, ...]
 
-_ARTIFACT_URI = re.compile(r"artifact://.+/artifacts/(.+)/versions/\d+")
-_MIME_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 MEDIA_REMOVED = "[Removed after its turn: "
 """The beginning of what `DropOldMedia` writes in the place of a part."""
 
@@ -109,12 +107,12 @@ def mapped(content: types.Content, change: Callable[[types.Part], types.Part]) -
 def media_reference(media: Any, saved: Collection[str], *, can_load: bool) -> str:
     """Returns what stands in the place of media: their type, bytes and name, and how to load them from artifacts."""
     mime_type = str(media.mime_type or "")
-    told = [mime_type if _MIME_TYPE.fullmatch(mime_type) else "a file"]
+    told = [mime_type if re.fullmatch(r"[\w.+-]{1,60}/[\w.+-]{1,60}", mime_type) else "a file"]
     if (data := getattr(media, "data", None)) is not None:
         told.append(f"{len(data):,} bytes")
     # The query of an address may hold a signature.
     address = str(getattr(media, "file_uri", None) or "").partition("?")[0].rstrip("/")
-    stored = _ARTIFACT_URI.fullmatch(address)
+    stored = re.fullmatch(r"artifact://.+/artifacts/(.+)/versions/\d+", address)
     name = getattr(media, "display_name", None) or (stored[1] if stored else address.rpartition("/")[2])
     again = ""
     if name in saved:

@@ -30,7 +30,6 @@ _NAMES = re.compile(
     r"|\b[A-Z]{3,5}\b"
     r"|[$€£]\s?\d[\d.,]{0,30}\d|\b\d[\d.,]{0,30}\d{2}\b"
 )
-_QUOTED = re.compile(r'"([^"]{3,60})"')
 _FEWEST_DIGITS = 5
 _LEAST_NUMBER = 100
 _LEAVES = frozenset({str, int, float, bool, type(None)})
@@ -195,7 +194,7 @@ def scalars(value: Any) -> Iterator[Any]:
 def _in_value(value: Any) -> Iterator[str]:
     """Yields the names within a JSON-like value. A note says which there were in what it stands for."""
     if isinstance(value, dict) and isinstance(note := value.get(KEY), str):
-        yield from chain(_QUOTED.findall(note), filter(None, str(value.get(NAMED, "")).split(", ")))
+        yield from chain(re.findall(r'"([^"]{3,60})"', note), filter(None, str(value.get(NAMED, "")).split(", ")))
     else:
         for leaf in _leaves(value):
             yield from _in_leaf(leaf)

@@ -7,14 +7,13 @@ from itertools import islice
 from json.encoder import encode_basestring as _quote
 from typing import Any
 
-from adk_context_pack._json import opened, shorten_counted
+from adk_context_pack._json import json_text, opened, shorten_counted
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
 _SHORT = 60
 _KEYS = 8
-_SCALARS = {None: "null", True: "true", False: "false"}
 _ENTRIES = 20
 _MAX_PARSED = 200_000
 
@@ -122,7 +121,7 @@ def _key(key: object) -> str:
 
 def _shape(value: Any) -> str:
     if value is None or isinstance(value, (bool, int, float)):
-        return _SCALARS[value] if value is None or isinstance(value, bool) else str(value)
+        return json_text(value) if value is None or isinstance(value, bool) else str(value)
     if isinstance(value, str):
         if isinstance(value, _Told):
             return value

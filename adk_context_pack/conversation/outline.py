@@ -15,10 +15,6 @@ from adk_context_pack.conversation.model_call import ModelCall, bytes_of
 from adk_context_pack.conversation.pairing import Pairing
 from adk_context_pack.conversation.voices import Voice, Voices
 
-_STRONGEST: tuple[Voice, ...] = ("fixed", "user")
-"""A group with one of these in it is of that kind, wherever in the group it is."""
-
-
 GroupKind = Literal["user", "relay", "model", "fixed", "exchange"]
 Step = tuple[int, int, int, float]
 
@@ -64,7 +60,8 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice], 
             stop += 1
         is_open = bool(waiting) and not waiting.isdisjoint(range(start, stop))
         spoken = {voices[index] for index in range(start, stop) if index not in pairing.tooling}
-        kind = next((voice for voice in _STRONGEST if voice in spoken), "exchange")
+        # A group is of the strongest kind in it, wherever in the group that is.
+        kind = "fixed" if "fixed" in spoken else "user" if "user" in spoken else "exchange"
         groups.append(_group((start, stop, kind, is_open)))
         start = stop
 

@@ -160,7 +160,7 @@ class TokenMeter:
 
     def request(self, request: LlmRequest) -> int:
         """Returns the tokens of all that is sent: system instruction, tool declarations, contents, media."""
-        return self.fixed(request) + sum(self.sizes(request.contents or ()))
+        return self.system(request) + self.tools(request) + sum(self.sizes(request.contents or ()))
 
     def fixed(self, request: LlmRequest) -> int:
         """Returns the tokens of what is sent with every call: system instruction and tool declarations."""

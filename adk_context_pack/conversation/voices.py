@@ -47,16 +47,13 @@ class Voices:
         """Returns the speakers of the session behind `call`."""
         known: tuple[Voices, int] | None = call.memo.get("speakers")
         if known is None or known[1] != len(call.events):
-            call.memo["speakers"] = known = cls._read(call), len(call.events)
+            said = read_events(call, "voices", _Said, _Said.take)
+            user: Mapping[int, float] = said.user
+            if call.user_content is not None and (key := spoken(call.user_content)) not in user:
+                user = {**user, key: 0.0}
+            voices = cls(user if call.events else None, tuple(said.summaries))
+            call.memo["speakers"] = known = voices, len(call.events)
         return known[0]
-
-    @classmethod
-    def _read(cls, call: ModelCall) -> Voices:
-        said = read_events(call, "voices", _Said, _Said.take)
-        user: Mapping[int, float] = said.user
-        if call.user_content is not None and (key := spoken(call.user_content)) not in user:
-            user = {**user, key: 0.0}
-        return cls(user if call.events else None, tuple(said.summaries))
 
     def voice(self, content: types.Content) -> Voice:
         """Returns who speaks in a content that holds no function response."""

@@ -259,10 +259,9 @@ def leading_passes(context: CallbackContext | None) -> tuple[LeadingPass, ...]:
     return tuple(each for each in callbacks_of(context) if isinstance(each, LeadingPass))
 
 
-def note_led(request: LlmRequest, passes: Sequence[LeadingPass]) -> None:
-    """Remembers that the leading passes run over `request`, so that its agent's callbacks do not run them again."""
-    if passes:
-        _LED[id(request)] = request
+def note_led(request: LlmRequest) -> None:
+    """Remembers that leading passes run over `request`, so that its agent's callbacks do not run them again."""
+    _LED[id(request)] = request
 
 
 def handed_over(call: ModelCall) -> list[types.Content]:

@@ -201,7 +201,8 @@ class ContextPipeline(Callback):
         """
         leading = leading_passes(call.context)
         passes = (*leading, *(self.passes if passes is None else passes))
-        note_led(request, leading)
+        if leading:
+            note_led(request)
         warn_of_unfilled_slots(call.context, passes)
         if request.previous_interaction_id:
             request = on_chain(request, call, passes)

@@ -31,7 +31,6 @@ _SHORT, _FEW = 60, 5
 _CHARACTERS_A_TOKEN = 12
 # A shorter one is written about as fast as it is looked up.
 _LONG = 500
-_SIZE_BYTES = 155
 _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]")
 
 
@@ -79,7 +78,7 @@ class ResultSizes(dict[int, tuple[int, int, int]]):
     @property
     def bytes(self) -> int:
         """About how many bytes of memory they take."""
-        return sys.getsizeof(self) + _SIZE_BYTES * len(self)
+        return sys.getsizeof(self) + 155 * len(self)
 
 
 @dataclass(slots=True)

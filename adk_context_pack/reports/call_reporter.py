@@ -171,8 +171,8 @@ class PrefixMemory:
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:
     """Scales a report by what the provider's figure for the agent's last call was worth, in place, and returns it."""
     own = (each for each in islice(reversed(call.events), 200) if each.author == call.agent_name and totals_on(each))
-    last = next(own, None)
-    rescale(report, 1.0 if last is None else recorded_scale(last))
+    if (last := next(own, None)) is not None:
+        rescale(report, recorded_scale(last))
     return report
 
 
@@ -215,20 +215,20 @@ def recorded_scale(event: Event) -> float:
 
 
 class CallReporter:
-    """Measures the requests of one model call."""
+    """Measures the requests of one model call.
+
+    Attributes:
+        key: under which a `PrefixMemory` remembers the requests of this agent in this session.
+    """
 
     def __init__(self, request: LlmRequest, call: ModelCall, meter: TokenMeter) -> None:
+        self.key = call.session_id, call.agent_name
         self._call = call
         self._meter = meter
         self._first = request
         self._passes: list[PassReport] = []
         self._last = request
         self.tokens_before = self.tokens_after = self._count(request)
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The key under which a `PrefixMemory` remembers the requests of this agent in this session."""
-        return self._call.session_id, self._call.agent_name
 
     def ran(self, name: str, request: LlmRequest, seconds: float = 0.0, error: str | None = None) -> LlmRequest:
         """Records that the pass `name` ran, and returns the request that it left."""

@@ -19,7 +19,6 @@ from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.errors import StoreError
 from adk_context_pack.stores.json_parts import loads, parts
 
-_ODD_NUMBERS = (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")
 _BYTES_A_MEMBER = 64
 
 
@@ -138,7 +137,7 @@ def _utf8(text: str) -> bytes:
 def _has_odd_numbers(data: bytes) -> bool:
     odd: list[str] = []
     # The marks may stand in texts as well.
-    if any(mark in data for mark in _ODD_NUMBERS):
+    if any(mark in data for mark in (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")):
         json.loads(data, parse_constant=odd.append, parse_float=odd.append)
     return any("+" in text or text in ("-0.0", "NaN", "Infinity", "-Infinity") for text in odd)
 

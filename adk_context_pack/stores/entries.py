@@ -29,7 +29,6 @@ _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
 }
 # Only names that this package makes: a forged entry must not open a user's own files or another scope (`user:…`).
 _NAME = re.compile(r"(rows|payload)-[A-Za-z0-9._-]+\.json")
-_SCOPES = ("app:", "user:", "temp:")
 # The mark of an expired result may hold those of its former entry, since some services merge the two.
 _FIELDS = frozenset[str]().union(*(names for forms in _FORMS.values() for names in forms))
 # Quotes, colon, comma and two spaces.
@@ -77,7 +76,7 @@ def is_our_name(name: object) -> bool:
 
 def is_scoped(key: object) -> bool:
     """Returns whether a state key belongs to the app, the user or the invocation, and not to the session alone."""
-    return isinstance(key, str) and key.startswith(_SCOPES)
+    return isinstance(key, str) and key.startswith(("app:", "user:", "temp:"))
 
 
 def fingerprint(value: Any) -> str:

@@ -223,7 +223,6 @@ _WORDS = (
     *("thicket", "bishop", "cobalt", "meadow", "pewter", "straw", "Rechnung", "Straße", "größer", "météo", "déjà"),
     *("señal", "otoño", "łódka", "東京", "売上", "поиск", "заказ"),
 )
-_LEVELS = ("INFO", "DEBUG", "WARN", "ERROR")
 
 
 def mixed_results(count: int = 200, *, seed: int = 0) -> Iterator[Any]:
@@ -284,8 +283,9 @@ class _Maker:
     def _text(self) -> str:
         prose = " ".join(f"{self._words(6, 18).capitalize()}." for _ in range(self._rnd.choice((2, 20, 60, 300, 1500))))
         cells = [(n, self._word(), n * 7) for n in range(self._some())]
+        levels = ("INFO", "DEBUG", "WARN", "ERROR")
         log = (
-            f"2026-03-{n % 28 + 1:02}T10:{n % 60:02}:00Z {self._rnd.choice(_LEVELS)} {word} {n}" for n, word, _ in cells
+            f"2026-03-{n % 28 + 1:02}T10:{n % 60:02}:00Z {self._rnd.choice(levels)} {word} {n}" for n, word, _ in cells
         )
         lines = "\n".join("| {} | {} | {} |".format(*row) for row in cells)
         page = "".join(f"<tr><td>{word}</td><td>{number}</td></tr>" for _, word, number in cells)
@@ -304,9 +304,6 @@ class _Maker:
         for _ in range(self._rnd.randint(1, 7)):
             value = {self._word(): value, "list": [value] * self._rnd.choice((1, 3)), "n": self._rnd.randint(0, 9)}
         return value
-
-
-_REFERENCE = re.compile(r"\{\{\s*result:\s*(\w{11})")
 
 
 def check_references(
@@ -341,9 +338,8 @@ def check_references(
             for call in event.get_function_calls():
                 if "error" in results.get(call.id, {"error": ""}) or (tools is not None and call.name not in tools):
                     continue
-                given += [
-                    (f"{call.name} was given", handle) for handle in _REFERENCE.findall(json_text(call.args).lower())
-                ]
+                handles = re.findall(r"\{\{\s*result:\s*(\w{11})", json_text(call.args).lower())
+                given += [(f"{call.name} was given", handle) for handle in handles]
             for what, handle in given:
                 shown = any(_shows(request, handle, typed) for request in led)
                 demand(shown, f"{what} {handle}, which {author} was not shown")

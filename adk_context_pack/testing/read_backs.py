@@ -102,7 +102,6 @@ def _all(value: Any) -> Iterator[str]:
 
 
 _WORD = re.compile(r"\w{3,}")
-_SEARCH = SearchHistory()
 
 
 def read_backs(request: LlmRequest, text: str, call: ModelCall, stored: Mapping[str, str]) -> str:
@@ -184,6 +183,6 @@ def _search(call: ModelCall, *, query: str = "", **wanted: Any) -> dict[str, Any
     context: Any = call.context
     try:
         loaded = SessionEvents(context.session.events, whole=True)
-        return _SEARCH.found(context, loaded, Wanted(**wanted), query=query.strip()[:1_000])
+        return SearchHistory().found(context, loaded, Wanted(**wanted), query=query.strip()[:1_000])
     except LookupError:
         return {}

@@ -17,9 +17,6 @@ from pydantic import PrivateAttr
 
 from adk_context_pack.conversation.tokens import TokenMeter
 
-_AGENT_LABEL = "adk_agent_name"
-"""The label by which ADK tells the provider whose request it is."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedRequest:
@@ -47,7 +44,8 @@ class RecordedRequest:
             # A live client within http_options cannot be copied. Its settings are not what a test looks at.
             config = config.model_copy()
         labels = (config.labels if config else None) or {}
-        agent = labels.get(_AGENT_LABEL, "")
+        # So ADK tells the provider whose request it is.
+        agent = labels.get("adk_agent_name", "")
         return cls(agent=agent, model=request.model or "", contents=copy.deepcopy(request.contents), config=config)
 
     @property
