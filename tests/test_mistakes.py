@@ -26,16 +26,11 @@ async def test_a_class_among_the_callbacks_is_refused_by_name(kind):
 
 
 @pytest.mark.parametrize("build", [ContextPackPlugin, ContextPipeline])
-@pytest.mark.parametrize(
-    ("passes", "said"),
-    [
-        (FitTokenBudget(max_tokens=9), r"a sequence of passes such as \[StripForContext\(\)\], not FitTokenBudget"),
-        (FitTokenBudget, "a sequence of passes"),
-        ([FitTokenBudget], r"made of instances such as FitTokenBudget\(…\)"),
-        ("strip", "made of passes such as"),
-        (3, "a sequence of passes"),
-    ],
-)
+@pytest.mark.parametrize(("passes", "said"), [
+    (FitTokenBudget(max_tokens=9), r"a sequence of passes such as \[StripForContext\(\)\], not FitTokenBudget"),
+    (FitTokenBudget, "a sequence of passes"), ([FitTokenBudget], r"made of instances such as FitTokenBudget\(…\)"),
+    ("strip", "made of passes such as"), (3, "a sequence of passes"),
+])  # fmt: skip
 def test_passes_given_bare_are_refused_when_built(build, passes, said):
     """A single pass, a class or anything else in the place of a list of passes fails with what to write."""
     with pytest.raises(SettingError, match=f"passes must be {said}"):

@@ -142,10 +142,8 @@ def _post(port: int, path: str, body: dict, *, server: subprocess.Popen[str], tr
         try:
             with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310 - our own server
                 return json.load(reply)
-        except ConnectionRefusedError:
-            time.sleep(0.5)
-        except urllib.error.URLError as error:
-            if not isinstance(error.reason, ConnectionRefusedError):
+        except (ConnectionRefusedError, urllib.error.URLError) as error:
+            if not isinstance(getattr(error, "reason", error), ConnectionRefusedError):
                 raise
             time.sleep(0.5)
     raise AssertionError("the server did not answer")

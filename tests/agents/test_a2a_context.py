@@ -210,16 +210,11 @@ def test_trouble_sends_what_adk_builds(monkeypatch, caplog):
 
 
 @needs_hook
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"passes": StripForContext()}, "a sequence of passes"),
-        ({"passes": ["strip"]}, "made of passes"),
-        ({"passes": [RecallMemory()]}, "wait for nothing"),
-        ({"max_tokens": 0}, "at least 1"),
-        ({"passes": [], "max_tokens": 5}, "given without passes"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"passes": StripForContext()}, "a sequence of passes"), ({"passes": ["strip"]}, "made of passes"),
+    ({"passes": [RecallMemory()]}, "wait for nothing"), ({"max_tokens": 0}, "at least 1"),
+    ({"passes": [], "max_tokens": 5}, "given without passes"),
+])  # fmt: skip
 def test_a_setting_that_cannot_work_is_refused(settings, words):
     """The error names the function and what it takes."""
     with pytest.raises(SettingError, match=f"a2a_context: .*{words}"):

@@ -115,16 +115,11 @@ def test_a_message_that_was_rewound_does_not_come_back(relay_format):
 
 
 @formats
-@pytest.mark.parametrize(
-    "message",
-    [
-        None,
-        types.Content(role="user", parts=[]),
-        types.Content(role="user"),
-        types.Content(role="user", parts=[types.Part(text=" \n")]),
-        types.Content(role="user", parts=[PNG, types.Part(text="")]),
-    ],
-)
+@pytest.mark.parametrize("message", [
+    None, types.Content(role="user", parts=[]), types.Content(role="user"),
+    types.Content(role="user", parts=[types.Part(text=" \n")]),
+    types.Content(role="user", parts=[PNG, types.Part(text="")]),
+])  # fmt: skip
 def test_an_empty_message_of_the_user_is_never_put_in(message, relay_format):
     """Where nobody said anything, a note stands for the block: no content without parts and no blank text goes out."""
     events = session()[1:3]

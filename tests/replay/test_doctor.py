@@ -38,27 +38,21 @@ def never_compacted():
     return app(ContextPackPlugin(max_tokens=9_000), events_compaction_config=EventsCompactionConfig(**often))
 
 
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (app, ["all logs of earlier agents"]),
-        (
-            lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]),
-            ["instruction of teller, up to", "Remove {found} from it."],
-        ),
-        (
-            lambda: app(
-                PACK, agents=[writer(output_key="found", output_schema=Found), writer("b", instruction="{found}")]
-            ),
-            ["CompactState(key='found', select=('city', 'sold'))"],
-        ),
-        (lambda: app(Rewriter(name="r"), PACK), ["Rewriter comes first"]),
-        pytest.param(never_compacted, ["token_threshold=6_750"], marks=HAS_THRESHOLD),
-        (lambda: app(PACK, context_cache_config=CACHE), ['read_back="always"']),
-        (lambda: app(PACK, Rewriter(name="r")), []),
-        (lambda: app(agents=[writer(before_model_callback=[StripForContext()])]), []),
-    ],
-)
+WRITERS = writer(output_key="found", output_schema=Found), writer("b", instruction="{found}")
+
+
+@pytest.mark.parametrize(("make", "told"), [
+    (app, ["all logs of earlier agents"]), (lambda: app(PACK, Rewriter(name="r")), []),
+    (
+        lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]),
+        ["instruction of teller, up to", "Remove {found} from it."],
+    ),
+    (lambda: app(PACK, agents=list(WRITERS)), ["CompactState(key='found', select=('city', 'sold'))"]),
+    (lambda: app(Rewriter(name="r"), PACK), ["Rewriter comes first"]),
+    pytest.param(never_compacted, ["token_threshold=6_750"], marks=HAS_THRESHOLD),
+    (lambda: app(PACK, context_cache_config=CACHE), ['read_back="always"']),
+    (lambda: app(agents=[writer(before_model_callback=[StripForContext()])]), []),
+])  # fmt: skip
 def test_a_doctor_finds_what_is_wrong_and_no_more(make, told, capsys, monkeypatch):
     """Each fault of an app is told with the lines to paste, what is large first, and a good app has none."""
     monkeypatch.setattr(f"{__name__}.seen", make(), raising=False)

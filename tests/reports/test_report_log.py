@@ -193,19 +193,14 @@ def one(tokens=100_000, **categories):
     return report(tokens_before=tokens, tokens_after=tokens, **same)
 
 
-@pytest.mark.parametrize(
-    ("categories", "what", "advice"),
-    [
-        ({"tool_calls_and_results": 80_000}, "list_orders", "cap_rows"),
-        ({"tool_declarations": 40_000}, "tool declarations", "defer_tools"),
-        ({"system_instruction": 30_000}, "instruction of a, up to 30,000 tokens", "CompactState"),
-        ({"relayed": 50_000}, "other agents", "CastNarrative"),
-        ({"own_words": 50_000}, "agents said before", "FitTokenBudget"),
-        ({"media": 50_000}, "images", "DropOldMedia"),
-        ({"state_views": 50_000}, "state", "CompactState"),
-        ({"user": 0}, "users said", "FitTokenBudget"),
-    ],
-)
+@pytest.mark.parametrize(("categories", "what", "advice"), [
+    ({"tool_calls_and_results": 80_000}, "list_orders", "cap_rows"),
+    ({"tool_declarations": 40_000}, "tool declarations", "defer_tools"),
+    ({"system_instruction": 30_000}, "instruction of a, up to 30,000 tokens", "CompactState"),
+    ({"relayed": 50_000}, "other agents", "CastNarrative"),
+    ({"own_words": 50_000}, "agents said before", "FitTokenBudget"), ({"media": 50_000}, "images", "DropOldMedia"),
+    ({"state_views": 50_000}, "state", "CompactState"), ({"user": 0}, "users said", "FitTokenBudget"),
+])  # fmt: skip
 def test_names_what_helps(categories, what, advice):
     """Each kind of large part is named with the share that it has and with what makes it smaller."""
     categories.pop("user", None)

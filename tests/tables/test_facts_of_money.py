@@ -143,15 +143,10 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
         assert (table_facts(several).total_rows, table_facts(several).column("units").total) == (apart, 10)
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [*TABLE, ("Totals Ltd", 9, 100.0), ("X", 1, 1.0)],
-        [*TABLE, ("X", 10, 112.0)],
-        [("a", 5, 0), ("b", 0, 1), ("c", 0, 0), ("d", 5, 1)],
-        [("a", 1, 1), ("b", 2, 2), ("c", 3, 3)],
-    ],
-)
+@pytest.mark.parametrize("rows", [
+    [*TABLE, ("Totals Ltd", 9, 100.0), ("X", 1, 1.0)], [*TABLE, ("X", 10, 112.0)],
+    [("a", 5, 0), ("b", 0, 1), ("c", 0, 0), ("d", 5, 1)], [("a", 1, 1), ("b", 2, 2), ("c", 3, 3)],
+])  # fmt: skip
 def test_a_last_row_like_any_other_counts(rows):
     """A last row that neither says so nor equals the sums of all others is a row."""
     facts = table_facts([dict(zip(("region", "units", "sales"), row, strict=True)) for row in rows])

@@ -27,26 +27,21 @@ def test_numbers_dates_and_missing_values_are_typed(cell, typed):
     assert is_typed(cell) is typed
 
 
-@pytest.mark.parametrize(
-    ("html", "rows"),
-    [
-        (table("<th>a</th><th>b</th>", "<td>x</td><td>y</td>"), [{"a": "x", "b": "y"}]),
-        (table("<th>a</th><td>b</td>", "<td>x</td><td>y</td>"), None),
-        (table("<td>a</td><td>b</td>", "<td>x</td><td>y</td>"), None),
-        (table("<td>a</td><td>b</td>", "<td>x</td><td>1</td>"), [{"a": "x", "b": "1"}]),
-        (table('<th colspan="2">a</th>', "<td>x</td><td>y</td>"), None),
-        (table("<th>Title</th>", "<th>a</th><th>b</th>", "<td>x</td>"), [{"a": "x", "b": ""}]),
-        (table("<th>Title</th>", "<td>a</td><td>b</td>", "<td>x</td><td>y</td>"), None),
-        (table("<th></th><th>b</th>", "<td>x</td><td>y</td>", "<td>z</td><td>w</td>"), None),
-        (table("<th>a</th><th></th>", "<td>x</td><td>y</td>"), None),
-        (table("<th>a</th><th>b</th>"), None),
-        (table("<th>a</th>", "<td>1</td>"), None),
-        ("<table><th>a</th><th>b</th><tr><td>x</td><td>y</td></tr></table>", [{"a": "x", "b": "y"}]),
-        ("<TABLE><TR><TH>a<TH>b<TR><TD>x<TD>y</TABLE>", [{"a": "x", "b": "y"}]),
-        (table("", "<th>a</th><th>b</th>", "", "<td>x</td><td>y</td>"), [{"a": "x", "b": "y"}]),
-        ("<p>none</p>", None),
-    ],
-)
+@pytest.mark.parametrize(("html", "rows"), [
+    (table("<th>a</th><th>b</th>", "<td>x</td><td>y</td>"), [{"a": "x", "b": "y"}]),
+    (table("<th>a</th><td>b</td>", "<td>x</td><td>y</td>"), None),
+    (table("<td>a</td><td>b</td>", "<td>x</td><td>y</td>"), None),
+    (table("<td>a</td><td>b</td>", "<td>x</td><td>1</td>"), [{"a": "x", "b": "1"}]),
+    (table('<th colspan="2">a</th>', "<td>x</td><td>y</td>"), None),
+    (table("<th>Title</th>", "<th>a</th><th>b</th>", "<td>x</td>"), [{"a": "x", "b": ""}]),
+    (table("<th>Title</th>", "<td>a</td><td>b</td>", "<td>x</td><td>y</td>"), None),
+    (table("<th></th><th>b</th>", "<td>x</td><td>y</td>", "<td>z</td><td>w</td>"), None),
+    (table("<th>a</th><th></th>", "<td>x</td><td>y</td>"), None), (table("<th>a</th><th>b</th>"), None),
+    (table("<th>a</th>", "<td>1</td>"), None),
+    ("<table><th>a</th><th>b</th><tr><td>x</td><td>y</td></tr></table>", [{"a": "x", "b": "y"}]),
+    ("<TABLE><TR><TH>a<TH>b<TR><TD>x<TD>y</TABLE>", [{"a": "x", "b": "y"}]),
+    (table("", "<th>a</th><th>b</th>", "", "<td>x</td><td>y</td>"), [{"a": "x", "b": "y"}]), ("<p>none</p>", None),
+])  # fmt: skip
 @pytest.mark.parametrize("above", ["", "<table><tr><td>page<p>"])
 def test_which_line_has_the_names(html, rows, above):
     """The names are in header cells, or in a first line above numbers, behind titles. Without names it is no table."""

@@ -12,16 +12,11 @@ def facts(cells, name="x"):
     return table_facts([{name: cell} for cell in cells]).as_dict()["columns"][name]
 
 
-@pytest.mark.parametrize(
-    ("cells", "name", "total", "unit", "left_out"),
-    [
-        (["1.2m", "3m", "2m"], "x", 6.2, "m", 0),
-        (["3k", "4.5k"], "x", 7.5, "k", 0),
-        (["5K", "7K", "3M"], "size", 3084, "K", 0),
-        (["1.2m", "3m", "950"], "x", 4.2, "m", 1),
-        (["5 km", "7 km", "$3k"], "x", 12, "km", 1),
-    ],
-)
+@pytest.mark.parametrize(("cells", "name", "total", "unit", "left_out"), [
+    (["1.2m", "3m", "2m"], "x", 6.2, "m", 0), (["3k", "4.5k"], "x", 7.5, "k", 0),
+    (["5K", "7K", "3M"], "size", 3084, "K", 0), (["1.2m", "3m", "950"], "x", 4.2, "m", 1),
+    (["5 km", "7 km", "$3k"], "x", 12, "km", 1),
+])  # fmt: skip
 def test_letters_that_may_be_units(cells, name, total, unit, left_out):
     """A letter that may be a unit is one, and cells of another unit are counted as left out."""
     said = facts(cells, name)

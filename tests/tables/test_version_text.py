@@ -28,23 +28,18 @@ def test_versions_are_names(name, cells):
     assert image.names.columns["rows"][0]["note"].startswith(f"{name}: ")
 
 
-@pytest.mark.parametrize(
-    ("name", "cells", "total", "note"),
-    [
-        ("x", ["1.5", "2.50", "12.75", "0.333"], 17.083, "decimals, not versions: 2.50 is 2.5"),
-        ("x", ["1.5", "2.50"], 4, "decimals, not versions: 2.50 is 2.5"),
-        ("x", ["4.5", "4.25", "4.10", "3.9"], 16.75, "decimals, not versions: 4.10 is 4.1"),
-        ("x", ["0.5", "0.50", "0.333"], 1.333, "decimals, not versions: 0.50 is 0.5"),
-        ("x", ["1.5", "1.50", "1.05"], 4.05, "decimals, not versions: 1.50 is 1.5"),
-        ("x", ["-1.5", "1.50", "1.5"], 1.5, "decimals, not versions: 1.50 is 1.5"),
-        ("x", ["5000.1", "5000.10"], 10000.2, "decimals, not versions: 5000.10 is 5000.1"),
-        ("price", ["3.1", "3.10"], 6.2, None),
-        ("x", ["0.1", "0.10", "0.05"], 0.25, "decimals, not versions: 0.10 is 0.1"),
-        ("price", ["3.10", "4.20", "5.10.2"], 7.3, None),
-        ("x", ["1.0", "2.5", "3"], 6.5, None),
-        ("x", ["1.25", "2.50"], 3.75, None),
-    ],
-)
+@pytest.mark.parametrize(("name", "cells", "total", "note"), [
+    ("x", ["1.5", "2.50", "12.75", "0.333"], 17.083, "decimals, not versions: 2.50 is 2.5"),
+    ("x", ["1.5", "2.50"], 4, "decimals, not versions: 2.50 is 2.5"),
+    ("x", ["4.5", "4.25", "4.10", "3.9"], 16.75, "decimals, not versions: 4.10 is 4.1"),
+    ("x", ["0.5", "0.50", "0.333"], 1.333, "decimals, not versions: 0.50 is 0.5"),
+    ("x", ["1.5", "1.50", "1.05"], 4.05, "decimals, not versions: 1.50 is 1.5"),
+    ("x", ["-1.5", "1.50", "1.5"], 1.5, "decimals, not versions: 1.50 is 1.5"),
+    ("x", ["5000.1", "5000.10"], 10000.2, "decimals, not versions: 5000.10 is 5000.1"),
+    ("price", ["3.1", "3.10"], 6.2, None), ("x", ["0.1", "0.10", "0.05"], 0.25, "decimals, not versions: 0.10 is 0.1"),
+    ("price", ["3.10", "4.20", "5.10.2"], 7.3, None), ("x", ["1.0", "2.5", "3"], 6.5, None),
+    ("x", ["1.25", "2.50"], 3.75, None),
+])  # fmt: skip
 def test_decimals_are_numbers(name, cells, total, note):
     """Decimals with different numbers of digits are numbers, and a note says that their zeros mean nothing."""
     said = facts(name, cells)

@@ -41,16 +41,11 @@ def test_two_tests_enter_each_thing_that_counts():
     assert choose(entries, {"a", "rare", "other"}) == {"t0", "t1", "slow", "one"}
 
 
-@pytest.mark.parametrize(
-    ("before", "found"),
-    [
-        (NEW, set()),
-        (NEW.replace("return X", "'Words.'; return X").replace("(self)", "(self) -> int"), set()),
-        (NEW.replace("X = 1", "X = 2"), {"A.g"}),
-        (NEW.replace("int = 0", "str = ''"), {"A"}),
-        (NEW.replace("return", "return not"), {"A.g"}),
-    ],
-)
+@pytest.mark.parametrize(("before", "found"), [
+    (NEW, set()), (NEW.replace("return X", "'Words.'; return X").replace("(self)", "(self) -> int"), set()),
+    (NEW.replace("X = 1", "X = 2"), {"A.g"}), (NEW.replace("int = 0", "str = ''"), {"A"}),
+    (NEW.replace("return", "return not"), {"A.g"}),
+])  # fmt: skip
 def test_fields_constants_and_bodies_differ(tmp_path, before, found):
     """A class differs by its fields, a function by its body and the constants that it reads, nothing by its words."""
     for folder, text in (("new", NEW), ("old", before)):
