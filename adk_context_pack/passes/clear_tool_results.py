@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate, islice
 from math import inf
 from operator import sub
@@ -107,7 +108,8 @@ class ClearToolResults(ContextPass):
         """Returns what is cleared at this call, or None for nothing."""
         contents, meter = request.contents or [], meter_of(call, self.counter)
         asked: tuple[int, int] | None = call.memo.get(self._asked, (0, 0))
-        if asked is None or max(sizes := meter.sizes(contents), default=0) < self.min_tokens:
+        sizes = meter.sizes(contents)
+        if asked is None or max(sizes, default=0) < self.min_tokens:
             return None
         outline = outline_of(call, contents)
         pairing = outline.pairing
@@ -122,17 +124,7 @@ class ClearToolResults(ContextPass):
         editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens, whole=whole)
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
         excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
-        sizes = meter.sizes(contents)
-
-        def weigh(gains: _Gains, places: Sequence[Place]) -> None:
-            for place in places:
-                if gains.opened == inf and is_shortened(editor.result(place).response):
-                    gains.opened = place.content
-                # Most results need not be weighed by themselves, since their contents are too small already.
-                is_large = sizes[place.content] >= self.min_tokens and place in pairing.call_of
-                size = editor.size(place, self.min_tokens, excluded) if is_large else 0
-                gains.append(editor.gain(place, size) if size else 0)
-
+        weigh = partial(self._weigh, editor, pairing, sizes, excluded)
         gains = known.cache.grow(("clearable", self, excluded), _Gains, results, weigh)
         waiting = waiting_calls(pairing, call)
         pinned = pinned_results(request, call, pairing, turn_start=(outline.turns or [0])[-1])
@@ -148,6 +140,23 @@ class ClearToolResults(ContextPass):
         name = None if any(stays) else ("batches", self, excluded, first, lasting)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
         return _Cut(editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
+
+    def _weigh(  # noqa: PLR0913, PLR0917 - what is the same for all results stands before them
+        self,
+        editor: ClearingEditor,
+        pairing: Pairing,
+        sizes: Sequence[int],
+        excluded: Collection[str],
+        gains: _Gains,
+        places: Sequence[Place],
+    ) -> None:
+        for place in places:
+            if gains.opened == inf and is_shortened(editor.result(place).response):
+                gains.opened = place.content
+            # Most results need not be weighed by themselves, since their contents are too small already.
+            is_large = sizes[place.content] >= self.min_tokens and place in pairing.call_of
+            size = editor.size(place, self.min_tokens, excluded) if is_large else 0
+            gains.append(editor.gain(place, size) if size else 0)
 
     def _cleared(self, outline: Outline, sums: _Sums, known: KnownContents, name: Hashable) -> int:
         """Returns how many of the oldest results are cleared. What earlier calls cleared is kept under `name`."""

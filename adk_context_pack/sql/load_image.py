@@ -20,7 +20,15 @@ from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, Number, plain, short_text
-from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
+from adk_context_pack.tables.schema import (
+    MIN_ROWS_ABOVE_TOTAL,
+    NUMBERS,
+    ColumnSchema,
+    column_schema,
+    total_label,
+    truth_of,
+    with_currencies,
+)
 
 _NONE = frozenset((type(None),))
 
@@ -301,7 +309,7 @@ class _Loader:
             loaded += found[: SQLITE_COLUMNS - len(names)]
         name_roles(loaded)
         read = [each.column for each in loaded if each.column and each.column.values]
-        for place, row in ("last", -1), ("first", 0):
+        for place, row in (("last", -1), ("first", 0)) if read and len(read[0].values) > MIN_ROWS_ABOVE_TOTAL else ():
             if label := total_label(read, row):
                 condition = f"WHERE {shown(label.name)} <> {literal(label.values[row])}"
                 note = f"the {place} row of {table} seems to sum up others: leave it out by {condition}"

@@ -477,24 +477,26 @@ def total_label(columns: Iterable[Column], row: int = -1) -> Column | None:
     """Returns the column whose cell in the last row, or in the first, says that its row sums up others, or None."""
     for column in columns:
         if isinstance(text := column.values[row], str) and text:
-            is_total = is_total_label(text) and countOf(column.values, text) == 1
-            return column if is_total and len(column.values) > MIN_ROWS_ABOVE_TOTAL else None
+            return column if is_total_label(text) and countOf(column.values, text) == 1 else None
     return None
 
 
 def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
-    last = count - 1
-    if count <= MIN_ROWS_ABOVE_TOTAL:
+    last, label = count - 1, total_label(columns) if count >= MIN_ROWS_ABOVE_TOTAL else None
+    is_short = count <= MIN_ROWS_ABOVE_TOTAL
+    if is_short and not label:
         return ()
     both = list(zip(columns, known, strict=True))
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
-    if label := total_label(columns):
+    if label and not is_short:
         return tuple(_labelled_totals(label.values, measures))
-    if measures and total_label(columns, 0) and all(_is_sum(cells, 0, cells[1:]) for cells in measures):
+    if not label and measures and total_label(columns, 0) and all(_is_sum(cells, 0, cells[1:]) for cells in measures):
         return (0,)
-    lacks = any(schema.is_empty(column.values[last]) and schema.missing == 1 for column, schema in both)
+    lacks = label or any(schema.is_empty(column.values[last]) and schema.missing == 1 for column, schema in both)
     # One match may be chance.
-    are_sums = len(measures) + lacks > 1 and all(_is_sum(cells, last, cells[:last], least=2) for cells in measures)
+    are_sums = len(measures) + bool(lacks) > 1 and all(
+        _is_sum(cells, last, cells[:last], least=2) for cells in measures
+    )
     return (last,) if are_sums else ()
 
 
