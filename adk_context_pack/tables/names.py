@@ -125,15 +125,13 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         last = first
     if _is_rate(parts, meanings, last):
         return "rate"
-    if "alone" in last and not others:
-        return "identifier"
     if ("number" in first or parts[0] == "n") and others:
         return _numbered(parts, meanings)
     if first & {"moment", "time"} and ("done" in last or is_of or (first >= {"moment", "time"} and "duration" in last)):
         return "time"
     # `dni` are days to Poles, and a passport to Spaniards.
     is_name = last & {"identifier", "number"} and not last & QUANTITIES & _NOTHING.union(*meanings[:-1])
-    if is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
+    if ("alone" in last and not others) or is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
     if "coordinate" in last or ("coordinate" in first and not amounts):
         return "coordinate"
@@ -156,8 +154,8 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
     added = _NOTHING.union(*(said for said in others if "each" not in said)) & QUANTITIES - {"count"}
     rules = (
         "average" in has or ("price" in first and others and not added),
-        # Clicks per day are an amount of each day.
         "per" in first and "each" in last,
+        # Clicks per day are an amount of each day.
         "per" in _NOTHING.union(*others) and not (has & QUANTITIES and "calendar" in last),
         (last & {"price", "vague"} and has & {"rate", "each"}) or ("price" in has and "each" in last),
         last & {"measured", "duration", "body"} and "rate" in first | before,
