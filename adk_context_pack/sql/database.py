@@ -62,11 +62,10 @@ class RowDatabase:
         self._images = images
         every = [image.names for image in images.values()]
         self._names = all_names(every)
-        self._columns = {
-            (handle, table): [TypedColumn(**column) for column in columns]
-            for handle, image in images.items()
-            for table, columns in image.names.columns.items()
-        }
+        self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
+        for handle, image in images.items():
+            for table, columns in image.names.columns.items():
+                self._columns[handle, table] = [TypedColumn(**column) for column in columns]
         self._checks = StatementChecks(self._connection)
         install_collations(self._connection)
         if any(names.exact for names in every):
@@ -74,13 +73,10 @@ class RowDatabase:
         for handle, image in images.items():
             self._attach(handle, image)
         widest = max((len(columns) for names in every for columns in names.tables.values()), default=0)
-        self._guard = QueryGuard(
-            self._connection,
-            [*self._names, *self._handles],
-            [*images, *(view for names in every for view in names.views)],
-            longest_row=max((names.longest_row for names in every), default=0),
-            columns=min(SQLITE_COLUMNS, 2 * widest + 100),
-        )
+        views = [*images, *(view for names in every for view in names.views)]
+        most = {"longest_row": max((names.longest_row for names in every), default=0)}
+        most["columns"] = min(SQLITE_COLUMNS, 2 * widest + 100)
+        self._guard = QueryGuard(self._connection, [*self._names, *self._handles], views, **most)
 
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
         """Returns the result of one SELECT: its first `max_rows` rows and their total.

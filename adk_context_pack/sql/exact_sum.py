@@ -141,10 +141,8 @@ class StatementChecks:
         number = _number_in(value)
         if number is None and isinstance(value, str):
             advice = "CAST(replace(x, ',', '') AS REAL) for the number in a text x."
-            if ":" in value:
-                advice = "unixepoch('1970-01-01 ' || x) for the seconds of a time of day."
-            if is_date_text(value):
-                advice = "julianday(b) - julianday(a) for the days between two dates."
+            if ":" in value or is_date_text(value):
+                advice = "julianday(b) - julianday(a) for the days between two dates or times."
             said = f"{label} is text such as {short_text(value)!r}, and texts are not calculated with or compared with"
             self._fail(f"{said} numbers. Write {advice}")
         return number

@@ -201,10 +201,8 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
         # `rows.items.price`: the alias may come first.
         if f".{nested.lower()}." in f".{lowered}":
             path, one = one_line(lowered.partition(f"{nested.lower()}.")[2]), one_line(nested)
-            return (
-                f"{one} holds JSON: write json_extract({one}, '$.{path}'), with '$[0]' for the first of a list,"
-                f" or FROM rows, json_each(rows.{one}) for a row each."
-            )
+            said = f"{one} holds JSON: write json_extract({one}, '$.{path}'), with '$[0]' for the first of a list,"
+            return f"{said} or FROM rows, json_each(rows.{one}) for a row each."
     if last in map(str.lower, columns):
         missing = _quoted(name.rpartition(".")[2])
         return f"An inner query or WITH passes on what it selects: add {missing} to its SELECT."

@@ -19,16 +19,8 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
-from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, Number, plain, short_text
-from adk_context_pack.tables.schema import (
-    MIN_ROWS_ABOVE_TOTAL,
-    NUMBERS,
-    ColumnSchema,
-    column_schema,
-    total_label,
-    truth_of,
-    with_currencies,
-)
+from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, plain, short_text
+from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
 _NONE = frozenset((type(None),))
 
@@ -91,8 +83,7 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
         loaded = _from_numbers(name, column.values, column.types)
         if types == {bool}:
             loaded.about["written"] = f"CASE {{q}}{quote(name)} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
-        loaded.column = column
-        loaded.schema = column_schema(column)
+        loaded.column, loaded.schema = column, column_schema(column)
         if loaded.schema.role == "time":
             loaded.about["clock"] = clock_of(column.values)
         return [loaded]
@@ -157,7 +148,10 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
         are = "is not a number" if schema.unread == 1 else "are not numbers"
         example = short_text(schema.example)
         loaded.notes.append(f"{schema.unread} of {rows} cells {are} ({example!r}), NULL here and left out of figures")
-    formatted = any(_written(number, loaded.declared) != text for text, number in texts.numbers.items())
+    whole: Any = int if loaded.declared != "REAL" else ()
+    exact = loaded.declared not in {"REAL", ""}
+    read = ((text, n if exact or isinstance(n, whole) else float(n)) for text, n in texts.numbers.items())
+    formatted = any(str(number) != text for text, number in read)
     units = " and ".join(texts.units) or schema.unit
     unit = f"numbers in {units}" * (units not in texts.note.split()) if units else "numbers here" * formatted
     loaded.notes += filter(None, [unit, texts.note, missing])
@@ -210,11 +204,6 @@ def name_roles(columns: Sequence[Loaded]) -> None:
         each.about["role"] = schema.role if schema.role != "rate" or named(schema.name) & {"rate", "quantity"} else ""
         if schema.currency_column and not schema.texts.units:
             each.about["currency"], each.about["codes"] = codes[schema.currency_column]
-
-
-def _written(number: Number, declared: str) -> str:
-    as_float = declared == "REAL" or (not declared and not isinstance(number, int))
-    return repr(float(number)) if as_float else str(number)
 
 
 def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> Loaded:
@@ -309,7 +298,7 @@ class _Loader:
             loaded += found[: SQLITE_COLUMNS - len(names)]
         name_roles(loaded)
         read = [each.column for each in loaded if each.column and each.column.values]
-        for place, row in (("last", -1), ("first", 0)) if read and len(read[0].values) > MIN_ROWS_ABOVE_TOTAL else ():
+        for place, row in ("last", -1), ("first", 0):
             if label := total_label(read, row):
                 condition = f"WHERE {shown(label.name)} <> {literal(label.values[row])}"
                 note = f"the {place} row of {table} seems to sum up others: leave it out by {condition}"
@@ -358,7 +347,4 @@ def _clean(name: str) -> str:
 
 def _without_surrogates(values: Sequence[object]) -> Sequence[object]:
     """Cells with lone surrogates replaced by U+FFFD; SQLite keeps UTF-8, which has no form for them."""
-    return [
-        value.encode("utf-8", "replace").decode() if type(value) is str and not value.isascii() else value
-        for value in values
-    ]
+    return [v.encode("utf-8", "replace").decode() if type(v) is str and not v.isascii() else v for v in values]

@@ -92,7 +92,7 @@ class TypedColumn:
             return day if self.clock < 0 else str(seconds * self.clock)
         reading = TextNumbers(style=self.style, scaled=self.scaled, factors=self.factors)
         number, written = reading.read(text), read_number(text)
-        if written is not None and number is None and not (written.unit and self.factors):
+        if written is not None and number is None and not (written.unit and any(self.factors)):
             number = written.value("point", scaled=self.scaled)
         return None if written and written.unit and self.is_apart else literal(number)
 

@@ -129,8 +129,7 @@ class TypedStatement:
         return self._woven(none)
 
     def _begin(self) -> None:
-        self._at = 0
-        self._problem = ""
+        self._at, self._problem = 0, ""
         self.added: list[TypedColumn] = []
         self.remarks: dict[str, None] = {}
         self._named: dict[str, _Node] = {}
@@ -165,10 +164,8 @@ class TypedStatement:
             if word in _CLAUSES and self._word(1) != ".":
                 clause, column = word, 0
                 self._at += 1
-            elif word == ",":
-                column += 1
-                self._at += 1
-            elif word in _KEYWORDS - {"NOT", "CASE", "NULL"} and self._word(1) != ".":
+            elif word == "," or (word in _KEYWORDS - {"NOT", "CASE", "NULL"} and self._word(1) != "."):
+                column += word == ","
                 self._at += 1
             elif clause == "WITH":
                 self._part(self._expression(0))
@@ -186,8 +183,9 @@ class TypedStatement:
         own = self._tokens[node.last].name if node.leaves and node.leaves[0] is node else ""
         alias = self._alias()
         places = range(node.first, node.last + 1)
-        is_edited = any(self._parts[place] != self._tokens[place].text for place in places)
-        if not alias and not own and (is_edited or any(first in places for first, *_ in self._sums)):
+        sums = [first for first, *_ in self._sums]
+        is_edited = any(self._parts[place] != self._tokens[place].text or place in sums for place in places)
+        if is_edited and not alias and not own:
             self._parts[node.last] += f" AS {quote(self._text(node))}"
         if alias:
             self._define(alias, node)
@@ -214,10 +212,8 @@ class TypedStatement:
         while self._word() in {"AS", "NOT", "MATERIALIZED"}:
             self._at += 1
         if self._word() == "(":
-            self._at += 1
-            for name, item in zip(names, self._query(), strict=False):
+            for name, item in zip(names, self._inside(), strict=False):
                 self._define(name, item)
-            self._at += 1
 
     def _define(self, name: str, node: _Node) -> None:
         if name:
@@ -341,14 +337,12 @@ class TypedStatement:
             self._at += 2
         last = self._last
         name = (self._tokens[last].name or "").lower()
-        base = self._base.get(name, ())
-        node = self._known.get(name)
+        base, node = self._base.get(name, ()), self._known.get(name)
         if not base:
             return replace(node or _Node(), first=first, last=last, leaves=None, stripped=None, text=None)
-        is_number = all(column.kind in {"number", "flag"} for column in base)
-        is_typed = all(column.kind in TYPED for column in base)
-        own = _Node(first, last, is_number, stored=True, columns=base, only=is_typed)
-        own.whole = all(column.whole for column in base)
+        own = _Node(first, last, stored=True, columns=base, whole=all(column.whole for column in base))
+        own.number = all(column.kind in {"number", "flag"} for column in base)
+        own.only = all(column.kind in TYPED for column in base)
         own.leaves = [own]
         return _merged(own, node) if node else own
 
@@ -379,19 +373,17 @@ class TypedStatement:
         function, args = self._cast(first) if function == "CAST" else (function, self._inside())
         close = self._last
         while self._word() in {"FILTER", "OVER"}:
-            self._at += 1
-            if self._word() == "(":
-                self._at += 1
+            self._at += 2 if self._word(1) == "(" else 1
+            if self._tokens[self._last].text == "(":
                 self._query()
             self._at += 1
         is_sum = function == "SUM" and all(arg.whole for arg in args)
         node = _Node(first, self._last, whole=is_sum or function == "COUNT")
         is_extreme = function in {"MAX", "MIN"}
-        if function in WORDS["numeric"] or (is_extreme and len(args) > 1 and any(arg.number for arg in args)):
-            for arg in args:
+        is_numeric = function in WORDS["numeric"] or (is_extreme and len(args) > 1 and any(arg.number for arg in args))
+        for arg in args:
+            if is_numeric or (is_extreme and arg.stripped):
                 self._calculate(arg)
-        elif is_extreme and args and args[0].stripped:
-            self._calculate(args[0])
         if function in WORDS["adding"]:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
@@ -520,9 +512,9 @@ class TypedStatement:
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
         is_date = bool(other.columns) and all(column.kind == "date" for column in other.columns)
-        is_full = is_date or len(other.text or "") >= _DAY_LENGTH - 1
-        is_dated = is_date or (other.text is not None and is_date_text(other.text) and not is_equality)
-        if not node.stored or not is_dated:
+        text = "" if is_equality else other.text or ""
+        is_full = is_date or len(text) >= _DAY_LENGTH - 1
+        if not node.stored or not (is_date or is_date_text(text)):
             return False
         if is_date and node.number and (other.stored or is_equality):
             one, two = self._text(node), self._text(other)

@@ -96,11 +96,8 @@ class Jobs:
         return _pages(1) or sum(size for _, size in self._databases.values())
 
     def _open(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
-        images = header["images"]
-        opened = {
-            image["handle"]: TableImage(image["number"], blob, TableNames(**image["names"]))
-            for image, blob in zip(images, blobs, strict=True)
-        }
+        named = zip(header["images"], blobs, strict=True)
+        opened = {each["handle"]: TableImage(each["number"], blob, TableNames(**each["names"])) for each, blob in named}
         self._databases[_key(header)] = (RowDatabase(opened), sum(map(len, blobs)))
         return {}
 

@@ -473,17 +473,18 @@ def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
     return tuple(row for row in range(count) if all(column.values[row] == column.name for column in columns))
 
 
-def total_label(columns: Iterable[Column], row: int = -1) -> Column | None:
+def total_label(columns: Iterable[Column], row: int = -1, *, above: int = MIN_ROWS_ABOVE_TOTAL) -> Column | None:
     """Returns the column whose cell in the last row, or in the first, says that its row sums up others, or None."""
     for column in columns:
         if isinstance(text := column.values[row], str) and text:
-            return column if is_total_label(text) and countOf(column.values, text) == 1 else None
+            is_total = is_total_label(text) and countOf(column.values, text) == 1
+            return column if is_total and len(column.values) > above else None
     return None
 
 
 def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
-    last, label = count - 1, total_label(columns) if count >= MIN_ROWS_ABOVE_TOTAL else None
-    is_short = count <= MIN_ROWS_ABOVE_TOTAL
+    last, is_short = count - 1, count <= MIN_ROWS_ABOVE_TOTAL
+    label = total_label(columns, above=MIN_ROWS_ABOVE_TOTAL - 1)
     if is_short and not label:
         return ()
     both = list(zip(columns, known, strict=True))

@@ -135,7 +135,7 @@ class TextNumbers:
             return sum(_scaled(number, factor) for number, factor in parts) if is_read else None
         unit = "" if self.scaled and written.power and not written.is_currency else written.unit
         number = written.value(self.style, scaled=self.scaled or written.is_currency)
-        factor = self.factors.get(unit, self.factors.get(unit.lower(), int(not unit or not self.factors)))
+        factor = self.factors.get(unit, self.factors.get(unit.lower(), int(not unit or not any(self.factors))))
         return _scaled(number, factor) if number is not None and factor else None
 
 
@@ -160,11 +160,8 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     if (names := _note_on_names(name, written, counts)) is not None:
         return TextNumbers(missing=missing, names=True, note=names)
     known = _in_units(name, written, counts)
-    numbers = {
-        each.text: _scaled(number, known.factors[each.unit])
-        for each in written
-        if each.unit in known.factors and (number := each.value(style, scaled=bool(scaled))) is not None
-    }
+    read = ((each, each.value(style, scaled=bool(scaled))) for each in written if each.unit in known.factors)
+    numbers = {each.text: _scaled(value, known.factors[each.unit]) for each, value in read if value is not None}
     texts = [each.text for each in written] if all(each.is_plain and not each.unit for each in written) else []
     known = replace(known, numbers=numbers, missing=missing, style=style, scaled=bool(scaled))
     note = ", ".join(filter(None, [note, scaled, known.note, _zeros(name, texts)]))

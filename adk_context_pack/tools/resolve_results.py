@@ -221,7 +221,7 @@ class _Resolved:
 
     async def check_require_confirmation(self, args: dict[str, Any], tool_context: ToolContext) -> bool:
         """Asks the tool about the values, as `run_async` does."""
-        if args == noted_call(tool_context.session.events, tool_context.function_call_id).args:
+        if args == noted_call(tool_context.session.events, tool_context.function_call_id)[0]:
             with suppress(Exception):
                 # The run says what is wrong.
                 args = await self._resolved(args, tool_context)
@@ -231,7 +231,7 @@ class _Resolved:
         wanted = list(dict.fromkeys(references_in(args)))
         if not wanted:
             return args
-        shown = noted_call(context.session.events, context.function_call_id).handles
+        _, shown = noted_call(context.session.events, context.function_call_id)
         results: dict[str, OpenResult] = {}
         values: dict[str, Any] = {}
         for text in wanted:
@@ -317,21 +317,14 @@ def text_of(content: types.Content | None) -> str:
     return "".join(part.text for part in parts if part.text and not part.thought)
 
 
-class NotedCall(NamedTuple):
-    """A call as the session holds it."""
-
-    args: Mapping[str, Any]
-    handles: Sequence[str]
-
-
-def noted_call(events: Sequence[Event], call_id: str | None) -> NotedCall:
-    """Returns what the session holds of a call. Without its event it has no arguments and may refer to nothing."""
+def noted_call(events: Sequence[Event], call_id: str | None) -> tuple[Mapping[str, Any], list[str]]:
+    """Returns the arguments of a call as the session holds them, and the handles to which it may refer."""
     for event in reversed(events) if call_id else ():
         for call in event.get_function_calls() if event.author != "user" else ():
             if call.id == call_id:
                 listed = (event.custom_metadata or {}).get(NOTED)
-                return NotedCall(call.args or {}, [str(handle) for handle in listed or ()])
-    return NotedCall({}, [])
+                return call.args or {}, [str(handle) for handle in listed or ()]
+    return {}, []
 
 
 def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
