@@ -11,7 +11,7 @@ from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.row_forms import RowForm, read_dict, read_rows
 from adk_context_pack.tables.shapes import described, header_of, is_mcp, is_text, rows_of_blocks, with_rows
-from adk_context_pack.tables.text_tables import find_in_text, joined, rows_path
+from adk_context_pack.tables.text_tables import find_in_text, joined, rows_path, write_part
 
 Read = TypeVar("Read")
 Memo = dict[int, tuple[Any, Any]]
@@ -85,7 +85,7 @@ class TableWalk:
         ):
             return text
         new = [
-            value if isinstance(part, str) else f"{value}\n" if isinstance(value, str) else part.write(value)
+            value if isinstance(part, str) else f"{value}\n" if isinstance(value, str) else write_part(part, value)
             for part, value in zip(parts, values, strict=True)
         ]
         if len(new) == 1:

@@ -6,10 +6,9 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from adk_context_pack.tables.long_text import lines
+from adk_context_pack.tables.long_text import TextPart, lines
 
 _DECODER = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", '"': '"'}
@@ -25,15 +24,6 @@ _MAX_DEPTH = 3
 _LARGE = 200_000
 _PREFIX = re.compile(r"data:[ \t]?")
 _STREAM = re.compile(r"(event|id|retry):|:|data:[ \t]*\[DONE\]")
-
-
-@dataclass(frozen=True, slots=True)
-class JsonPart:
-    """A document between words, or lines of objects: from `start` to `end` of a text."""
-
-    start: int
-    end: int
-    value: Any
 
 
 def read_document(text: str) -> Any:
@@ -72,7 +62,7 @@ def read_large(text: str) -> Any:
     return value
 
 
-def find_json(text: str) -> JsonPart | None:
+def find_json(text: str) -> TextPart | None:
     """Finds a JSON document with rows in it that stands between words."""
     for start in _starts(text):
         try:
@@ -82,11 +72,11 @@ def find_json(text: str) -> JsonPart | None:
         # In a long text a short document is an example.
         is_most = len(text) - (end - start) <= max(_MAX_WORDS, end - start)
         if is_most and holds_rows(value) and not text[end : end + 1].strip():
-            return JsonPart(start, end, value)
+            return TextPart(start, end, value, "json")
     return None
 
 
-def find_lines(text: str) -> JsonPart | None:
+def find_lines(text: str) -> TextPart | None:
     """Finds lines of one JSON object each, as a log or an event stream has them; few others may stand around them."""
     rows: list[Any] = []
     start = end = remarks = 0
@@ -103,7 +93,7 @@ def find_lines(text: str) -> JsonPart | None:
             remarks += 1
             if remarks > _MAX_REMARKS:
                 return None
-    return JsonPart(start, end, rows) if len(rows) > 1 else None
+    return TextPart(start, end, rows, "lines") if len(rows) > 1 else None
 
 
 def holds_rows(value: Any, depth: int = 0) -> bool:
