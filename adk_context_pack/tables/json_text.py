@@ -31,23 +31,17 @@ def read_document(text: str) -> Any:
     start, end = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
     if not start or _ENDS.get(start) != end:
         return None
-    try:
-        value = read_large(text) if len(text) >= _LARGE else json.loads(text)
-    except (ValueError, RecursionError):
-        value = _printed(text) if start != '"' and "'" in text and len(text) < _LARGE else None
+    is_large, value = len(text) >= _LARGE, None
+    for read in (read_large if is_large else json.loads, lambda text: json.loads(json.dumps(ast.literal_eval(text)))):
+        try:
+            value = read(text.strip())
+            break
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            if is_large or "'" not in text:
+                return None
     if isinstance(value, str):
         return read_document(value)
     return value if isinstance(value, (dict, list)) else None
-
-
-def _printed(text: str) -> Any:
-    """Returns the value that Python has printed, if JSON can hold it."""
-    try:
-        value = ast.literal_eval(text.strip())
-        json.dumps(value)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return value
 
 
 def read_large(text: str) -> Any:
