@@ -12,7 +12,7 @@ from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import heads, is_typed, typed_places
-from adk_context_pack.tables.long_text import line_end, lines
+from adk_context_pack.tables.long_text import TextPart, line_end, lines
 from adk_context_pack.tables.numbers import plain
 
 _DELIMITERS = "\t,;|^~\x01\x1f"
@@ -27,27 +27,6 @@ _MAX_LINES_OF_A_CELL = 50
 # a thread that reads. Fewer lines than the garbage collector waits for before it looks at new objects.
 _CHUNK = 500
 _MAX_HEADER = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class CsvTable:
-    """A table in a text.
-
-    Attributes:
-        start: where the line with the names of the columns starts.
-        end: where the line behind the last row starts.
-        rows: one dict for each line, all cells as they are written.
-        delimiter: what separates cells.
-        newline: what ends lines.
-        unread: how many lines between the rows have too many cells. They are not among the rows.
-    """
-
-    start: int
-    end: int
-    rows: list[dict[str, str]]
-    delimiter: str
-    newline: str
-    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +46,7 @@ class _Dialect:
             return line.rstrip("\r\n").split(self.delimiter)
 
 
-def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> CsvTable | None:
+def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> TextPart | None:
     """Finds the table in a text, behind at most 16 lines of titles and before any remark.
 
     Pure and safe to call in a worker thread: the interpreter's lock is free again after each few hundred rows.
@@ -106,7 +85,7 @@ def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",",
     return "".join(line[:-2] + newline for line in lines)
 
 
-def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: int) -> CsvTable | None:
+def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: int) -> TextPart | None:
     (head, below), *lines = islice(_records(text, start, dialect), _PROBED_LINES)
     body = [cells for cells, _ in lines if cells and not _is_comment(cells)]
     names = _names(head, body, dialect)
@@ -133,7 +112,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
     if not names[-1] and not any(row[labels[-1]] for row in rows):
         rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]
     newline = "\r\n" if text[below - 2 : below] == "\r\n" else "\n"
-    return CsvTable(start, place, rows, dialect.delimiter, newline, unread)
+    return TextPart(start, place, rows, "csv", dialect.delimiter, newline, unread)
 
 
 def _names(head: list[str], body: list[list[str]], dialect: _Dialect) -> list[str]:

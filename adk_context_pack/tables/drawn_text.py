@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import filterfalse, islice, pairwise, takewhile, zip_longest
 
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.headers import heads, is_header, typed_places
-from adk_context_pack.tables.long_text import line_end, lines, lines_with
+from adk_context_pack.tables.long_text import TextPart, line_end, lines, lines_with
 
 _BARS = "|│┆║┃"
 _BAR = re.compile(r"(?<!\\)[|│┆║┃]")
@@ -31,24 +30,7 @@ _MIN_GAP, _MIN_NARROW = 2, 3
 _MAX_LINE = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnTable:
-    """A table that is drawn in a text.
-
-    Attributes:
-        start: where its first line starts.
-        end: where the line behind its last one starts.
-        rows: one dict for each row, cells without the blanks around them.
-        is_markdown: whether it is written in Markdown.
-    """
-
-    start: int
-    end: int
-    rows: list[dict[str, str]]
-    is_markdown: bool = False
-
-
-def find_ruled(text: str) -> DrawnTable | None:
+def find_ruled(text: str) -> TextPart | None:
     """Finds the first table with bars between its cells and a rule below its header: Markdown, psql, MySQL, frames."""
     for start, end in islice(lines_with(text, _HINTS), _MAX_RULES):
         line = text[start:end].strip()
@@ -57,7 +39,7 @@ def find_ruled(text: str) -> DrawnTable | None:
     return None
 
 
-def find_aligned(text: str) -> DrawnTable | None:
+def find_aligned(text: str) -> TextPart | None:
     """Finds a table of columns that blanks keep apart in all lines, in the first lines of a text."""
     for start, end in islice(lines(text), _MAX_LINES_ABOVE):
         if "  " in text[start:end].rstrip() and (found := _aligned(text, start)):
@@ -79,7 +61,7 @@ def to_markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], f"|{'---|' * len(rows[0])}", *lines[1:]]) + "\n"
 
 
-def _below(text: str, start: int, end: int) -> DrawnTable | None:
+def _below(text: str, start: int, end: int) -> TextPart | None:
     top, head = _head(text, start)
     rule = text[start:end].strip()
     is_framed = _DASHES.match(rule) is None or (head[:1] != [] and head[0][0] in _BARS)
@@ -95,7 +77,8 @@ def _below(text: str, start: int, end: int) -> DrawnTable | None:
     rows, stop = _rows(below, unique_names(names), is_framed=is_framed, is_grid=is_grid, wraps=has_types)
     if not rows or (len(names) == 1 and len(rows) == 1) or not _LEFT_OUT.isdisjoint(names):
         return None
-    return DrawnTable(top, stop, rows, "|" in rule and "+" not in rule and len(head) == 1)
+    is_markdown = "|" in rule and "+" not in rule and len(head) == 1
+    return TextPart(top, stop, rows, "markdown" if is_markdown else "other")
 
 
 def _head(text: str, start: int) -> tuple[int, list[str]]:
@@ -154,7 +137,7 @@ def _cells(line: str, *, is_framed: bool) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inner)]
 
 
-def _aligned(text: str, start: int) -> DrawnTable | None:
+def _aligned(text: str, start: int) -> TextPart | None:
     probed = list(_block(text, start, _PROBED))
     if len(probed) <= _MIN_GAP or any("\t" in line or len(line) > _MAX_LINE for line in probed):
         return None
@@ -168,7 +151,7 @@ def _aligned(text: str, start: int) -> DrawnTable | None:
     # What a program printed of a longer table is not the table.
     if not _LEFT_OUT.isdisjoint(labels) or any(_LEFT_OUT.issuperset(row.values()) for row in rows):
         return None
-    return DrawnTable(start, min(len(text), start + sum(len(line) + 1 for line in block)), rows)
+    return TextPart(start, min(len(text), start + sum(len(line) + 1 for line in block)), rows)
 
 
 def _split(block: Sequence[str]) -> list[list[str]]:

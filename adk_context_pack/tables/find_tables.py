@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from adk_context_pack._json import json_text
-from adk_context_pack.tables.columns import as_record, is_record
+from adk_context_pack.tables.columns import as_record, free_name, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.row_forms import RowForm, read_dict, read_rows
 from adk_context_pack.tables.shapes import described, header_of, is_mcp, is_text, rows_of_blocks, with_rows
-from adk_context_pack.tables.text_tables import find_in_text, joined, rows_path
+from adk_context_pack.tables.text_tables import find_in_text, joined, rows_path, write_part
 
 Read = TypeVar("Read")
 Memo = dict[int, tuple[Any, Any]]
@@ -40,6 +40,7 @@ class TableWalk:
         self._memo: Memo = {} if memo is None else memo
         self._rows: dict[str, Sequence[Any]] = {}
         self._answers: dict[str, Any] = {}
+        self._taken: dict[str, int] = {}
         self._mirrors: frozenset[str] = frozenset()
         self._above: list[Mapping[Any, Any]] = []
 
@@ -85,7 +86,7 @@ class TableWalk:
         ):
             return text
         new = [
-            value if isinstance(part, str) else f"{value}\n" if isinstance(value, str) else part.write(value)
+            value if isinstance(part, str) else f"{value}\n" if isinstance(value, str) else write_part(part, value)
             for part, value in zip(parts, values, strict=True)
         ]
         if len(new) == 1:
@@ -153,7 +154,7 @@ class TableWalk:
         mirror = self._mirror_of(key, rows)
         if mirror is not None:
             return rows if self._answers[mirror] is SAME else REPEATED
-        key = self._free(key)
+        key = free_name(key, self._taken)
         self._rows[key] = rows
         new = self._answers[key] = self._visit(key, rows, names, unread)
         return rows if new is SAME else new
@@ -164,13 +165,6 @@ class TableWalk:
             if len(there) == len(rows) and (mirror == key or _reads_alike(there[0], rows[0])):
                 return mirror
         return None
-
-    def _free(self, key: str) -> str:
-        number, name = 1, key
-        while name in self._rows:
-            number += 1
-            name = f"{key}_{number}"
-        return name
 
     def _object(self, value: Any, keys: tuple[Any, ...]) -> Any:
         inner: Any = self._once(value, lambda: frame_rows(value))

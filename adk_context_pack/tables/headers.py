@@ -108,12 +108,7 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
 
 
 def typed_places(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[int]:
-    """Returns the places of the names below which the cells are numbers, dates or truth values.
-
-    Args:
-        names: the cells of the first line.
-        rows: some of the lines below it. Shorter ones count as far as they have cells.
-    """
+    """Returns the places of the names below which the cells of some rows are numbers, dates or truth values."""
     return [at for at in range(len(names)) if _is_typed_column([row[at] for row in rows if at < len(row)])]
 
 

@@ -6,10 +6,9 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from adk_context_pack.tables.long_text import lines
+from adk_context_pack.tables.long_text import TextPart, lines
 
 _DECODER = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", '"': '"'}
@@ -27,37 +26,22 @@ _PREFIX = re.compile(r"data:[ \t]?")
 _STREAM = re.compile(r"(event|id|retry):|:|data:[ \t]*\[DONE\]")
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPart:
-    """A document between words, or lines of objects: from `start` to `end` of a text."""
-
-    start: int
-    end: int
-    value: Any
-
-
 def read_document(text: str) -> Any:
     """Returns the list or dict that a whole text is, as JSON or as Python prints it, or None for any other text."""
     start, end = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
     if not start or _ENDS.get(start) != end:
         return None
-    try:
-        value = read_large(text) if len(text) >= _LARGE else json.loads(text)
-    except (ValueError, RecursionError):
-        value = _printed(text) if start != '"' and "'" in text and len(text) < _LARGE else None
+    is_large, value = len(text) >= _LARGE, None
+    for read in (read_large if is_large else json.loads, lambda text: json.loads(json.dumps(ast.literal_eval(text)))):
+        try:
+            value = read(text.strip())
+            break
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            if is_large or "'" not in text:
+                return None
     if isinstance(value, str):
         return read_document(value)
     return value if isinstance(value, (dict, list)) else None
-
-
-def _printed(text: str) -> Any:
-    """Returns the value that Python has printed, if JSON can hold it."""
-    try:
-        value = ast.literal_eval(text.strip())
-        json.dumps(value)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return value
 
 
 def read_large(text: str) -> Any:
@@ -72,7 +56,7 @@ def read_large(text: str) -> Any:
     return value
 
 
-def find_json(text: str) -> JsonPart | None:
+def find_json(text: str) -> TextPart | None:
     """Finds a JSON document with rows in it that stands between words."""
     for start in _starts(text):
         try:
@@ -82,11 +66,11 @@ def find_json(text: str) -> JsonPart | None:
         # In a long text a short document is an example.
         is_most = len(text) - (end - start) <= max(_MAX_WORDS, end - start)
         if is_most and holds_rows(value) and not text[end : end + 1].strip():
-            return JsonPart(start, end, value)
+            return TextPart(start, end, value, "json")
     return None
 
 
-def find_lines(text: str) -> JsonPart | None:
+def find_lines(text: str) -> TextPart | None:
     """Finds lines of one JSON object each, as a log or an event stream has them; few others may stand around them."""
     rows: list[Any] = []
     start = end = remarks = 0
@@ -103,7 +87,7 @@ def find_lines(text: str) -> JsonPart | None:
             remarks += 1
             if remarks > _MAX_REMARKS:
                 return None
-    return JsonPart(start, end, rows) if len(rows) > 1 else None
+    return TextPart(start, end, rows, "lines") if len(rows) > 1 else None
 
 
 def holds_rows(value: Any, depth: int = 0) -> bool:

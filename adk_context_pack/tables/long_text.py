@@ -1,15 +1,41 @@
-"""Searches long texts in steps, between which other threads run, and reads the words of markup."""
+"""Searches long texts in steps, between which other threads run, reads markup, and says what was found where."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from heapq import merge
 from html import unescape
+from typing import Any, Literal
 
 # One call of `str.find` keeps the interpreter's lock until it returns, and with it stops the event loop.
 _AT_ONCE = 1_000_000
 _MARKUP = re.compile(r"(?is)<(script|style|svg|noscript|template)\b.*?(?:</\1\s*>|\Z)|<!--.*?-->|<[/!]?[a-z][^<>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A document or a table in a text.
+
+    Attributes:
+        start: where it starts.
+        end: where what follows starts.
+        value: the document, or one dict for each row, with cells as they are written.
+        form: "json" for any JSON document, "lines" for one JSON object a line, "csv", "markdown", or "other", which is
+            written as CSV.
+        delimiter: what separates the cells of CSV.
+        newline: what ends its lines.
+        unread: how many of its lines are not among the rows.
+    """
+
+    start: int
+    end: int
+    value: Any
+    form: Literal["json", "lines", "csv", "markdown", "other"] = "other"
+    delimiter: str = ","
+    newline: str = "\n"
+    unread: int = 0
 
 
 def find(text: str, sign: str, start: int = 0, end: int | None = None) -> int:

@@ -42,7 +42,7 @@ _SURELY_INSIDE = 0.32
 _SEARCHED, _TOLD = 1_000_000, 3
 # In fewer formats than this a column has no words of its own.
 _FORMATS, _MIN_LOUD = 5, 4
-_KEYS, _FEW, _PAIRED = 50, 8, 6
+_KEYS, _FEW = 50, 8
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
 _TO_FORMATS = bytes.maketrans((string.digits + string.ascii_letters).encode(), b"0" * 10 + b"a" * 26 + b"A" * 26)
@@ -246,22 +246,18 @@ def _tells_apart(values: Sequence[Any]) -> bool:
 
 
 def _odd_pairs(columns: Sequence[Column]) -> Iterator[Odd]:
-    """Yields cells of few values that contradict a cell of another such column: closed, and yet without a date."""
-    few = [(each.name, values) for each in columns if len(values := _few(each)) > 0][:_PAIRED]
-    for (name, values), (_, others) in combinations(few, 2):
-        pairs, counts, beside = list(zip(values, others, strict=True)), Counter(values), Counter(others)
-        seen = Counter(pairs)
-        # A pair is odd if each of its values is often seen, and both together hardly.
-        odd = {pair for pair, count in seen.items() if _MANY * count * len(pairs) <= counts[pair[0]] * beside[pair[1]]}
-        yield from _rare_cells(name, [pair not in odd for pair in pairs])
-
-
-def _few(column: Column) -> Sequence[Any]:
-    """Returns the values of a column of few, or whether its cells are there, or nothing if they all are."""
-    if not column.types <= _COUNTED:
-        return []
-    values = column.values if len(set(column.values)) <= _FEW else [value in (None, "") for value in column.values]
-    return values if len(set(values)) > 1 else []
+    """Yields cells that contradict a cell of another column, both of few values: open, and yet with a closing date."""
+    found: list[tuple[str, Sequence[Any]]] = []
+    for column in columns:
+        if column.types <= _COUNTED and len(found) < _FEW:
+            cells = column.values
+            # Of a column of many values it counts whether there is one.
+            cells = cells if len(set(cells)) <= _FEW else [cell in (None, "") for cell in cells]
+            found += [(column.name, cells)] * (len(set(cells)) > 1)
+    for (name, cells), (_, others) in combinations(found, 2):
+        counts, beside, seen = Counter(cells), Counter(others), Counter(zip(cells, others, strict=True))
+        odd = {pair for pair, count in seen.items() if _MANY * count * len(cells) <= counts[pair[0]] * beside[pair[1]]}
+        yield from _rare_cells(name, [pair not in odd for pair in zip(cells, others, strict=True)])
 
 
 def _keys_in(cell: Any, depth: int = 6) -> Any:

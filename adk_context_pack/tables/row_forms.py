@@ -12,7 +12,6 @@ from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import is_header, is_typed, typed_places
 
 _PROBED = 20
-_MIN_HEADED_ROWS = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DYNAMO: Mapping[str, Callable[[Any], Any]] = {
     "S": str, "N": str, "BOOL": bool, "NULL": lambda _: None, "B": str, "SS": list, "NS": list, "BS": list,
@@ -77,7 +76,7 @@ def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> RowForm | None:
         return RowForm([{cell["field"]: cell.get("value") for cell in row} for row in rows])
     head = rows[0]
     body = rows[1 : _PROBED + 1]
-    if len(rows) <= _MIN_HEADED_ROWS or not all(isinstance(row, (list, tuple)) for row in body):
+    if len(rows) <= _MIN_ROWS or not all(isinstance(row, (list, tuple)) for row in body):
         return None
     if not all(isinstance(cell, str) for cell in head) or not is_header(head):
         return None
@@ -169,9 +168,7 @@ def _dynamo_cell(cell: Any) -> Any:
 
 
 _SCALARS = (str, int, float, bool, type(None))
-_MIN_COLUMNS = 2
 _MIN_ROWS = 2
-_MIN_MIXED_ROWS = 3
 _MIN_KEYED_ROWS = 3
 _SPLIT = frozenset(("index", "columns", "data", "index_names", "column_names"))
 
@@ -199,7 +196,7 @@ def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> DictForm | None:
         value: a dict in a result.
         min_rows: how many rows a table has to have to be read.
     """
-    if len(value) < _MIN_COLUMNS:
+    if len(value) < _MIN_ROWS:
         return None
     first = next(iter(value.values()))
     if isinstance(first, Mapping):
@@ -229,10 +226,10 @@ def _read_split(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
 
 def _read_dict(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
     lists = {key: item for key, item in value.items() if isinstance(item, (list, tuple))}
-    if len(lists) < _MIN_COLUMNS or not all(isinstance(key, str) for key in lists):
+    if len(lists) < _MIN_ROWS or not all(isinstance(key, str) for key in lists):
         return None
     lengths = set(map(len, lists.values()))
-    needed = min_rows if len(lists) == len(value) else max(min_rows, _MIN_MIXED_ROWS)
+    needed = min_rows if len(lists) == len(value) else max(min_rows, _MIN_KEYED_ROWS)
     if len(lengths) != 1 or min(lengths) < needed:
         return None
     others = [item for key, item in value.items() if key not in lists]

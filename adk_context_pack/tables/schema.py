@@ -484,7 +484,7 @@ def total_label(columns: Iterable[Column], row: int = -1, *, above: int = MIN_RO
 
 def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
     last, is_short = count - 1, count <= MIN_ROWS_ABOVE_TOTAL
-    label = total_label(columns, above=MIN_ROWS_ABOVE_TOTAL - 1)
+    label = total_label(columns, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None
     if is_short and not label:
         return ()
     both = list(zip(columns, known, strict=True))

@@ -69,7 +69,7 @@ def header_of(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequen
     return next((names for value in reversed(above) if (names := _names_within(value, rows, 0))), None)
 
 
-def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> Sequence[str] | None:
+def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:
     for key, item in islice(value.items(), _MAX_KEYS):
         is_named = str(key).lower().replace("_", "") in _NAMED
         if _fits(rows, _named(item)) and (names := described(item, are_named=is_named)):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import pairwise, takewhile
-from typing import Any, Literal
+from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_text import find_csv, to_csv
-from adk_context_pack.tables.drawn_text import DrawnTable, are_types, find_aligned, find_ruled, to_markdown
+from adk_context_pack.tables.drawn_text import are_types, find_aligned, find_ruled, to_markdown
 from adk_context_pack.tables.headers import typed_places
 from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document
-from adk_context_pack.tables.long_text import find, lines_with
+from adk_context_pack.tables.long_text import TextPart, find, lines_with
 from adk_context_pack.tables.names import words
 
 # Words in the names of what a service says of a page: where it starts and ends, how to get the next one, how it went.
@@ -78,14 +77,14 @@ _PROBED = 20
 _MIN_COLUMNS = 2
 
 
-def find_html(text: str) -> DrawnTable | None:
+def find_html(text: str) -> TextPart | None:
     """Finds the first HTML table whose columns have names; tables that only arrange a page have none."""
     if find(text, "<table") < 0 and find(text, "<TABLE") < 0:
         return None
     # Tables with tables in them arrange a page.
     for tag, following in pairwise(_TAG.finditer(text)):
         if not tag[1] and following[1] and (rows := _rows_of(text[tag.start() : following.end()])):
-            return DrawnTable(tag.start(), following.end(), rows)
+            return TextPart(tag.start(), following.end(), rows)
     return None
 
 
@@ -153,8 +152,6 @@ class _Reader(HTMLParser):
         self._cell = None
 
 
-Form = Literal["json", "lines", "csv", "markdown", "other"]
-
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
 _DATA = "csv tsv json jsonl ndjson json5 md markdown text txt plain plaintext html console output table psv data result"
@@ -163,46 +160,27 @@ _MAX_TABLES = 20
 _MIN_TEXT = 8
 
 
-@dataclass(frozen=True, slots=True)
-class TextTable:
-    """A document or a table that stands in a text, and what is needed to write it again.
-
-    Attributes:
-        form: "json" for any JSON document, "lines" for one JSON object a line, "csv", "markdown", or "other", which is
-            written as CSV.
-        value: the document, or the rows.
-        delimiter: what separates the cells of CSV.
-        newline: what ends its lines.
-        unread: how many of its lines are not among the rows.
-    """
-
-    form: Form
-    value: Any
-    delimiter: str = ","
-    newline: str = "\n"
-    unread: int = 0
-
-    def write(self, value: Any) -> Any:
-        """Returns `value` in the form of the text. Any value that is not a list of rows is returned as it is."""
-        if self.form == "json":
-            return json_text(value)
-        if not isinstance(value, (list, tuple)):
-            return value
-        if self.form == "lines":
-            return "\n".join(map(json_text, value))
-        names = list(self.value[0])
-        if self.form == "markdown":
-            return to_markdown([names, *([str(row.get(name, "")) for name in names] for row in value)])
-        return to_csv(value, names, delimiter=self.delimiter, newline=self.newline)
+def write_part(part: TextPart, value: Any) -> Any:
+    """Returns `value` in the form of a part of a text. Any value that is not a list of rows is returned as it is."""
+    if part.form == "json":
+        return json_text(value)
+    if not isinstance(value, (list, tuple)):
+        return value
+    if part.form == "lines":
+        return "\n".join(map(json_text, value))
+    names = list(part.value[0])
+    if part.form == "markdown":
+        return to_markdown([names, *([str(row.get(name, "")) for name in names] for row in value)])
+    return to_csv(value, names, delimiter=part.delimiter, newline=part.newline)
 
 
-def read_text(text: str) -> TextTable | None:
+def read_text(text: str) -> TextPart | None:
     """Returns the one document or table in a text; None for prose, a log, code, and a text with several tables."""
-    found = [part for part in find_in_text(text) if isinstance(part, TextTable)]
+    found = [part for part in find_in_text(text) if isinstance(part, TextPart)]
     return found[0] if len(found) == 1 else None
 
 
-def find_in_text(text: str) -> list[str | TextTable]:
+def find_in_text(text: str) -> list[str | TextPart]:
     """Splits a text into its tables and the words between them; an empty list where it has no table.
 
     Pure, and safe to call in a worker thread, in which it never keeps the interpreter's lock for long.
@@ -214,12 +192,12 @@ def find_in_text(text: str) -> list[str | TextTable]:
     text = text.removeprefix("\ufeff").removeprefix("ï»¿")
     whole = read_document(text)
     if whole is not None:
-        return [TextTable("json", whole)]
+        return [TextPart(0, len(text), whole, "json")]
     parts = list(_parts(text)) if "\n" in text or "\r" in text or text[-1:] in ("}", "]", ">") else []
-    return parts if any(isinstance(part, TextTable) for part in parts) else []
+    return parts if any(isinstance(part, TextPart) for part in parts) else []
 
 
-def _parts(text: str) -> Iterator[str | TextTable]:
+def _parts(text: str) -> Iterator[str | TextPart]:
     place = 0
     for start, end, language in _fenced(text):
         yield from _tables(text[place:start])
@@ -248,31 +226,24 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
             opened = None
 
 
-def _tables(text: str) -> Iterator[str | TextTable]:
+def _tables(text: str) -> Iterator[str | TextPart]:
     rest = text
     for _ in range(_MAX_TABLES):
         found = _first(rest) if len(rest) >= _MIN_TEXT else None
         if found is None:
             break
-        start, end, table = found
-        if rest[:start]:
-            yield rest[:start]
-        yield table
-        rest = rest[end:]
+        if rest[: found.start]:
+            yield rest[: found.start]
+        yield found
+        rest = rest[found.end :]
     if rest:
         yield rest
 
 
-def _first(text: str) -> tuple[int, int, TextTable] | None:
+def _first(text: str) -> TextPart | None:
     if drawn := find_html(text) or find_ruled(text):
-        return drawn.start, drawn.end, TextTable("markdown" if drawn.is_markdown else "other", drawn.rows)
+        return drawn
     lines = find_lines(text)
     if lines and (not holds_rows(lines.value[0]) or rows_path(lines.value)):
-        return lines.start, lines.end, TextTable("lines", lines.value)
-    if document := find_json(text):
-        return document.start, document.end, TextTable("json", document.value)
-    if table := find_csv(text):
-        return table.start, table.end, TextTable("csv", table.rows, table.delimiter, table.newline, table.unread)
-    if aligned := find_aligned(text):
-        return aligned.start, aligned.end, TextTable("other", aligned.rows)
-    return None
+        return lines
+    return find_json(text) or find_csv(text) or find_aligned(text)

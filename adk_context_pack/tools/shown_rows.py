@@ -320,16 +320,13 @@ def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dic
         return {}
     if any(type(cell) not in {int, float} for cells in groups.values() for cell in cells):
         return {}
-    sums = {_label(value): without_noise(_sum(cells)) for value, cells in groups.items()}
+    sums = {
+        "(missing)" if value in (None, "") else str(plain(value)): without_noise(
+            sum(cells) if all(type(cell) is int for cell in cells) else math.fsum(cells)
+        )
+        for value, cells in groups.items()
+    }
     return dict(sorted(sums.items(), key=lambda item: -abs(item[1]))) if len(sums) == len(groups) else {}
-
-
-def _sum(cells: Sequence[Any]) -> int | float:
-    return sum(cells) if all(type(cell) is int for cell in cells) else math.fsum(cells)
-
-
-def _label(value: Any) -> str:
-    return "(missing)" if value is None or value == "" else str(plain(value))
 
 
 Facts = tuple[TableFacts, Mapping[int, Sequence[Odd]]]

@@ -34,7 +34,7 @@ def test_line_ends_in_cells(ends, many):
     text = f"name,age\n{body}"
     found = find_csv(f"{text}\nThe end\n")
     assert (found.start, found.end) == (0, len(text))
-    assert found.rows == [{"name": "ann", "age": f"3{ends}4"}, {"name": "bo", "age": "5"}] * many
+    assert found.value == [{"name": "ann", "age": f"3{ends}4"}, {"name": "bo", "age": "5"}] * many
 
 
 @pytest.mark.parametrize("rows", [499, 500, 501, 1000, 1001])
@@ -43,7 +43,7 @@ def test_as_many_rows_as_there_are(rows):
     text = "a,b\n" + "".join(f"{n},x\n" for n in range(rows))
     for below in ("", "\nThe end\n"):
         found = find_csv(text + below)
-        assert [row["a"] for row in found.rows] == [str(n) for n in range(rows)]
+        assert [row["a"] for row in found.value] == [str(n) for n in range(rows)]
         assert text[: found.end].strip() == text.strip()
 
 

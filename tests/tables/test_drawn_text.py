@@ -2,7 +2,8 @@
 
 import pytest
 
-from adk_context_pack.tables.drawn_text import DrawnTable, find_aligned, find_ruled, to_markdown
+from adk_context_pack.tables.drawn_text import find_aligned, find_ruled, to_markdown
+from adk_context_pack.tables.long_text import TextPart
 
 ONE_TWO = [{"a": "1", "b": "x"}, {"a": "2", "b": "y"}]
 
@@ -29,7 +30,7 @@ POLARS = lines(
 def test_ruled_tables(text, is_markdown, above, below):
     """A table starts with its first line and ends behind its last one, whatever is around it."""
     found = find_ruled(above + text + below)
-    assert found == DrawnTable(len(above), len(above) + len(text), ONE_TWO, is_markdown)
+    assert found == TextPart(len(above), len(above) + len(text), ONE_TWO, "markdown" if is_markdown else "other")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_ruled_tables(text, is_markdown, above, below):
 def test_cells(text, rows):
     """Missing cells are empty, escaped bars are cells' own, and names are unique."""
     found = find_ruled(text)
-    assert (found.rows, found.start, found.end) == (rows, 0, len(text))
+    assert (found.value, found.start, found.end) == (rows, 0, len(text))
 
 
 @pytest.mark.parametrize("text", [

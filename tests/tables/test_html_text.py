@@ -15,7 +15,7 @@ def table(*lines):
 def test_a_line_break_in_a_cell_is_a_blank():
     """Words on both sides of a `<br>` stay apart, and a `<br>` outside of a cell is nothing."""
     found = find_html(table("<th>a</th><th>b</th>", "<td>one<br>two</td><br><td>3</td>"))
-    assert found.rows == [{"a": "one two", "b": "3"}]
+    assert found.value == [{"a": "one two", "b": "3"}]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,6 @@ def test_numbers_dates_and_missing_values_are_typed(cell, typed):
 def test_which_line_has_the_names(html, rows, above):
     """The names are in header cells, or in a first line above numbers, behind titles. Without names it is no table."""
     found = find_html(f"{above}{html} <p>more")
-    assert (found and found.rows) == rows
+    assert (found and found.value) == rows
     if found:
         assert (found.start, found.end) == (len(above), len(above) + len(html))

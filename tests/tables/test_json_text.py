@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.json_text import JsonPart, find_json, find_lines, holds_rows, read_document, read_large
+from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document, read_large
+from adk_context_pack.tables.long_text import TextPart
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -86,7 +87,7 @@ def test_documents_between_words(before, document, after, is_found):
     if document.startswith("[[1]"):
         assert len(document) == 3001
     found = find_json(before + document + after)
-    assert found == (JsonPart(len(before), len(before + document), json.loads(document)) if is_found else None)
+    assert found == (TextPart(len(before), len(before + document), json.loads(document), "json") if is_found else None)
 
 
 LINE = '{"a": 1}'
@@ -100,4 +101,4 @@ LINE = '{"a": 1}'
 ])  # fmt: skip
 def test_lines_of_objects(text, rows, start, end):
     """Lines of objects are found with up to five others before and after them, and with those of an event stream."""
-    assert find_lines(text) == JsonPart(start, end, [{"a": 1}] * rows)
+    assert find_lines(text) == TextPart(start, end, [{"a": 1}] * rows, "lines")
