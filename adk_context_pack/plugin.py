@@ -550,7 +550,7 @@ class ContextPackPlugin(Configured, BasePlugin):
                     self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
                 if settings.read_back:
                     call.memo[OFFERED] = OFFERED_NAMES if takes_tools(request) else frozenset()
-                    history = leave_history(passes, request, call)
+                    history = settings.read_back != "always" and leave_history(passes, request, call)
                     call.memo[PACK_TOOLS] = settings.offer_read_back(request, call, history=history)
             except Exception:
                 logger.exception("a request goes out as it is")
