@@ -57,9 +57,8 @@ def add_pack(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="adk-context-pack", description="Keeps the prompts of Google ADK agents small, exact and cacheable."
-    )
+    about = "Keeps the prompts of Google ADK agents small, exact and cacheable."
+    parser = argparse.ArgumentParser(prog="adk-context-pack", description=about)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     add = parser.add_subparsers(title="commands", required=True, metavar="COMMAND").add_parser
     replay = add("replay", help="tell what the pack would save on recorded sessions", description=_DESCRIPTION)

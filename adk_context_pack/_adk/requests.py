@@ -312,12 +312,8 @@ async def recorded(app: Any, prompts: Iterable[str]) -> str:
     app = app if hasattr(app, "plugins") else App(name="try_it", root_agent=app)
     others = [each for each in app.plugins if not hasattr(each, "settings_for")]
     runner = InMemoryRunner(app=app.model_copy(update={"plugins": others}))
-    names = runner.app_name, "user"
-    session: Any = await runner.session_service.create_session(app_name=names[0], user_id=names[1])
-    for prompt in prompts:
-        message = types.UserContent(prompt)
-        async for _ in runner.run_async(user_id=names[1], session_id=session.id, new_message=message):
-            pass
-    session = await runner.session_service.get_session(app_name=names[0], user_id=names[1], session_id=session.id)
+    where: dict[str, Any] = {"user_id": "user", "session_id": "session"}
+    await runner.run_debug(list(prompts), quiet=True, **where)
+    session: Any = await runner.session_service.get_session(app_name=runner.app_name, **where)
     await runner.close()
     return str(session.model_dump_json(by_alias=True, exclude_none=True))

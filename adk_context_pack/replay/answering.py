@@ -97,12 +97,11 @@ class AnswerabilitySums:
             yield "No recorded tool call uses a value that its request shows: there is no answerability to measure."
             return
         yield "What the next tool calls needed, and where it is:"
-        rows: list[tuple[str, ...]] = [
-            ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
-        ]
+        rows = [("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")]
         for each in self.results:
-            shares = each.visible_share, each.reachable_share, each.last_fifth_share, each.characters_share
-            rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", *map("{:.1%}".format, shares)))
+            parts = each.visible_share, each.reachable_share, each.last_fifth_share, each.characters_share
+            one, two, three, four = map("{:.1%}".format, parts)
+            rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", one, two, three, four))
         yield from table(rows)
         gone = self.results[1].values - self.results[1].reachable
         if gone:
@@ -112,7 +111,5 @@ class AnswerabilitySums:
     def to_dict(self) -> dict[str, Any]:
         """Returns the results as plain JSON values."""
         names = ("strategy", "calls", "values", "visible", "reachable", "last_fifth", "characters")
-        return {
-            "strategies": [{name: getattr(each, name) for name in names} for each in self.results],
-            "lost": self.lost,
-        }
+        found = [{name: getattr(each, name) for name in names} for each in self.results]
+        return {"strategies": found, "lost": self.lost}

@@ -65,23 +65,21 @@ def run_replay(options: argparse.Namespace) -> int:
     settings_for, counter = load_pack(options, app)
     sessions = Sessions(options)
     answers = AnswerabilitySums(settings_for) if options.answerability else None
-    shown: dict[str, Any] = {"prices": prices, "keep_requests": bool(options.html)}
-    replayer = Replayer(settings_for, counter=own_counter or counter, app=app, **shown)
+    counter, keep = own_counter or counter, bool(options.html)
+    replayer = Replayer(settings_for, counter=counter, app=app, prices=prices, keep_requests=keep)
     log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
     budget = Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost)
     use, problems = TokenUse(prices=prices), sessions.problems
     sums = ReplaySums(use=use, budget=budget, is_whole=app is not None, problems=problems)
 
     def replay(session: RecordedSession) -> int:
-        refused, of_session = 0, sums.open_session(session)
-        for call in replayer.replay(session):
-            if isinstance(call, Exception):
-                refused += 1
-                continue
-            sums.add(call, of_session)
-            if call.report.request_after is not None:
-                log.add(call.report)
-        if refused:
+        calls, of_session = list(replayer.replay(session)), sums.open_session(session)
+        for call in calls:
+            if not isinstance(call, Exception):
+                sums.add(call, of_session)
+                if call.report.request_after is not None:
+                    log.add(call.report)
+        if refused := sum(isinstance(call, Exception) for call in calls):
             text = f"{session.source}: session {session.id}: ADK cannot rebuild {refused} of its requests"
             sessions.tell(RecordingError(text))
         if answers:
@@ -118,9 +116,8 @@ def _verdict(sums: ReplaySums, *, is_check: bool) -> int:
     sys.stderr.writelines(f"{printable(line)}\n" for line in sums.over_budget)
     unknown = [agent for agent in sums.budget.tokens if agent != "*" and agent not in sums.use.agents]
     known = printable(", ".join(sums.use.agents)) or "none"
-    sys.stderr.writelines(
-        f"--max-tokens {agent}: no call of this agent in these sessions (agents: {known})\n" for agent in unknown
-    )
+    ending = f"no call of this agent in these sessions (agents: {known})\n"
+    sys.stderr.writelines(f"--max-tokens {agent}: {ending}" for agent in unknown)
     if sums.over_budget:
         return OVER_BUDGET
     if unknown:

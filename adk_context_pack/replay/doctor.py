@@ -58,9 +58,9 @@ def run_doctor(options: argparse.Namespace) -> int:
     sessions.each(see)
     # The pack has nothing for a long instruction that stays as it is, and a cache makes it cheap.
     fixed = tuple(f"instruction of {name}," for name, text in texts.items() if "{" not in text)
-    worst = (each for each in offenders(use) if each.tokens >= _LEAST * use.total.calls)
-    large = [each for each in worst if not each.what.startswith(fixed)]
-    found = [(f"{each.what}: {each.tokens:,} tokens, {each.share:.0%} of all", each.advice) for each in large]
+    large = [each for each in offenders(use) if each.tokens >= _LEAST * use.total.calls]
+    told = (each for each in large if not each.what.startswith(fixed))
+    found = [(f"{each.what}: {each.tokens:,} tokens, {each.share:.0%} of all", each.advice) for each in told]
     found += [*in_plugins(app, agents, pack), *in_agents(app, agents)]
     for number, (what, advice) in enumerate(found, 1):
         sys.stdout.write(f"{number}. {printable(what)}\n")
@@ -113,14 +113,9 @@ def in_agents(app: Any, agents: Sequence[BaseAgent]) -> Iterator[tuple[str, str]
                 continue
             what = f"The instruction of {each.name} pastes all that {writer.name} wrote, and changes with it"
             if fields := getattr(getattr(writer, "output_schema", None), "model_fields", None):
-                view = f"CompactState(key={key!r}, select={tuple(fields)})"
-                yield (
-                    what,
-                    (
-                        f"from adk_context_pack import CompactState\n\nbefore_model_callback=[{view}]\n"
-                        f"Give it this with the fields that it needs, and write {{compact:{key}}} in its instruction."
-                    ),
-                )
+                view = f"before_model_callback=[CompactState(key={key!r}, select={tuple(fields)})]"
+                how = f"Give it this with the fields that it needs, and write {{compact:{key}}} in its instruction."
+                yield what, f"from adk_context_pack import CompactState\n\n{view}\n{how}"
             elif find(each.name) and find(writer.name) and getattr(each, "include_contents", "") == "default":
                 yield what, f"Remove {{{key}}} from it. {each.name} is shown what {writer.name} said as it is."
 

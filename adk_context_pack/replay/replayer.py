@@ -168,9 +168,8 @@ class Replayed:
             prefix=report.prefix.scaled(with_pack / max(report.tokens_after, 1)),
         )
         told.add_up()
-        return replace(
-            self, report=told, prefix_without=self.prefix_without.scaled(without / max(report.tokens_before, 1))
-        )
+        prefix = self.prefix_without.scaled(without / max(report.tokens_before, 1))
+        return replace(self, report=told, prefix_without=prefix)
 
     def _passes(self, without: int, with_pack: int) -> Iterator[PassReport]:
         if self.packed_before is not None:
@@ -283,15 +282,12 @@ class Replayer:
         for each in found:
             if isinstance(each, Replayed) and each.packed_before is None:
                 by_agent.setdefault(each.report.agent, []).append(each)
-        scales = {
-            agent: scale_of(calls, whole=self.app is not None and self.app.has(agent))
-            for agent, calls in by_agent.items()
-        }
+        known = self.app.has if self.app is not None else lambda _: False
+        scales = {agent: scale_of(calls, whole=known(agent)) for agent, calls in by_agent.items()}
         for each in found:
             if isinstance(each, Replayed):
-                yield each.corrected(each.packed_before or scales[each.report.agent].of(each))
-            else:
-                yield each
+                each = each.corrected(each.packed_before or scales[each.report.agent].of(each))  # noqa: PLW2901
+            yield each
 
 
 class _SessionReplay:
@@ -378,13 +374,10 @@ class _SessionReplay:
         report.add_up()
         names = [each.name for each in report.passes]
         own = names.index(OWN_PASSES) if OWN_PASSES in names else 0
+        moved = ((each, more * (place <= own), more * (place < own)) for place, each in enumerate(report.passes))
         report.passes = tuple(
-            replace(
-                each,
-                tokens_before=each.tokens_before + more * (place <= own),
-                tokens_after=each.tokens_after + more * (place < own),
-            )
-            for place, each in enumerate(report.passes)
+            replace(each, tokens_before=each.tokens_before + first, tokens_after=each.tokens_after + last)
+            for each, first, last in moved
         )
 
     def _packed(self, reporter: CallReporter, request: LlmRequest, call: ModelCall) -> LlmRequest:

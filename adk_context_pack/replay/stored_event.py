@@ -21,13 +21,9 @@ from adk_context_pack.errors import RecordingError
 
 _JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metadata", "citation_metadata")
 _PLAIN_COLUMNS = ("id", "invocation_id", "author", "branch", "partial", "turn_complete", "error_code", "error_message")
-_PLAIN_TYPES = frozenset(
-    (
-        *map("builtins.{}".format, ("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool")),
-        *map("datetime.{}".format, ("date", "datetime", "time", "timedelta", "timezone")),
-        *("collections.OrderedDict", "collections.defaultdict", "decimal.Decimal", "uuid.UUID"),
-    )
-)
+_PLAIN_MODULES = frozenset(("builtins", "collections", "datetime", "decimal", "uuid"))
+_BUILT_IN = ("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool", "OrderedDict", "defaultdict")
+_PLAIN_TYPES = frozenset((*_BUILT_IN, "date", "datetime", "time", "timedelta", "timezone", "Decimal", "UUID"))
 
 
 def event_of(data: Any) -> Event:
@@ -116,7 +112,7 @@ class _ActionsUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Returns the class that a pickle names, if it is one of ADK's or plain data."""
-        if f"{module}.{name}" in _PLAIN_TYPES:
+        if module in _PLAIN_MODULES and name in _PLAIN_TYPES:
             return super().find_class(module, name)
         if module.startswith(("google.adk.", "google.genai.")):
             found = getattr(import_module(module), name, None)

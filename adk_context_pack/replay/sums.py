@@ -80,28 +80,19 @@ class ReplaySums:
         if self.restored:
             yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:
-            yield (
-                "Results that were capped before they were recorded and cannot be opened in full:"
-                f" {self.capped_before:,}. --artifacts URI opens those that an artifact service keeps."
-            )
-            yield (
-                f"Calls that show one and have the figures that the pack reported then: {self.packed_before:,}. For any"
-                " other, what capping saved is not counted."
-            )
+            yield f"Results that were recorded capped and cannot be opened in full: {self.capped_before:,}."
+            calls = counted({"call": self.packed_before}, "")
+            yield f"--artifacts URI may open them. {calls} with one have the pack's own figures, others are too low."
         if self.uncounted < self.use.total.calls:
             yield "Where the provider counted a request, its figure is the one without the pack, and scales the other."
         if self.uncounted and not self.is_whole:
-            yield (
-                "A session holds neither instructions nor tool declarations. Without the provider's figures they are"
-                " left out, and each agent counts as if it were shown its whole history. --app MODULE:NAME adds them."
-            )
+            yield "A session holds neither instructions nor tool declarations. --app MODULE:NAME adds them."
+            yield "Where the provider did not count, each agent counts as if it were shown its whole history."
 
     def to_dict(self) -> dict[str, Any]:
         """Returns everything as plain JSON values."""
-        sessions = [
-            {name: getattr(named, name) for name in ("id", "app_name", "user_id", "source")} | _figures(entry)
-            for named, entry in self.sessions
-        ]
+        names = ("id", "app_name", "user_id", "source")
+        sessions = [{name: getattr(of, name) for name in names} | _figures(entry) for of, entry in self.sessions]
         return {
             **_figures(self.use.total),
             "prices": asdict(self.use.prices or Prices()),
@@ -143,10 +134,9 @@ def replay_text(sums: ReplaySums) -> str:
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")
     cost = f"{money(total.cost_without - total.cost_sent)} of {money(total.cost_without)}"
-    headline = (
-        f"The pack {'saves' if total.saved >= 0 else 'adds'} {abs(total.saved):,} of {total.without:,} tokens"
-        f" ({percent(total.without, total.sent)}) and {cost} ({percent(total.cost_without, total.cost_sent)})."
-    )
+    tokens = f"{'saves' if total.saved >= 0 else 'adds'} {abs(total.saved):,} of {total.without:,} tokens"
+    changes = percent(total.without, total.sent), percent(total.cost_without, total.cost_sent)
+    headline = f"The pack {tokens} ({changes[0]}) and {cost} ({changes[1]})."
     return "\n".join((*map(printable, lines), "", _counts(sums), headline))
 
 
@@ -175,7 +165,6 @@ def _table(kind: str, entries: Mapping[str, Part]) -> Iterable[str]:
     rows = [(kind, "calls", "without", "with", "change", "largest with", "cost without", "cost with")]
     for name, entry in entries.items():
         tokens = f"{entry.calls:,}", f"{entry.without:,}", f"{entry.sent:,}", percent(entry.without, entry.sent)
-        rows.append(
-            (f"{name:.60}", *tokens, f"{entry.largest_sent:,}", money(entry.cost_without), money(entry.cost_sent))
-        )
+        costs = money(entry.cost_without), money(entry.cost_sent)
+        rows.append((f"{name:.60}", *tokens, f"{entry.largest_sent:,}", *costs))
     return table(rows)
