@@ -79,3 +79,6 @@ def test_a_row_of_totals_is_no_row_of_a_summary():
     found = entry([{"device": device, "clicks": n} for device, n in (("a", 1), ("b", 2), ("a", 5), ("Total", 8))])
     assert (found["row_count"], found["totals"]["clicks"], found["top"][0]["clicks"]) == (3, 8, 5)
     assert "rows 3" in found["note"]
+    short = [{"firm": name, "clicks": n} for name, n in (("Shell", 10), ("BP", 20), ("Total", 30))]
+    assert entry(short)["totals"]["clicks"] == 30
+    assert entry([*short[:2], short[2] | {"clicks": 31}])["totals"]["clicks"] == 61
