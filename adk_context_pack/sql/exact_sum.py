@@ -71,9 +71,7 @@ class ExactSum:
         mean = float(self._exact() / self._count) if self._name == "AVG" else None
         return _as_cell(self._exact(), as_float=self._has_floats) if mean is None else mean
 
-    def finalize(self) -> Any:
-        """Returns the aggregate of all rows."""
-        return self.value()
+    finalize = value
 
     def _exact(self) -> Decimal:
         return _ADDING.add(self._total, Decimal(self._cents).scaleb(-2, _ADDING)) if self._cents else self._total

@@ -23,7 +23,6 @@ _MAX_CALLS = 2_000
 _MAX_DEPTH = 60
 _KEYWORDS = WORDS["keywords"] | {"EXISTS", "FULL"}
 _CLAUSES = WORDS["clauses"] | {"ON", "USING"}
-_OPERATORS = frozenset({"LIKE", "GLOB"})
 
 
 def check_statement(sql: str, handles: Collection[str] = ()) -> None:
@@ -128,7 +127,7 @@ class _Reader:
     def _count(self, place: int, token: Token) -> None:
         clause, owner = self._open[-1]
         word = token.word
-        if word in _OPERATORS:
+        if word in {"LIKE", "GLOB"}:
             self._parts[owner]["("] += 1
         if word == "JOIN" or (word == "," and clause in {"ON", "USING"}):
             self._open[-1] = ("FROM", owner)

@@ -144,10 +144,8 @@ class TypedStatement:
             if choice:
                 parts[first] = f"{parts[first].removesuffix(name)}{name}_within"
                 parts[last] = f", {choice}, {said}{parts[last]}"
-        whole = [token.text for token in self._all]
-        for place, part in zip(self._places, parts, strict=True):
-            whole[place] = part
-        return "".join(whole)
+        there = dict(zip(self._places, parts, strict=True))
+        return "".join(there.get(place, token.text) for place, token in enumerate(self._all))
 
     @property
     def _last(self) -> int:
@@ -491,8 +489,7 @@ class TypedStatement:
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
-        is_null = self._tokens[right.first].word == "NULL"
-        if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or is_null):
+        if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
             self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
@@ -620,14 +617,12 @@ class TypedStatement:
             start -= 2
         qualifier = "".join(token.text for token in self._tokens[start:place])
         apart = (column.currency, column.table)
-        known = self._known.items()
-        others = [name for name, node in known if any((one.name, one.table) == apart for one in node.columns)]
+        others = [name for name, node in self._known.items() if any((c.name, c.table) == apart for c in node.columns)]
         self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], column))
 
     def _meant(self, token: Token) -> Sequence[TypedColumn]:
         name = (token.name or "").lower()
-        known = self._known.get(name)
-        return [*self._base.get(name, ()), *(known.columns if known else ())]
+        return [*self._base.get(name, ()), *self._known.get(name, _Node()).columns]
 
     def _put(self, node: _Node, text: str) -> None:
         self._parts[node.first : node.last + 1] = [text] + [""] * (node.last - node.first)
