@@ -68,8 +68,7 @@ def _below(text: str, start: int, end: int) -> TextPart | None:
     cells = [_cells(line, is_framed=is_framed) for line in head]
     # Below the names may be their types, or the rest of long names.
     has_types = len(cells) > 1 and (are_types(cells[1]) or cells[1] == ["---"])
-    above = cells[:1] if has_types else cells
-    names = [" ".join(filter(None, parts)) for parts in zip_longest(*above, fillvalue="")]
+    names = [" ".join(filter(None, parts)) for parts in zip_longest(*cells[: 1 if has_types else None], fillvalue="")]
     if not any(names) or not all(names[1:]) or len(_DASHES.findall(rule)) != len(names):
         return None
     below = ((text[place:stop].strip(), min(stop + 1, len(text))) for place, stop in lines(text, end))

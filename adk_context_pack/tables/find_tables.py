@@ -162,7 +162,7 @@ class TableWalk:
     def _mirror_of(self, key: str, rows: Sequence[Any]) -> str | None:
         for mirror in self._mirrors:
             there = self._rows[mirror]
-            if len(there) == len(rows) and (mirror == key or _reads_alike(there[0], rows[0])):
+            if len(there) == len(rows) and (mirror == key or _cells(there[0]) == _cells(rows[0])):
                 return mirror
         return None
 
@@ -219,11 +219,9 @@ def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
     )
 
 
-def _reads_alike(one: Any, other: Any) -> bool:
-    """Returns whether two rows have the same cells, whether or not these are texts."""
-    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
-        return bool(one == other)
-    return list(map(str, one.values())) == list(map(str, other.values()))
+def _cells(row: Any) -> Any:
+    """Returns what two rows have alike that say the same, whether or not their cells are texts."""
+    return list(map(str, row.values())) if isinstance(row, Mapping) else row
 
 
 @dataclass(frozen=True, slots=True)

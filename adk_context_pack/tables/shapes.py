@@ -72,28 +72,22 @@ def header_of(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequen
 def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:
     for key, item in islice(value.items(), _MAX_KEYS):
         is_named = str(key).lower().replace("_", "") in _NAMED
-        if _fits(rows, _named(item)) and (names := described(item, are_named=is_named)):
+        told: Any = item.get("fields") if isinstance(item, Mapping) else item
+        fits = isinstance(told, (list, tuple)) and 0 < len(told) == len(rows[0])
+        if fits and (names := described(told, are_named=is_named)):
             return names
         if isinstance(item, Mapping) and depth < _MAX_DEPTH and (names := _names_within(item, rows, depth + 1)):
             return names
     return None
 
 
-def _fits(rows: Any, names: Any) -> bool:
-    """Returns whether `rows` are lists of as many values as there are names."""
-    if not isinstance(rows, (list, tuple)) or not rows or not isinstance(names, (list, tuple)):
-        return False
-    return isinstance(rows[0], (list, tuple)) and len(rows[0]) == len(names) > 0
-
-
-def described(entries: Any, *, are_named: bool = True) -> list[str] | None:
+def described(entries: Sequence[Any], *, are_named: bool = True) -> list[str] | None:
     """Returns the names of the columns that a list of texts or dicts tells, or None if it does not.
 
     Args:
-        entries: a list, or a dict with it as `fields`.
+        entries: the list.
         are_named: whether texts are names. Those beside rows are, if their key says so.
     """
-    entries = _named(entries)
     if entries and all(isinstance(entry, str) for entry in entries):
         return unique_names(entries) if are_named else None
     first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
@@ -101,7 +95,3 @@ def described(entries: Any, *, are_named: bool = True) -> list[str] | None:
     if key is None or not all(isinstance(entry, Mapping) and isinstance(entry.get(key), str) for entry in entries):
         return None
     return unique_names(entry[key] for entry in entries)
-
-
-def _named(header: Any) -> Any:
-    return header.get("fields") if isinstance(header, Mapping) else header

@@ -262,10 +262,13 @@ def sums_by_value(
     if not rows or not all(type(row) is dict for row in (rows[0], rows[-1])):
         return {}
     found = {}
-    for measure in _measures(facts, measures):
+    added = [each for each in facts.columns if each.role == "measure" and not (each.not_numbers or each.missing)]
+    added = [each for each in added if isinstance(each.total, (int, float)) and math.isfinite(each.total)]
+    # The largest sums are those of money, which is asked for first.
+    for measure in sorted(added, key=lambda column: -abs(float(column.total or 0)))[:measures]:
         for category in _categories(facts, len(rows), categories):
-            if sums := _sums(rows, measure, category.name):
-                found[f"{measure} by {category.name}"] = sums
+            if sums := _sums(rows, measure.name, category.name):
+                found[f"{measure.name} by {category.name}"] = sums
     return found
 
 
@@ -288,13 +291,6 @@ def without_noise(value: Any) -> Any:
     near = f"{value:.15g}"
     figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")
     return float(near) if len(figures) <= _MAX_FIGURES else value
-
-
-def _measures(facts: TableFacts, most: int) -> list[str]:
-    measures = [each for each in facts.columns if each.role == "measure" and not (each.not_numbers or each.missing)]
-    found = [each for each in measures if isinstance(each.total, (int, float)) and math.isfinite(each.total)]
-    # The largest sums are those of money, which is asked for first.
-    return [column.name for column in sorted(found, key=lambda column: -abs(float(column.total or 0)))[:most]]
 
 
 def _categories(facts: TableFacts, rows: int, most: int) -> Sequence[ColumnFacts]:
@@ -320,11 +316,9 @@ def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dic
         return {}
     if any(type(cell) not in {int, float} for cells in groups.values() for cell in cells):
         return {}
+    add = sum if all(type(cell) is int for cells in groups.values() for cell in cells) else math.fsum
     sums = {
-        "(missing)" if value in (None, "") else str(plain(value)): without_noise(
-            sum(cells) if all(type(cell) is int for cell in cells) else math.fsum(cells)
-        )
-        for value, cells in groups.items()
+        "(missing)" if value in (None, "") else str(plain(value)): without_noise(add(groups[value])) for value in groups
     }
     return dict(sorted(sums.items(), key=lambda item: -abs(item[1]))) if len(sums) == len(groups) else {}
 
