@@ -25,6 +25,7 @@ from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
 _DECLARED = 140  # About the tokens of the declaration of `read_back`.
 _SURE = 0.7  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
+_RISK = 0.03  # What a session may cost more than without a batch if it ends there, as a share of what it has cost.
 _DECLARING = "read again where read_back is declared"
 _CACHED_SECONDS = 600  # Anthropic keeps a prompt for 5 minutes after its last use, OpenAI for 5 to 10.
 
@@ -55,11 +56,12 @@ class ClearToolResults(ContextPass):
     Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
     as many further calls as there were would cost at least as much as to read what follows them once more. Where the
     plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix.
-    It then spends no more than `CompactResults` has saved, since the session may end with this call, unless the
-    provider reads all again in any case: after the user paused for 10 minutes (or longer than the app's own cache
-    lasts), or with the first result that needs `read_back`. Until the next batch each request begins with the one
-    before it. The history alone decides when, so that another process decides alike. With `keep_results=0` results of
-    a finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them.
+    Since the session may end with this call, it then spends no more than `CompactResults` has saved and 3 % of what the
+    session has cost, unless the provider reads all again in any case: after the user paused for 10 minutes (or longer
+    than the app's own cache lasts), or with the first result that needs `read_back`. Until the next batch each request
+    begins with the one before it. The history alone decides when, so that another process decides alike. With
+    `keep_results=0` results of a finished turn are cleared as soon as the next one begins, at almost no cost, since
+    little follows them.
     """
 
     cuts_history = needs_results = True
@@ -179,6 +181,7 @@ class ClearToolResults(ContextPass):
             is_cold = pause > lasting or (sent <= opened < now and not cleared)
             cached, declares = 1.0 if is_cold else self.cached_price, 0 if cleared or opened < now else first_cut
             ahead += spared[now] - spared[sent] + cached * (spared[sent] + gains[cleared] - _DECLARED * (cleared > 0))
+            ahead += _RISK * (contents[now] - contents[sent] + cached * (contents[sent] - gains[cleared]))
             limit = min(there - keep, before)
             if limit > cleared and gains[limit] > gains[cleared]:
                 limit = min(limit, max(there - keep_in_turn, before_turn))
