@@ -23,7 +23,8 @@ for day in range(1, 31):
 def answer(request: LlmRequest) -> str | types.Part:
     """Prints all levels, then looks for the warning among them."""
     if found := results_in(request, "read_back"):
-        return f"There was one warning: {found[-1]['matches'][0]['text']}."
+        lines = found[-1]["matches"][0]["text"].splitlines()
+        return f"There was one warning: {next(line for line in lines if 'WARNING' in line)}."
     said = text_in(request)
     if shown := re.search(r"handle='(\w+)'", said):
         return call("read_back", handle=shown[1], search="WARNING")

