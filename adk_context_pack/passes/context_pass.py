@@ -101,7 +101,7 @@ class ContextPass(Callback, ABC):
     """True if the pass leaves nothing out. Passes behind it look at its result before they leave history out."""
 
     prepares: ClassVar[bool] = False
-    """True if the pass has to be prepared before it runs, since it overrides `prepare`."""
+    """True if the pass has to be prepared before it runs, since it overrides the method for that."""
 
     on_error: Literal["skip", "raise"] = "skip"
 
