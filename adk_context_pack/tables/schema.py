@@ -15,14 +15,22 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, permutations
 from operator import countOf
 from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
-from adk_context_pack.tables.number_signs import Trend, are_levels, may_be_amounts, sign_of, trend_of
+from adk_context_pack.tables.number_signs import (
+    Trend,
+    are_levels,
+    are_multiples,
+    may_be_amounts,
+    products_of,
+    sign_of,
+    trend_of,
+)
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
@@ -50,6 +58,7 @@ _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
+_SHOWN, _MAX_FACTORS = 24, 40
 _MAX_LISTED = 10
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
@@ -78,6 +87,7 @@ class ColumnSchema:
         currency_column: the column that holds the currency or unit of each amount, if there are several.
         currency: the one currency or unit of all amounts, from a column beside them.
         trend: how numbers or dates go on in the order of the rows.
+        head: the first numbers of the column, by which its neighbours are compared with it.
     """
 
     name: str
@@ -93,6 +103,7 @@ class ColumnSchema:
     currency_column: str = ""
     currency: str = ""
     trend: Trend = ""
+    head: Sequence[Number | None] = field(default=(), repr=False)
     _plain: bool = field(default=False, repr=False)
 
     @property
@@ -205,7 +216,7 @@ def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
     role, trend = _number_role(name, numbers, rows), trend_of(numbers)
-    return ColumnSchema(name=name, role=role, reading="number", _plain=True, trend=trend)
+    return ColumnSchema(name=name, role=role, reading="number", _plain=True, trend=trend, head=values[:_SHOWN])
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -287,7 +298,7 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     # `n_fertility` is not a count.
     is_count = "counting" in tags and "number" not in tags
     are_whole = not is_count or all(float(number).is_integer() for number in numbers)
-    is_amount = are_whole and not {"quantity", "lasting"}.isdisjoint(tags)
+    is_amount = are_whole and "quantity" in tags
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
@@ -323,7 +334,8 @@ def _of_found(
     strays = (text for text in counts if text and text not in numbers and text not in found.missing)
     low, high = (limit(numbers, key=numbers.__getitem__) if role == "time" else None for limit in (min, max))
     schema = ColumnSchema(name=name, role=role, reading=_reading_of(found), texts=found, missing=missing, unread=unread)
-    return replace(schema, example=next(strays, None), earliest=low, latest=high, trend=trend_of(some))
+    schema = replace(schema, head=[numbers.get(text) for text in islice(values, _SHOWN)], trend=trend_of(some))
+    return replace(schema, example=next(strays, None), earliest=low, latest=high)
 
 
 def _reading_of(found: TextNumbers) -> Reading:
@@ -391,8 +403,8 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     """Returns columns whose roles their neighbours tell.
 
-    Prices beside numbers of pieces are levels, and close weights only beside people. So are what only rises or drifts
-    over time, running balances, and values of several things that a column beside them names.
+    Close weights are levels beside people. So are what only rises or drifts over time, running balances, and values
+    of several things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
     said = frozenset[str]().union(*tags)
@@ -402,16 +414,38 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     for column, its in zip(columns, tags, strict=True):
         drifts = column.trend in {"close", "drifting"}
         is_close = column.trend == "close" and its & {"bytes", "count", "plural"}
-        is_weak = its.isdisjoint(("quantity", "plural")) or its & {"vague", "price"} or is_close
+        is_weak = its.isdisjoint(("quantity", "plural")) or "vague" in its or is_close
         # Sales may grow each month.
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
         is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
-        is_level = is_level or (drifts and "running" in its) or (are_mixed and its >= {"vague", "single"})
-        is_price = "price" in its and "amount" not in its and "pieces" in said
-        is_load = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
-        role: Role = "rate" if is_price or is_level else "measure" if is_load else column.role
+        is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
+        is_load = its >= {"body", "quantity"} and not (drifts or "bodily" in said or column.texts.unit == "%")
+        role: Role = "rate" if is_level else "measure" if is_load else column.role
         found.append(replace(column, role=role) if column.role in {"measure", "rate"} - {role} else column)
-    return found
+    return _with_factors(found, tags)
+
+
+def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
+    """Returns columns of which one that is multiplied by a number of things is a price or a share, and no amount."""
+    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"} and column.head]
+    related = [pair for pair in permutations(places, 2) if are_multiples(*(columns[at].head for at in pair))]
+    for product, *pair in products_of([columns[place].head for place in places[:_MAX_FACTORS]]):
+        weighed = sorted((_weight(columns[places[at]], tags[places[at]]), places[at]) for at in pair)
+        if weighed[0][0] < weighed[1][0]:
+            each, many = (place for _, place in weighed)
+            columns[each] = replace(columns[each], role="rate")
+            related += [(many, places[product]), (places[product], many)]
+    for place, other in related:
+        is_unsure = columns[place].role == "rate" and "rate" not in tags[place] and not columns[place].trend
+        if is_unsure and columns[other].role == "measure":
+            columns[place] = replace(columns[place], role="measure")
+    return columns
+
+
+def _weight(column: ColumnSchema, tags: frozenset[str]) -> int:
+    """Returns how likely a factor counts things: less if it is a rate or money, and more if it is whole."""
+    are_whole = all(number is None or number % 1 == 0 for number in column.head)
+    return are_whole + 2 * ("quantity" in tags and "money" not in tags) - 4 * ("rate" in tags)
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
@@ -462,7 +496,7 @@ def _of_any(column: Column, types: Collection[type]) -> ColumnSchema:
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
     stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v)), None)
     low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
-    schema = replace(schema, role=role, trend=trend_of(some))
+    schema = replace(schema, role=role, trend=trend_of(some), head=cells[:_SHOWN])
     return replace(schema, unread=present - len(numbers), example=stray, earliest=low, latest=high)
 
 
