@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -185,10 +185,6 @@ def column_schema(column: Column) -> ColumnSchema:
     unread. Digits with a leading zero, and versions, are not numbers.
     """
     types = column.types - {_NONE}
-    if not types:
-        return ColumnSchema(name=column.name, role="empty", reading="empty", missing=len(column.values))
-    if types <= {int, float}:
-        return _of_numbers(column, types)
     if types == {str}:
         return text_schema(column.name, Counter(column.values), column.values)
     return _of_any(column, types)
@@ -272,18 +268,6 @@ def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int
 def truth_of(text: str) -> bool | None:
     """Returns the truth value that a text is in a column of truth values, or None."""
     return _TRUTHS.get(text.strip().lower())
-
-
-def _of_numbers(column: Column, types: Collection[type]) -> ColumnSchema:
-    values = column.values
-    missing = sum(map(is_missing, values)) if float in types or _NONE in column.types else 0
-    if missing == len(values):
-        return ColumnSchema(name=column.name, role="empty", reading="empty", missing=missing)
-    schema = number_schema(column.name, _sampled(values), len(values))
-    present = [value for value in values if not is_missing(value)] if missing else values
-    low, high = (min(present), max(present)) if schema.role == "time" else (None, None)
-    is_plain = not missing or float not in types
-    return replace(schema, missing=missing, earliest=low, latest=high, _plain=is_plain)
 
 
 def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNumbers = _NO_TEXTS) -> Role:
@@ -471,30 +455,33 @@ def _nearness(amount: str, currency: str) -> tuple[int, int]:
     return shared, len(set(words(amount)) & set(words(currency)))
 
 
-def _of_any(column: Column, types: Collection[type]) -> ColumnSchema:
+def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     """Returns the schema of a column whose cells are of several types, or of types other than numbers and texts."""
     name, values = column.name, column.values
-    nothing = sum(map(is_missing, values))
+    nothing = sum(map(is_missing, values)) if column.types != {int} else 0
     if types == {bool}:
         return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
-    if "identifier" in named(name):
-        return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if nothing == len(values):
         return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
+    is_plain = types <= {int, float}
+    if "identifier" in named(name) and not is_plain:
+        return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
         low, high = date_range(value for value in values if value is not None) or (None, None)
         return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
-    counts = Counter(str(value) for value in values if isinstance(value, str))
+    counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
-    missing = nothing + sum(counts[text] for text in found.missing if text)
+    missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
     schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
+    schema = replace(schema, _plain=is_plain and not (nothing and float in types))
     cells = schema.numbers(values)
     numbers = [number for number in cells if number is not None]
     present = len(values) - missing
     if found.names or 2 * len(numbers) <= present:
         return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
-    stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v)), None)
+    strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
+    stray = next(strays, None) if len(numbers) < present else None
     low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
     schema = replace(schema, role=role, trend=trend_of(some), head=cells[:_SHOWN])
     return replace(schema, unread=present - len(numbers), example=stray, earliest=low, latest=high)
@@ -518,15 +505,17 @@ def total_label(columns: Iterable[Column], row: int = -1, *, above: int = MIN_RO
 
 def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
     last, is_short = count - 1, count <= MIN_ROWS_ABOVE_TOTAL
-    label = total_label(columns, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None
-    if is_short and not label:
+    label, first = (total_label(columns, row, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None for row in (-1, 0))
+    if is_short and not label and not first:
         return ()
     both = list(zip(columns, known, strict=True))
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
     if label and not is_short:
         return tuple(_labelled_totals(label.values, measures))
-    if not label and measures and total_label(columns, 0) and all(_is_sum(cells, 0, cells[1:]) for cells in measures):
+    if not label and measures and first and all(_is_sum(cells, 0, cells[1:]) for cells in measures):
         return (0,)
+    if is_short and not label:
+        return ()
     lacks = label or any(schema.is_empty(column.values[last]) and schema.missing == 1 for column, schema in both)
     # One match may be chance.
     are_sums = len(measures) + bool(lacks) > 1 and all(
