@@ -27,8 +27,8 @@ _CENTS_EXACT = 10**12
 
 
 def install_exact_numbers(connection: sqlite3.Connection) -> None:
-    """Gives a connection aggregates that are exact for decimals."""
-    for name in WORDS["adding"]:
+    """Gives a connection aggregates that are exact for decimals. SQLite's own `total` gives floats anyhow."""
+    for name in WORDS["adding"] - {"TOTAL"}:
         connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
 
 
@@ -140,7 +140,7 @@ class StatementChecks:
         if number is None and isinstance(value, str):
             advice = "CAST(replace(x, ',', '') AS REAL) for the number in a text x."
             if ":" in value or is_date_text(value):
-                advice = "julianday(b) - julianday(a) for the days between two dates or times."
+                advice = "julianday(b) - julianday(a) for two dates or times, and date(a, '-9 days') for a day."
             said = f"{label} is text such as {short_text(value)!r}, and texts are not calculated with or compared with"
             self._fail(f"{said} numbers. Write {advice}")
         return number

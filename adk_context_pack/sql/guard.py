@@ -156,7 +156,7 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
     if message.startswith("no such column"):
         return _column_hint(name, images)
     if message.startswith("ambiguous"):
-        one = one_line(name)
+        one = one_line(name.rpartition(".")[2])
         return f"Several tables have {one}: write the table's name or alias before it, as in a.{one}."
     return _about("hint ", message)
 
@@ -173,7 +173,8 @@ def all_names(images: Iterable[TableNames]) -> list[str]:
 def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -> str:
     """Returns what to write in place of the first word that SQLite does not have."""
     tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
-    names = {name.lower() for name in (*all_names(images), message.rpartition(": ")[2])}
+    unknown = message.removeprefix("no such column: ")
+    names = {name.lower() for name in (*all_names(images), unknown)}
     functions = () if "wrong number" in message else there_are()
     for token, after in pairwise([*tokens, Token("end", "")]):
         word = token.text.lower()
@@ -205,7 +206,8 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
             return f"{said} or FROM rows, json_each(rows.{one}) for a row each."
     if last in map(str.lower, columns):
         missing = _quoted(name.rpartition(".")[2])
-        return f"An inner query or WITH passes on what it selects: add {missing} to its SELECT."
+        alias = "A table with an alias has no other name."
+        return f"{alias} An inner query or WITH passes on what it selects: add {missing} to its SELECT."
     if inner := [column for column in columns if column.lower().startswith(f"{lowered}.")]:
         fields = ", ".join(map(_quoted, inner[:20]))
         return f"{one_line(name)} is nested and its fields are columns: {fields}. {_QUOTES}"
@@ -215,9 +217,11 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
 
 def _syntax_hint(near: str, names: list[str]) -> str:
     if near.lower() in {name.lower() for name in names}:
-        return f'{near} is a reserved word: write it in double quotes, "{near}".'
+        return (
+            f'If {near} is a reserved word, write it in double quotes, "{near}". Else something before it is missing.'
+        )
     reserved = "A name that is a reserved word (order, group, index) goes in double quotes."
-    return _about("near ", near) or f"{reserved} {_QUOTES}"
+    return INSTEAD.get(f"near {near.upper()}") or INSTEAD.get(f"near {near[0]}") or f"{reserved} {_QUOTES}"
 
 
 def _token_hint(token: str) -> str:
