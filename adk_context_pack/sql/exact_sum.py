@@ -27,8 +27,8 @@ _CENTS_EXACT = 10**12
 
 
 def install_exact_numbers(connection: sqlite3.Connection) -> None:
-    """Gives a connection aggregates that are exact for decimals. SQLite's own `total` gives floats anyhow."""
-    for name in WORDS["adding"] - {"TOTAL"}:
+    """Gives a connection aggregates that are exact for decimals."""
+    for name in WORDS["adding"]:
         connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
 
 
@@ -146,7 +146,7 @@ class StatementChecks:
         return number
 
     def _dated(self, value: Any, label: str) -> Any:
-        if not isinstance(value, str) or ("-" not in value and ":" in value):
+        if not isinstance(value, str) or (":" in value and not set("-/ ") & set(value)):
             return value
         if moment := moment_of(value.strip(), day_first=None):
             return iso_of(moment, has_time=":" in value)

@@ -385,6 +385,10 @@ class TypedStatement:
         if function in WORDS["adding"]:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
+        if function == "TOTAL":
+            # Python's own aggregates are NULL if there are no rows.
+            self._parts[first] = f"ifnull({self._parts[first]}"
+            self._parts[node.last] += ", 0.0)"
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
         if function == "IIF" and args:
@@ -619,7 +623,7 @@ class TypedStatement:
                 moment = f"printf('%d-%02d-%02d', {text}/10000, {text}/100%100, {text}%100)"
             self._put(node, moment)
             return
-        if node.stored and all(column.kind == "text" or column.is_period for column in node.columns):
+        if node.columns and all(column.kind == "text" or column.is_period for column in node.columns):
             self._check(node, DATED)
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):
