@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -104,11 +104,7 @@ def quote_dotted_names(
         renamed: other names for columns that are written just so.
     """
     known = {name.lower(): name for name in names if "." in name}
-    return "".join(_rewritten(tokens_of(sql, handles), known, renamed))
-
-
-def _rewritten(tokens: Sequence[Token], known: Mapping[str, str], renamed: Mapping[str, str]) -> Iterator[str]:
-    place = 0
+    tokens, place, parts = tokens_of(sql, handles), 0, list[str]()
     while place < len(tokens):
         names = _chain(tokens, place)
         # The longest known name wins: in `r.metrics.clicks` that is `metrics.clicks`, and r an alias.
@@ -117,8 +113,9 @@ def _rewritten(tokens: Sequence[Token], known: Mapping[str, str], renamed: Mappi
         width, found = next((each for each in named if each[1]), (1, None))
         if found is None and names and tokens[place].text[0] in '"0123456789':
             found = names[0]
-        yield tokens[place].text if found is None else quote(found)
+        parts.append(tokens[place].text if found is None else quote(found))
         place += width
+    return "".join(parts)
 
 
 def _chain(tokens: Sequence[Token], place: int) -> list[str]:

@@ -37,7 +37,7 @@ def advice(image, sql):
         ("SELECT cost::int FROM rows", "CAST(x AS INTEGER)"),
         ("SELECT cost FROM rows WHERE cost ILIKE 'a'", "LIKE ignores the case"),
         ("SELECT 'it's' FROM rows", "write a single quote twice"),
-        ("SELECT 12ab FROM rows", 'in double quotes: "12ab"'), ("SELECT # FROM rows", "outside of quotes"),
+        ("SELECT 12ab FROM rows", "begins with a digit goes in double"), ("SELECT # FROM rows", "outside of quotes"),
         ("SELECT costs FROM rows", 'Did you mean "cost"'), ("SELECT metrics FROM rows", '"metrics.clicks"'),
         ("SELECT json_extract(metrics, '$.clicks') FROM rows", '"metrics.clicks"'),
         ("SELECT items.price FROM rows", "json_extract(items, '$.price')"),
