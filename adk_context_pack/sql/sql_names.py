@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     |(?P<number>(?:[0-9]|\.[0-9])[\w.]*)
     |(?P<name>[^\W\d][\w$]*)
     |(?P<space>\s+)
-    |(?P<other>.)""",
+    |(?P<other>->>|->|[<>!=]=|<>|<<|>>|\|\||.)""",
     re.VERBOSE | re.DOTALL,
 )
 

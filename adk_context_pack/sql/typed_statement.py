@@ -115,18 +115,18 @@ class TypedStatement:
         if self._problem:
             return whole
         choices = [candidates[0] for _, _, candidates, _ in self._sums]
-        none = [""] * len(choices)
-        if can_run(self._woven(choices)) or not can_run(self._woven(none)):
+        if not choices or can_run(self._woven(choices)) or not can_run(whole):
             return self._woven(choices)
+        choices = [""] * len(choices)
         for place, (first, _, candidates, column) in enumerate(self._sums):
             for candidate in candidates if place < _MAX_SUMS else ():
-                none[place] = candidate
-                if can_run(self._woven(none)):
+                choices[place] = candidate
+                if can_run(self._woven(choices)):
                     break
             else:
                 function = self._tokens[first].text.lower()
                 raise QueryError(f"{column.said()}, which do not add up. Write {column.instead(function)}.")
-        return self._woven(none)
+        return self._woven(choices)
 
     def _begin(self) -> None:
         self._at, self._problem = 0, ""
@@ -222,12 +222,10 @@ class TypedStatement:
 
     def _expression(self, floor: int) -> _Node:
         node = self._unary()
-        while True:
-            operator, width = self._operator()
-            if not operator or _LEVELS[operator] < floor:
-                return node
-            self._at += width
+        while _LEVELS.get(operator := self._word(), -1) >= floor:
+            self._at += 1
             node = self._binary(node, operator)
+        return node
 
     def _unary(self) -> _Node:
         first = self._at
@@ -242,13 +240,6 @@ class TypedStatement:
             self._calculate(node)
             return _Node(first, node.last, number=True, columns=node.columns, only=node.only)
         return node
-
-    def _operator(self) -> tuple[str, int]:
-        for width in (3, 2, 1):
-            text = "".join(token.text for token in self._tokens[self._at : self._at + width])
-            if text in _LEVELS and not text.isalpha():
-                return text, width
-        return (self._word(), 1) if self._word() in _LEVELS else ("", 0)
 
     def _binary(self, left: _Node, operator: str) -> _Node:
         is_negated, level = operator == "NOT", _LEVELS[operator]
