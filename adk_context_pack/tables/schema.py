@@ -64,8 +64,12 @@ _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
 _MAX_CURRENCY_NAME = 30
 _TRUTHS = {
-    **dict.fromkeys(("true", "yes", "ja", "oui", "si", "sí", "sim", "tak", "vrai", "wahr", "y", "t"), True),
-    **dict.fromkeys(("false", "no", "nein", "non", "não", "nao", "nee", "nie", "faux", "falsch", "n", "f"), False),
+    **dict.fromkeys(
+        ("true", "yes", "ja", "oui", "si", "sí", "sì", "sim", "tak", "vrai", "wahr", "да", "y", "t", "on"), True
+    ),
+    **dict.fromkeys(
+        ("false", "no", "nein", "non", "não", "nao", "nee", "nie", "faux", "falsch", "нет", "n", "f", "off"), False
+    ),
 }
 
 
