@@ -75,7 +75,11 @@ class RowForm(NamedTuple):
         whole = RowForm(columns=self.columns).rows(table, picked)
         if (limits := self.limits) is not None and any(shortened(row, limits) is not row for row in whole):
             said["cells"] = "cut, see the marks"
-        return {**said, "columns": f"{len(self.columns)} of {self.of}"} if 0 < len(self.columns) < self.of else said
+        return (
+            {**said, "columns": f"{len(self.columns)} of {self.of}"}
+            if picked and 0 < len(self.columns) < self.of
+            else said
+        )
 
     def shown(self, table: Table, picked: Picked, encoding: Encoding) -> Any:
         """Returns some rows of a table. A table is never shown as an empty one."""
@@ -370,7 +374,7 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[An
 def beside_rows(said: Mapping[str, Any], table: Table, picked: Picked, form: RowForm) -> dict[str, Any]:
     """Returns facts without what rows say that are shown beside them: names of columns, and values if all rows are."""
     some = form.rows(table, dict(islice(picked.items(), 3)))
-    seen = set(form.columns)
+    seen = set(form.columns if picked else ())
     if some and (isinstance(some[0], Mapping) or is_record(type(some[0]))):
         seen |= {column.name for column in iter_columns(some)}
     names, notable = said.get("more_columns", "").split(", "), said.get("notable_rows", ())
