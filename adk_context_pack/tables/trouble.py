@@ -24,7 +24,7 @@ class Severity(IntEnum):
     FATAL = 3
 
 
-def _rows(kind: str) -> dict[Severity, list[str]]:
+def words_of(kind: str) -> dict[Severity, list[str]]:
     """Returns the words, or patterns, of a kind in `trouble_words.txt`, the worst first."""
     found: dict[Severity, list[str]] = {}
     for row in files(__package__).joinpath("trouble_words.txt").read_text("utf-8").split("\n"):
@@ -36,8 +36,8 @@ def _rows(kind: str) -> dict[Severity, list[str]]:
     return found
 
 
-_SPOKEN, _LABELS = _rows("spoken"), _rows("label")
-_STATED, _EXITS = _rows("stated")[Severity.ERROR], _rows("exit")[Severity.ERROR]
+_SPOKEN, _LABELS = words_of("spoken"), words_of("label")
+_STATED, _EXITS = words_of("stated")[Severity.ERROR], words_of("exit")[Severity.ERROR]
 _WORDS = {word: severity for table in (_SPOKEN, _LABELS) for severity, words in table.items() for word in words}
 _WORDS |= dict.fromkeys((word for word in _STATED if word not in _WORDS), Severity.ERROR)
 _AS_LABELS = frozenset({"exception", "exceptions"}.union(*_LABELS.values()))
@@ -57,10 +57,10 @@ _LEVEL = re.compile(
 _MAX_LEVEL_PLACE = 120
 
 # `no errors`, `0 test failures`, `standard error`, `raise ValueError`: what stands before a word and takes its meaning.
-_UNSAID = re.compile("".join(_rows("before")[Severity.NONE]), re.IGNORECASE)
+_UNSAID = re.compile("".join(words_of("before")[Severity.NONE]), re.IGNORECASE)
 # `error_rate`, `errors: 0`, `"error": null`, `error: 0.113`, `errors were fixed`: what follows one and takes it.
-_TAKEN = re.compile("".join(_rows("after")[Severity.NONE]), re.IGNORECASE)
-_EXIT = re.compile("".join(_rows("ended")[Severity.NONE]), re.IGNORECASE)
+_TAKEN = re.compile("".join(words_of("after")[Severity.NONE]), re.IGNORECASE)
+_EXIT = re.compile("".join(words_of("ended")[Severity.NONE]), re.IGNORECASE)
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
 _LABEL_BEFORE = re.compile(
     r"(?:(?<!\w)[\"']|[\[<|=:])\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE
@@ -74,7 +74,7 @@ _MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
 _START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*)*")
 _MAX_START = 400
-_STATEMENT = re.compile("|".join(f"(?:{each})" for each in _rows("statement")[Severity.ERROR]), re.IGNORECASE)
+_STATEMENT = re.compile("|".join(f"(?:{each})" for each in words_of("statement")[Severity.ERROR]), re.IGNORECASE)
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
 _OUTRIGHT = re.compile("|".join(word for words in _SPOKEN.values() for word in words if " " in word), re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")

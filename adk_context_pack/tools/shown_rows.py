@@ -211,12 +211,7 @@ def shortened(row: Any, limits: CellLimits, word: str = "") -> Any:
 
     The very same object where nothing is long. All columns of the row stay. A text is cut around `word` if it has it.
     """
-    if isinstance(row, Mapping):
-        changed = {key: new for key, cell in row.items() if (new := _cell(cell, limits, word, 1)) is not cell}
-        return {**row, **changed} if changed else row
-    if isinstance(row, (list, tuple)):
-        return _entries(row, limits, word, 1)
-    return _cell(row, limits, word, 1)
+    return _cell(row, limits, word, 0)
 
 
 def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
@@ -227,19 +222,19 @@ def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
     what, most = ("keys", 4 * limits.entries) if isinstance(cell, Mapping) else ("entries", limits.entries)
     if depth >= _MAX_DEPTH:
         return f"… {len(cell)} {what}"
+    # A mark is as long as a number, and half a point says nothing.
+    keeps_last = len(cell) == most + 1 and what == "entries" and not isinstance(cell[-1], (str, Mapping, list, tuple))
+    most = len(cell) if keeps_last or depth == 0 else most
+    left = len(cell) - most
     if isinstance(cell, Mapping):
         new = {key: _cell(item, limits, word, depth + 1) for key, item in islice(cell.items(), most)}
-        if len(cell) > most:
-            return {**new, "…": f"{len(cell) - most} more keys"}
+        if left > 0:
+            return {**new, "…": f"{left} more keys"}
         return new if any(new[key] is not item for key, item in cell.items()) else cell
-    if len(cell) > most:
-        return [*_entries(cell[:most], limits, word, depth), f"… {len(cell) - most} more"]
-    return _entries(cell, limits, word, depth)
-
-
-def _entries(cells: Sequence[Any], limits: CellLimits, word: str, depth: int) -> Any:
-    new = [_cell(cell, limits, word, depth + 1) for cell in cells]
-    return new if any(one is not other for one, other in zip(new, cells, strict=True)) else cells
+    entries = [_cell(item, limits, word, depth + 1) for item in cell[:most]]
+    if left > 0:
+        return [*entries, f"… {left} more"]
+    return entries if any(one is not other for one, other in zip(entries, cell, strict=True)) else cell
 
 
 def _text(text: str, most: int, word: str) -> str:
