@@ -147,7 +147,10 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     total = sum(each.characters for each in columns if not each.is_address)
     read = sum(each.different for each in columns if each.has_words and each.mean >= _SHORTEST_READ)
     if title is None or not (titles or read > _READ_SHARE * total):
-        return RowForms([*forms, *_narrow(table, odd)], by_row=False)
+        names = [column.name for column in iter_columns(table.rows[:3], table.columns)]
+        first = list(dict.fromkeys([*names[:1], *(cell.column for cell in odd if cell.column in names), *names]))
+        narrow = [RowForm(STEPS[2], tuple(first[:most]), len(names)) for most in (8, 4) if len(names) > most]
+        return RowForms([*forms, *narrow], by_row=False)
     key = next((each for each in columns if each.is_key and each is not title), None)
     source = min((each for each in columns if each.is_source), key=lambda each: each.mean, default=None)
     # What divides the rows comes before dates, names of people and other short cells.
@@ -156,16 +159,10 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     texts = sorted((each for each in columns if each.has_words and each is not title), key=lambda each: -each.mean)[:1]
     short = list(dict.fromkeys(each.name for each in (key, title, source, *kinds) if each is not None))
     least = list(dict.fromkeys(each.name for each in (title, source or key) if each is not None))
-    names = [(300, [*short, *(each.name for each in texts)]), (120, [*short, *(each.name for each in texts)])]
-    names += [(160, short), (120, least), (80, [(key or title).name, title.name])]
-    narrow = [RowForm(CellLimits(length, 3), tuple(dict.fromkeys(each)), len(columns)) for length, each in names]
+    shown = [(length, [*short, *(each.name for each in texts)]) for length in (300, 120)]
+    shown += [(160, short), (120, least), (80, [(key or title).name, title.name])]
+    narrow = [RowForm(CellLimits(length, 3), tuple(dict.fromkeys(each)), len(columns)) for length, each in shown]
     return RowForms([*forms[:3], *narrow], by_row=True)
-
-
-def _narrow(table: Table, odd: Iterable[Odd]) -> Iterator[RowForm]:
-    names = [column.name for column in iter_columns(table.rows[:3], table.columns)]
-    first = list(dict.fromkeys([*names[:1], *(cell.column for cell in odd if cell.column in names), *names]))
-    yield from (RowForm(STEPS[2], tuple(first[:most]), len(names)) for most in (8, 4) if len(names) > most)
 
 
 class _Look:

@@ -10,7 +10,7 @@ LIMITS = CellLimits(characters=30, entries=2)
 
 
 def test_each_cut_says_what_is_left_out():
-    """Texts, lists and dicts within a row end in a mark with the number of what is left out, unless that is one number."""
+    """Texts, lists and dicts within a row end in a mark that counts what is left out, unless that is one number."""
     row = {
         "title": "x" * 100,
         "labels": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
