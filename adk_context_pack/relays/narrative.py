@@ -24,7 +24,7 @@ from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide
 from adk_context_pack.tables.failure import error_of
-from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, told_to
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to
 
 _SHORT, _FEW = 60, 5
 # No estimate gives a text of this many characters a single token.
@@ -263,7 +263,10 @@ class Narrative:
         entry.line = line
 
     def _outcome(self, response: object, way: str, shown: str) -> str:
-        limits, told = self.texts.limits, told_to(self.openers.rows, self.openers.payload, response)
+        limits, told = self.texts.limits, response
+        # Few results were reduced, and to look into all of them takes long.
+        if any(sign in shown for sign in SIGNS):
+            told = told_to(self.openers.rows, self.openers.payload, response)
         # What is remembered by what ADK shows is the size of the result as it is stored.
         written = self.texts.of(told, shown if told is response else "")
         # Oldest first: a choice that looked ahead would change lines that were already sent.

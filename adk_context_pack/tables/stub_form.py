@@ -23,6 +23,9 @@ NOTE = "_note"
 PREVIEW = "_preview"
 """The preview of a whole result."""
 
+SIGNS = HANDLE, "characters, shown in part"
+"""Each reduced result holds one of these texts, however it is written out."""
+
 _MARK = re.compile(r"\[(text|JSON) of (\d+) characters, shown in part[^\]]*?(?:handle='(\w+)'|kept as (\w+))[^\]]*\]")
 
 

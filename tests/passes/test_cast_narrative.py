@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from adk_context_pack import CastNarrative, search_history
 from adk_context_pack.relays.narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
+from adk_context_pack.tables.stub_form import preview_mark, rows_note
 from tests.benchmarks.bench_relays import counted
 from tests.support import relay
 from tests.support.adk_contents import request_of
@@ -236,13 +237,17 @@ def test_whatever_is_shortened_names_the_event_that_gives_the_whole(relay_format
 @pytest.mark.parametrize("response", [
     {"_handle": "0000000000a", "_row_limits": {"rows": {"shown": 90, "total": 4000}}, "rows": [{"id": 10**9}] * 90},
     {"result": "head " * 800 + "[9000 characters; read_payload(handle='0000000000a') reads and searches it]"},
+    {"_handle": "0000000000a", "_row_limits": {}, "_note": rows_note(is_sample=1, has_facts=0, opener="read_back")},
+    {"page": preview_mark("text", 9000, "0000000000a", opener="read_back", refer_in="") + "\nhead " * 90},
+    {"pages": [preview_mark("JSON", 9000, "0000000000a", opener="read_back", refer_in="") + "\nhead"]},
 ])  # fmt: skip
 def test_a_handle_stays_in_the_account(response):
-    """What was kept elsewhere is opened by its handle, so no event is named beside it."""
+    """What was kept elsewhere is opened by its handle. Neither an event nor a tool that the reader lacks is named."""
     events = [user_said("Hi"), agent_called("s", "t", "c"), tool_returned("s", "t", response, "c")]
     text = everything(CastNarrative().apply(offered(request_for("w", events)), call_for("w", events)))
     assert "0000000000a" in text
     assert "read_event" not in text
+    assert "read_back" not in text
 
 
 def test_tau_bench_is_in_reach_for_a_fraction_of_adks_tokens():
