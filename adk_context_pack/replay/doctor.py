@@ -22,7 +22,7 @@ from adk_context_pack.errors import Callback, RecordingError, SettingError, prin
 from adk_context_pack.replay.recordings import UNREADABLE, Sessions, load_app
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import counted
+from adk_context_pack.reports.call_report import counted
 from adk_context_pack.reports.token_use import TokenUse, offenders
 
 _LEAST = 1_000
@@ -66,7 +66,7 @@ def run_doctor(options: argparse.Namespace) -> int:
         sys.stdout.write(f"{number}. {printable(what)}\n")
         sys.stdout.writelines(f"   {printable(line)}\n" for line in advice.splitlines())
     ending = "" if found else " Nothing to change was found."
-    counts = counted({"agent": len(agents), "request": use.total.calls}, " and ")
+    counts = f"{counted(len(agents), 'agent')} and {counted(use.total.calls, 'request')}"
     sys.stdout.write(f"Looked at {counts}.{ending}\n")
     return UNREADABLE if sessions.problems and options.sessions else int(bool(found))
 

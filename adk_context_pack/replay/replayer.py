@@ -17,6 +17,7 @@ from google.genai import types
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
+from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
@@ -25,7 +26,11 @@ from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
-from adk_context_pack.reports.token_use import CAPS, Prices
+from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
+from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.stores.payload_store import PayloadStore
+from adk_context_pack.testing.answers import Answerability, Packed, answerability
+from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.read_back import OFFERED_NAMES
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore, with_own_tools
@@ -120,9 +125,6 @@ def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozen
 def _figure(event: Event) -> int | None:
     return event.usage_metadata.prompt_token_count if event.usage_metadata else None
 
-
-READ_BACK_TOOLS = "read_back_tools"
-"""The name of the tools that the plugin declares among the passes. They cost tokens."""
 
 OWN_PASSES = "agents_own_passes"
 """The name of the passes among an agent's own callbacks."""
@@ -343,7 +345,7 @@ class _SessionReplay:
         prefix = self._without.compare(reporter.key, built, meter, without)
         if request is not raw:
             call.note("results capped where they are made")
-            reporter.ran(CAPS, request)
+            reporter.ran(RESULTS, request)
         request = self._packed(reporter, request, call)
         keep = self._replayer.keep_requests
         report = reporter.report(request, self._with, keep_requests=keep, categories=keep)
@@ -390,7 +392,7 @@ class _SessionReplay:
             if settings.read_back:
                 offered = with_own_tools(request)
                 if settings.offer_read_back(offered, call, history=leave_history(passes, offered, call)):
-                    request = reporter.ran(READ_BACK_TOOLS, offered)
+                    request = reporter.ran(PACK_TOOLS, offered)
             for entry in awake((*leading_passes(call.context), *passes), request):
                 request = reporter.ran(entry.name, *attempt(entry, request, call))
             leading = [entry for entry in leading if not isinstance(entry, LeadingPass)]
@@ -411,3 +413,51 @@ class _SessionReplay:
             state=MappingProxyType(state),
             is_shadow=True,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ReadableStore(PayloadStore):
+    """Keeps the text of what is stored, so that a read-back can be looked into."""
+
+    texts: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
+
+    async def put(self, context: Any, value: Any, **_: Any) -> str:  # noqa: ARG002 - the signature of the store
+        handle = f"{len(self.texts) + 1:0{HANDLE_LENGTH}x}"
+        self.texts[handle] = "\n".join(map(str, scalars(value)))
+        return handle
+
+
+def packed(settings: PackSettings | None, cached_share: float = 0.1) -> Packed:
+    """Returns what the pack does to a recorded session with these settings, for `answerability`."""
+    if settings is None:
+        return Packed(passes=())
+    store = _ReadableStore()
+    reducer = reducer_of(settings.stored_in(store))
+    known: dict[int, tuple[Event, Event]] = {}
+
+    def reduced(event: Event) -> Event:
+        # The event is kept beside its result, so that its id is not given to another one.
+        if id(event) not in known:
+            known[id(event)] = event, capped(event, reducer)
+        return known[id(event)][1]
+
+    passes = settings.passes_within(settings.budget_for(None), cached_price=cached_share)
+    return Packed(passes=passes, reduced=reduced, stored=store.texts)
+
+
+def answers_of(
+    session: RecordedSession, packs: Mapping[str, SettingsFor], cached_share: float = 0.1
+) -> Iterator[tuple[str, list[Answerability]]]:
+    """Yields, for each agent that calls tools in a session, what each of some settings leaves of what its calls need.
+
+    Args:
+        session: the session, which is only read.
+        packs: the settings, by a name.
+        cached_share: the price of a cached token as a share of that of another one.
+    """
+    agents = {event.author for event in session.events if event.get_function_calls()} - {"user"}
+    for agent in sorted(agents):
+        given: dict[str, Any] = {"events": session.events, "state": session.first_state()}
+        conversation = Conversation(agent=agent, instruction="", keep_ids=True, **given)
+        strategies = {name: packed(of(agent), cached_share) for name, of in packs.items()}
+        yield agent, answerability([conversation], strategies)

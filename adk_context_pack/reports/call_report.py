@@ -375,6 +375,16 @@ def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
 
 
+def counted(count: int, what: str) -> str:
+    """Returns a number with what it counts, in the plural unless it is one."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def money(amount: float) -> str:
+    """Returns an amount with as many decimals as tell something."""
+    return f"{amount:,.2f}" if abs(amount) >= 1 else f"{amount:.6f}"
+
+
 def table(rows: Sequence[Sequence[str]]) -> Iterable[str]:
     """Yields rows in columns: numbers to the right, the first and the sixth column to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, window_of
 from adk_context_pack.errors import Configured, a_number
-from adk_context_pack.reports.call_report import CALLS_AND_RESULTS, CallReport, PrefixReport
+from adk_context_pack.reports.call_report import CALLS_AND_RESULTS, CallReport, PrefixReport, counted, money
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,7 +138,7 @@ class AgentUse(Part):
             if self.lost_in_fixed * 2 >= self.lost:
                 fixed = "Keep them fixed with static_instruction."
                 advice = f"Its instruction or its tools change from call to call. {fixed}"
-            yield f"prefix of {name} broken {self.breaks:,} times", self.lost, advice
+            yield f"prefix of {name} broken {counted(self.breaks, 'time')}", self.lost, advice
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,7 +170,7 @@ class Budget:
         if most is not None and report.tokens_after > most:
             yield f"{report.agent}: {report.tokens_after:,} tokens, over its budget of {most:,}, {place}"
         if self.cost is not None and session.cost_sent > self.cost >= session.cost_sent - session.cost_last:
-            yield f"{report.agent}: {session.cost_sent:g} spent, over the budget of {self.cost:g}, {place}"
+            yield f"{report.agent}: {money(session.cost_sent)} spent, over the budget of {money(self.cost)}, {place}"
 
 
 def broke_in_fixed(report: CallReport) -> bool:
@@ -181,14 +181,12 @@ def broke_in_fixed(report: CallReport) -> bool:
 
 RESULTS = "smaller tool results"
 PACK_TOOLS = "read-back tools"
-"""The names, beside those of the passes, of what a request saves or costs before the first pass."""
-CAPS = "tool_caps"
-"""The name under which caps on tool results stand among the passes of a replay."""
+"""The names, beside those of the passes, of what a request saves or costs before the first pass, live and replayed."""
 
 
 def if_read_back(calls: int, tokens: int, without: int) -> Iterator[str]:
     """Yields what requests take if each result that they show in part is read back whole, or nothing without any."""
-    most = f"{calls:,} calls more, at most {tokens:,} tokens ({percent(without, tokens)})"
+    most = f"{counted(calls, 'call')} more, at most {tokens:,} tokens ({percent(without, tokens)})"
     yield from [f"If each shortened result is read back whole, once: {most}."] if calls else ()
 
 
@@ -275,7 +273,7 @@ class TokenUse:
         self.shadow |= report.shadow
         new = max(report.shortened - self.shown[report.session_id], 0)
         self.shown[report.session_id] += new
-        capped = sum(each.tokens_saved for each in report.passes if each.name == CAPS)
+        capped = sum(each.tokens_saved for each in report.passes if each.name == RESULTS)
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
 
@@ -410,7 +408,7 @@ def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
             advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."
         else:
             advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
-        yield f"tool {name}, in {f'{part.calls:,} requests' if part.calls != 1 else 'one request'}", part.sent, advice
+        yield f"tool {name}, in {counted(part.calls, 'request')}", part.sent, advice
     for name, (what, advice) in _ADVICE.items():
         if (category := use.categories.get(name)) is not None and category.sent >= 0.15 * use.total.sent:
             yield what, category.sent, advice
@@ -418,4 +416,4 @@ def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
         yield from each.candidates(agent or "an agent without a name")
     # A pass that fails costs what nobody knows, so it counts as one that costs everything.
     for name, count in use.failed.items():
-        yield f"pass {name} failed {count:,} times", use.total.sent, "The log has the traceback."
+        yield f"pass {name} failed {counted(count, 'time')}", use.total.sent, "The log has the traceback."
