@@ -159,6 +159,9 @@ def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
     app, user, state = (given.app_name, given.user_id, given.state) if given else ("", "", {})
     agent = app if app.isidentifier() and app != "user" else "agent"
     events = [event for number, turn in enumerate(case.conversation) for event in _events(turn, agent, number)]
+    for place, event in enumerate(events):
+        # By their ids, events give the same handles at each look.
+        event.id = str(place)
     return RecordedSession(id=case.eval_id, app_name=app, user_id=user, state=dict(state), events=events, source=source)
 
 

@@ -33,7 +33,7 @@ from adk_context_pack.testing.answers import Answerability, Packed, answerabilit
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.read_back import OFFERED_NAMES
 from adk_context_pack.tools.result_reducer import ResultReducer
-from adk_context_pack.tools.shadow import UnkeptStore, with_own_tools
+from adk_context_pack.tools.shadow import ShadowSession, with_own_tools
 
 _MEANINGFUL = 100
 _SUSPICIOUS = 0.6
@@ -213,34 +213,6 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
     raise RuntimeError("capping waited for something that is not its store")
 
 
-class CappedEvents:
-    """The events of one session with capped results. An event without one is the recorded event itself.
-
-    Attributes:
-        events: the events, capped.
-    """
-
-    def __init__(self, events: Sequence[Event], settings_for: SettingsFor) -> None:
-        store = UnkeptStore()
-        found = {agent: settings_for(agent) for agent in {event.author for event in events}}
-        reducers = {agent: reducer_of(each.stored_in(store)) for agent, each in found.items() if each is not None}
-        self.events: list[Event] = []
-        self._keys, self._known = store.keys, list[int]()
-        for event in events:
-            self._known.append(len(store.keys))
-            self.events.append(capped(event, reducers[event.author]) if event.author in reducers else event)
-        changed = (place for place, event in enumerate(events) if self.events[place] is not event)
-        self._first = next(changed, len(events))
-
-    def keys(self, index: int) -> dict[str, str]:
-        """Returns the state keys of the full results in the events before the one at `index`."""
-        return dict.fromkeys(self._keys[: self._known[index]], "")
-
-    def reach(self, index: int) -> bool:
-        """Returns whether a capped event comes before the event at `index`."""
-        return self._first < index
-
-
 def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
     """Returns a request after passes, of which one that fails is skipped."""
     for entry in passes:
@@ -302,7 +274,7 @@ class _SessionReplay:
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
-        self._capped = CappedEvents(session.events, replayer.settings_for)
+        self._shadow = ShadowSession(self._reducer)
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content | None] = {}
@@ -315,6 +287,10 @@ class _SessionReplay:
         for event in session.events:
             named = {call.name or "": None for call in event.get_function_calls()}
             self._tools.setdefault(event.author, {}).update(named)
+
+    def _reducer(self, agent: str, store: PayloadStore) -> ResultReducer | None:
+        settings = self._replayer.settings_for(agent)
+        return None if settings is None else reducer_of(settings.stored_in(store))
 
     def _build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
         """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
@@ -336,9 +312,9 @@ class _SessionReplay:
         alone = self._model_call(event, self._session.events[:index], self.state)
         raw, alone = self._build(event, alone)
         built = attempted(own_passes(alone.context), raw, alone)
-        call = self._model_call(event, self._capped.events[:index], self.state | self._capped.keys(index))
-        call = replace(call, context=alone.context, **self._memos)
-        request, call = self._build(event, call) if self._capped.reach(index) else (raw, call)
+        smaller, shadow = _finished(self._shadow.request(raw, alone))
+        request = raw if smaller.contents is raw.contents else smaller
+        call = replace(shadow.of(alone), **self._memos)
         meter = meter_of(call, self._replayer.counter)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
@@ -351,7 +327,7 @@ class _SessionReplay:
         report = reporter.report(request, self._with, keep_requests=keep, categories=keep)
         report.heard(event.usage_metadata)
         self._count_own(report, without)
-        report.shortened = len(self._capped.keys(index))
+        report.shortened = len(call.state) - len(alone.state)
         replayed = Replayed(report, prefix, report.prompt_tokens)
         if (recorded := recorded_tokens(event)) is None:
             return replayed

@@ -123,8 +123,10 @@ def test_caps_stand_before_the_passes(reader, watch):
         assert report.tokens_after < report.tokens_before / 3
     made = [contents for *_, contents in watch.seen]
     watch.seen.clear()
-    caps = ResultReducer(passes=(CapRows(max_rows=10, max_tokens=2000, store=UnkeptStore()),))
-    recording = RecordedSession(id="long", events=[capped(event, caps) for event in session.events])
+    given = {"max_rows": 10, "max_tokens": 2000}
+    caps = [(each, CapRows(**given, store=UnkeptStore(event_id=each.id))) for each in session.events]
+    events = [capped(event, ResultReducer(passes=(rows,))) for event, rows in caps]
+    recording = RecordedSession(id="long", events=events)
     list(replayer(watch).replay(recording))
     assert made == [contents for *_, contents in watch.seen]
 
