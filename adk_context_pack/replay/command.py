@@ -235,7 +235,7 @@ def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[Set
     """Returns the settings and the counter that the options of `replay` describe: by default, `ContextPackPlugin()`."""
     given = [f"--{name.replace('_', '-')}" for name in _OPTIONS if getattr(options, name) not in {None, False}]
     if options.plugin and given:
-        raise SettingError.of("replay", "--plugin", options.plugin, f"given without {given[0]}")
+        raise SettingError.of("adk-context-pack", "--plugin", options.plugin, f"given without {given[0]}")
 
     def a_plugin(found: Any) -> Any:
         return found if hasattr(found, "settings_for") and not isinstance(found, type) else None
@@ -326,5 +326,5 @@ def _verdict(sums: ReplaySums, *, is_check: bool) -> int:
 def _budget(text: str) -> tuple[str, int]:
     agent, is_named, number = text.rpartition("=")
     is_right = (agent or not is_named) and number.isdecimal() and int(number) > 0
-    must(is_right, "replay", "--max-tokens", text, "of the form N or AGENT=N")
+    must(is_right, "adk-context-pack", "--max-tokens", text, "of the form N or AGENT=N")
     return agent or "*", int(number)

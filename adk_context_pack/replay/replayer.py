@@ -55,12 +55,14 @@ class Scale(NamedTuple):
         """Returns the tokens of a call without the pack and with it. The provider's own figure counts where it is.
 
         The rest of a request shrinks by the share that the replay counts. A saving of so many counted tokens would
-        leave the error of all that was saved in the little that is left.
+        leave the error of all that was saved in the little that is left. What a request grows by is counted as it is,
+        since it may be many times the little that the replay sees.
         """
         counted, left = call.report.tokens_before, call.report.tokens_after
         without = call.figure or round(self.fixed + self.factor * counted)
-        fixed = min(self.fixed, without)
-        return without, round(fixed + (without - fixed) * (left / counted if counted else 1.0))
+        fixed, grown = min(self.fixed, without), max(left - counted, 0)
+        kept = (left - grown) / counted if counted else 1.0
+        return without, round(fixed + (without - fixed) * kept + self.factor * grown)
 
 
 def scale_of(calls: Iterable[Replayed], *, whole: bool) -> Scale:

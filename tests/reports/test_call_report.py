@@ -50,7 +50,7 @@ def test_adds_up(counter, conversation):
 
 
 async def test_prints_as_a_table():
-    """`print(report)` shows each pass, the prefix and the provider's figures, and categories that add up to all of it."""
+    """`print(report)` shows each pass, the prefix, the provider's figures, and categories that add up to all."""
     _, pipeline = await reported_run()
     text = str(pipeline.reports[1])
     names = ("scout · scripted-model", "strip_for_context", "whole request", "tool_declarations", "(100 %)", "700")
@@ -68,8 +68,8 @@ async def test_holds_no_payload(caplog):
     pipeline = ContextPipeline([StripForContext(), CastNarrative()])
     with caplog.at_level(logging.INFO, "adk_context_pack"):
         await reported_run(pipeline=pipeline)
-    for report in pipeline.reports:
-        assert SECRET not in repr(report) + str(report) + json.dumps(report.to_dict())
+    for one in pipeline.reports:
+        assert SECRET not in repr(one) + str(one) + json.dumps(one.to_dict())
     assert SECRET not in caplog.text
     _, failed = await reported_run(pipeline=ContextPipeline([FailOnPurpose()]))
     assert failed.reports[0].passes[0].error == f"ValueError: cannot read {SECRET}"
