@@ -7,7 +7,7 @@ import random
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
@@ -184,7 +184,9 @@ class Odd(NamedTuple):
     word: str = ""
 
 
-def odd_rows(rows: Sequence[Any], names: Sequence[str] | None, outliers: Sequence[Outlier]) -> dict[int, list[Odd]]:
+def odd_rows(
+    rows: Sequence[Any], names: Sequence[str] | None, outliers: Sequence[Outlier], numbers: Collection[str] = ()
+) -> dict[int, list[Odd]]:
     """Returns the rows that are unlike the others, each with its odd cells, the oddest first.
 
     A cell is odd by its value, its format or its words, if these are rare in a column of few, by being missing where
@@ -194,10 +196,14 @@ def odd_rows(rows: Sequence[Any], names: Sequence[str] | None, outliers: Sequenc
         rows: as for `table_facts`. Of a long table a sample is looked at.
         names: the names of the columns if rows are lists of values.
         outliers: those of all rows.
+        numbers: the columns of amounts, of which no length and no second one is odd.
     """
     places = sorted(set(sample_positions(len(rows))))
     columns = list(iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names))
-    found = chain(chain.from_iterable(map(_odd_cells, columns)), _odd_pairs(columns))
+    found = chain(
+        chain.from_iterable(_odd_cells(column, are_numbers=column.name in numbers) for column in columns),
+        _odd_pairs(columns),
+    )
     cells = [cell._replace(row=places[cell.row]) for cell in found]
     for one in outliers:
         # A cell that is twice as far out as all others is alone.
@@ -210,7 +216,7 @@ def odd_rows(rows: Sequence[Any], names: Sequence[str] | None, outliers: Sequenc
     return {row: by_row[row] for row in ranked if 2 * by_row[row][0].bits >= by_row[ranked[0]][0].bits}
 
 
-def _odd_cells(column: Column) -> Iterator[Odd]:
+def _odd_cells(column: Column, *, are_numbers: bool) -> Iterator[Odd]:
     name, values = column.name, column.values
     # A cell may be of any class, and comparing it may fail.
     yield from _rare_cells(name, [value is None or (type(value) is str and not value) for value in values])
@@ -222,7 +228,7 @@ def _odd_cells(column: Column) -> Iterator[Odd]:
         return
     for texts in [values] if are_plain else [list(map(repr, values)), list(map(_keys_in, values))]:
         yield from _rare_cells(name, texts, _MANY // 2)
-    if len(values) - len(counts) == 1 and _tells_apart(list(counts)):
+    if not are_numbers and len(values) - len(counts) == 1 and _tells_apart(list(counts)):
         # What a cell says comes before where it is said again.
         yield from (
             cell._replace(bits=cell.bits - 1) for cell in _rare_cells(name, [counts[value] for value in values])
@@ -233,7 +239,7 @@ def _odd_cells(column: Column) -> Iterator[Odd]:
         if len(years) == len(texts):
             yield from _far_numbers(name, years)
         if len(set(texts)) > MAX_DISTINCT_FOR_RARE:
-            yield from _odd_texts(name, texts)
+            yield from _odd_texts(name, texts, are_numbers=are_numbers)
 
 
 def _tells_apart(values: Sequence[Any]) -> bool:
@@ -284,7 +290,7 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
         yield from _rare_cells(name, [distance > near for distance in far], many)
 
 
-def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
+def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterator[Odd]:
     most = _SEARCHED // len(texts)
     # Half a word would be a rare one.
     cut = (text if len(text) <= most else text[:most].rpartition(" ")[0] for text in texts)
@@ -297,7 +303,8 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     are_codes = sum(count for word, count in counts.items() if b"0" in word) > 0.4 * counts.total()
     if are_codes and len(set(formats)) >= _FORMATS:
         formats = [each.replace(b"0", b"a").lower() for each in formats]
-    yield from _rare_cells(name, formats)
+    if not are_numbers:
+        yield from _rare_cells(name, formats)
     short = b"\v".join(formats)
     for run in (b"00", b"aa", b"AA"):
         while run in short:

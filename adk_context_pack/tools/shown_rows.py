@@ -339,7 +339,8 @@ def _facts(table: Table) -> Facts:
     # If more than a tenth of the lines report trouble, trouble is not what is unusual.
     if 0 < 10 * len(alarms := alarming_rows(rows, most=len(rows) // 10 + 1)) <= len(rows):
         return facts, {row: [Odd(row, "alarm", log2(len(rows) / len(alarms)))] for row in alarms}
-    odd = odd_rows(rows, table.columns, facts.outliers)
+    numbers = {column.name for column in facts.columns if column.kind == "number"}
+    odd = odd_rows(rows, table.columns, facts.outliers, numbers)
     apart = {*facts.total_rows, *facts.repeated_headers}
     return facts, {row: cells for row, cells in odd.items() if row not in apart}
 

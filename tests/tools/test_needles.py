@@ -70,6 +70,14 @@ def test_one_cell_is_odd_and_without_it_none_is(case):
     assert list(odd_rows(rows, None, [])) == [57]
 
 
+def test_amounts_are_no_codes():
+    """An amount of few figures among longer ones, or the same one twice, is in order, unlike such a code."""
+    rows = [{"due": f"{7 if n == 61 else 10 + 13 * (n or 4) % 800},50 €"} for n in range(90)]
+    assert sorted(odd_rows(rows, None, [])) == [0, 4, 61]
+    plan = make_plan({"bills": rows}, Limits(max_rows=10, max_tokens=400, stub_tokens=400))
+    assert "rows" not in plan.body["_row_limits"]["bills"]
+
+
 def test_a_wide_table_has_its_names_and_its_odd_row_in_a_tiny_stub():
     """Of 50 columns that fill the limit by themselves all are named, beside the odd row with few of them."""
     rows = [{f"level_{n}": made % 7 + n for n in range(50)} for made in range(120)]
