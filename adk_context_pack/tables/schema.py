@@ -439,7 +439,7 @@ def _weight(column: ColumnSchema, tags: frozenset[str]) -> int:
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
     tags = named(column.name)
     is_money = column.reading == "money" or "money" in tags
-    is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration"})
+    is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
     may_be_money = column.role == "measure" and not is_other
     if column.role not in {"measure", "rate"} or column.reading not in NUMBERS or not (is_money or may_be_money):
         return column

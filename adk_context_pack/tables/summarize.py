@@ -204,6 +204,12 @@ class Measures:
                 found.setdefault(cell, []).append(row)
         return found if len(found) > 1 else {}
 
+    def currency(self, rows: Iterable[int]) -> dict[str, Any]:
+        """Returns the currency or unit that some rows have in common, or nothing if the table has only one."""
+        cells = next(iter(self._currency_of.values()), ())
+        found = {cells[row] for row in rows} if cells else set()
+        return {"currency": found.pop()} if len(found) == 1 else {}
+
     def totals(self, rows: Sequence[int] | None = None) -> dict[str, Any]:
         """Returns exact totals of the number columns, over all rows or some, micros and currency units side by side.
 
@@ -429,6 +435,7 @@ def _all_groups(
         found[label] = [
             {name: column[rows[0]] for name, column in zip(names, known, strict=True)}
             | {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}
+            | table.currency(rows)
             for rows in groups[: plan.max_groups]
         ]
     return found
