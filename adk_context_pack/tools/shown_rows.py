@@ -453,7 +453,8 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
         parts[:0] = [f"{said['distinct']} distinct"]
         # A value that fewer rows have says nothing about a column.
         if counts and counts[0][1] >= 0.05 * rows:
-            parts.append(f"mostly {quoted(counts[0][0])} x{counts[0][1]}")
+            often = "mostly" if 2 * counts[0][1] > rows else "most often"
+            parts.append(f"{often} {quoted(counts[0][0])} x{counts[0][1]}")
     if column.missing:
         parts.append(f"{column.missing} missing")
     return ", ".join(filter(None, [*parts, _remark(column)]))
