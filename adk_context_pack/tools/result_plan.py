@@ -347,7 +347,7 @@ class _Draft:
             body, previews = {"result": body}, tuple(each._replace(path=("result", *each.path)) for each in previews)
         # A tool may have written the keys of a stub itself.
         body = {key: value for key, value in body.items() if key not in (FACTS, HANDLE, NOTE)}
-        body = {**body, LIMITS: said, **({FACTS: facts} if facts else {})}
+        body = {**body, LIMITS: said, **({FACTS: facts} if any(facts.values()) else {})}
         return dataclasses.replace(plan, body=body, previews=previews, is_sample=count < total)
 
     def _previewed(self, smaller: Any, kept: tuple[Part, ...], inner: Mapping[Path, str]) -> ResultPlan:
@@ -382,7 +382,7 @@ def _shows_as_much(plan: ResultPlan, least: ResultPlan, *, by_row: bool) -> bool
         # What tells rows apart is worth more than facts about them.
         return bool(rows == most)
     # A narrow row beside counts is not worth a whole one, but totals are.
-    are_counts = any("others" in facts for facts in plan.body[FACTS].values())
+    are_counts = any("others" in facts for facts in plan.body.get(FACTS, {}).values())
     return all(
         (said["shown"] or not most[key]["shown"])
         and (not are_counts or said.get("columns") == most[key].get("columns"))
