@@ -6,19 +6,17 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from adk_context_pack.tables.date_text import is_date_text
+from adk_context_pack.tables.number_text import read_number
+
 _MAX_NAME = 80
 _MAX_WORDS = 8
 _MAX_PLAIN_WORDS = 4
-_MAX_QUESTION = 300
+_MAX_QUESTION, _MAX_UNIT = 300, 3
 # A line above so many rows and columns of a type names them, whatever it says.
 _MIN_TYPED, _MIN_REPEATING = 4, 6
 # Of the cells of a column, this share has to be of one type for the column to count as typed.
 _TYPED_SHARE = 0.7
-_NUMBER = re.compile(
-    r"[(+-]*\s?([$€£¥₹]|[A-Z]{3}\s)?\s?[+-]?[0-9][0-9.,'\u00a0\u202f]*([eE][+-]?[0-9]+)?\s?[%€$£)kKMB]*"
-)
-_DURATION = re.compile(r"[0-9][0-9.]*\s?(ms|s|m|h|d|[KMGT]i?B?)")
-_DATE = re.compile(r"[0-9]{4}[-/.][0-9]{1,2}([-/.][0-9]{1,2})?([T ].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}")
 _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?.*", re.DOTALL)
 _PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?(Q[1-4]|[0-9]{1,2}([-/][0-9]{1,2})?))?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
 _WORDS_OF_TYPE = frozenset(("true", "false", "yes", "no", "null", "none", "nan", "n/a", "na", "-", "--"))
@@ -59,11 +57,12 @@ def is_typed(cell: Any) -> bool:
     if not isinstance(cell, str):
         return cell is None or isinstance(cell, (int, float)) or hasattr(cell, "isoformat")
     text = cell.strip()
-    if not text[:1].isalpha():
-        return len(text) <= _MAX_NAME and any(
-            kind.fullmatch(text) for kind in (_NUMBER, _DURATION, _DATE, _TIME) if text
-        )
-    return text.lower() in _WORDS_OF_TYPE or (text[0].isupper() and _NUMBER.fullmatch(text) is not None)
+    if len(text) > _MAX_NAME or text.lower() in _WORDS_OF_TYPE:
+        return len(text) <= _MAX_NAME
+    if (found := read_number(text)) is not None:
+        # What a longer word is behind a number is no unit, but a town.
+        return found.is_currency or len(found.unit) <= _MAX_UNIT
+    return is_date_text(text) or any(kind.fullmatch(text) for kind in (_TIME, _PERIOD))
 
 
 def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool = False) -> bool:

@@ -228,8 +228,6 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
         values: the cells again, some of which are looked at.
     """
     nothing = counts[None] + counts[""]
-    if "identifier" in named(name) and _identify(name, counts):
-        return ColumnSchema(name=name, role="identifier", reading="text", missing=nothing)
     texts = counts
     if None in counts:
         texts = counts.copy()
@@ -365,16 +363,6 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     if distinct <= _MAX_CATEGORIES and 2 * distinct <= counts.total() - counts[""]:
         return replace(schema, role="category")
     return schema
-
-
-def _identify(name: str, counts: Counter[Any]) -> bool:
-    """Returns whether texts identify something, as their name says: not if they are categories, currencies or dates."""
-    texts = list(islice(filter(None, counts), _MAX_CATEGORIES + 1))
-    if len(texts) <= _MAX_CATEGORIES and 2 * len(texts) <= counts.total() and not all(map(str.isdecimal, texts)):
-        return False
-    # Identifiers have digits, and sentences have words.
-    is_code = all(any(map(str.isdigit, text)) and sum(map(str.isalpha, text.split())) < 2 for text in texts)  # noqa: PLR2004
-    return is_code and not _are_currencies(name, counts) and not all(map(is_date_text, texts))
 
 
 def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:

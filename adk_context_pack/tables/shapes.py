@@ -8,6 +8,7 @@ from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import unique_names
+from adk_context_pack.tables.json_text import read_document
 
 _MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 
@@ -20,11 +21,7 @@ def rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | Non
     if isinstance(structured, Mapping):
         rows = structured.get("result")
         return rows if isinstance(rows, list) and len(rows) == len(texts) else None
-    if not all(text[:1] == "{" for text in texts):
-        return None
-    from adk_context_pack.tables.text_tables import read_text  # noqa: PLC0415 - reads all forms of text, for few results
-
-    read = [found.value if (found := read_text(text)) and found.form == "json" else None for text in texts]
+    read = [read_document(text) for text in texts]
     return read if all(isinstance(row, dict) for row in read) else None
 
 
