@@ -527,9 +527,10 @@ class TypedStatement:
 
     def _digits(self, node: _Node, other: _Node) -> str:
         """Returns a number that is meant as a date, or that SQLite would round."""
-        digits = self._text(other) if other.first == other.last else ""
+        digits = self._text(other)
         is_date = any(column.kind == "date" for column in node.columns)
-        return digits if digits.isdecimal() and (is_date or int(digits[:20]) not in INT64) else ""
+        is_number = digits.removeprefix("-").isdecimal()
+        return digits if is_number and (is_date or int(digits[:21]) not in INT64) else ""
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
