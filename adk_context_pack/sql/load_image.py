@@ -171,7 +171,8 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     texts = list(dict.fromkeys(filter(None, values)))
     day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
     about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
-    if sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" for text in texts):
+    shortest = len("2026-01-31 10:00:00") * has_time
+    if sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" or len(text) < shortest for text in texts):
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     end = "Z" if texts[0].endswith("Z") else ""
@@ -184,7 +185,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
         moment = moment_of(text, day_first=day_first)
         iso[text] = text if moment is None else iso_of(moment, has_time=has_time)
     loaded = Loaded(name, "TEXT", [iso[value] for value in values], "date", about=about, schema=schema)
-    loaded.notes.append("dates in UTC here" if has_time else "ISO dates here")
+    loaded.notes.append("ISO dates here, in UTC if they have a zone" if has_time else "ISO dates here")
     return _beside(loaded, column, taken)
 
 

@@ -11,6 +11,7 @@ has the columns of its expression wherever it is used.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -78,6 +79,8 @@ class TypedStatement:
     Attributes:
         added: the columns that are added up as they are.
         remarks: what its author may not have meant.
+        parts: from the name of each part of WITH to how often its body names each table, with calls of functions
+            under "(". The main part has no name.
     """
 
     def __init__(self, sql: str, columns: Iterable[TypedColumn], stored: Callable[[TypedColumn, str], Any]) -> None:
@@ -135,6 +138,8 @@ class TypedStatement:
         self._named: dict[str, _Node] = {}
         self._parts = [token.text for token in self._tokens]
         self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
+        self._part_name = self._clause = ""
+        self.parts: dict[str, Counter[str]] = {"": Counter()}
 
     def _woven(self, choices: Sequence[str]) -> str:
         parts = self._parts.copy()
@@ -157,10 +162,10 @@ class TypedStatement:
     def _query(self) -> list[_Node]:
         """Walks over clauses up to a closing parenthesis, and returns what they select."""
         items: list[tuple[str, _Node]] = []
-        clause, column = "", 0
+        outer, clause, column = self._clause, "", 0
         while (word := self._word()) not in {"", ")"}:
             if word in _CLAUSES and self._word(1) != ".":
-                clause, column = word, 0
+                clause, column = self._clause, _ = word, 0
                 self._at += 1
             elif word == "," or (word in _KEYWORDS - {"NOT", "CASE", "NULL"} and self._word(1) != "."):
                 column += word == ","
@@ -175,6 +180,7 @@ class TypedStatement:
                 self._calculate(node)
             elif node.text is not None and clause in {"ORDER", "GROUP"}:
                 self._refuse_name(node.text)
+        self._clause = outer
         return [node for _, node in items]
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
@@ -210,8 +216,11 @@ class TypedStatement:
         while self._word() in {"AS", "NOT", "MATERIALIZED"}:
             self._at += 1
         if self._word() == "(":
+            outer, self._part_name = self._part_name, (self._tokens[node.first].name or "").lower()
+            self.parts.setdefault(self._part_name, Counter())
             for name, item in zip(names, self._inside(), strict=False):
                 self._define(name, item)
+            self._part_name = outer
 
     def _define(self, name: str, node: _Node) -> None:
         if name:
@@ -262,6 +271,7 @@ class TypedStatement:
             self._decide(left)
             self._decide(right)
         elif operator in {"LIKE", "GLOB"}:
+            self.parts[self._part_name]["("] += 1
             self._read_written(left, right.text)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self._compare(left, right, operator)
@@ -326,6 +336,9 @@ class TypedStatement:
             self._at += 2
         last = self._last
         name = (self._tokens[last].name or "").lower()
+        before = self._tokens[first - 1].word
+        if before in {"FROM", "JOIN", "IN"} or (self._clause == "FROM" and before in {",", "("}):
+            self.parts[self._part_name][name] += 1
         base, node = self._base.get(name, ()), self._known.get(name)
         if not base:
             return replace(node or _Node(), first=first, last=last, leaves=None, stripped=None, text=None)
@@ -358,6 +371,7 @@ class TypedStatement:
 
     def _call(self) -> _Node:
         first, function = self._at, self._word()
+        self.parts[self._part_name]["("] += 1
         self._at += 1
         function, args = self._cast(first) if function == "CAST" else (function, self._inside())
         close = self._last
@@ -513,9 +527,10 @@ class TypedStatement:
 
     def _digits(self, node: _Node, other: _Node) -> str:
         """Returns a number that is meant as a date, or that SQLite would round."""
-        digits = self._text(other) if other.first == other.last else ""
+        digits = self._text(other)
         is_date = any(column.kind == "date" for column in node.columns)
-        return digits if digits.isdecimal() and (is_date or int(digits[:20]) not in INT64) else ""
+        is_number = digits.removeprefix("-").isdecimal()
+        return digits if is_number and (is_date or int(digits[:21]) not in INT64) else ""
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""

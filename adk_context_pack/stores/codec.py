@@ -58,7 +58,7 @@ def decode(data: bytes | str) -> Any:
     """
     try:
         return loads(data if isinstance(data, str) else data.decode())
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, AttributeError) as error:
         raise StoreError(f"the stored result is damaged ({type(error).__name__}); call its tool again") from error
 
 

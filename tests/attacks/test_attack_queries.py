@@ -123,7 +123,7 @@ ENDLESS = {
     "deep parentheses": (f"SELECT {'(' * 100}1{')' * 100} FROM rows", "nests parentheses more than 60 deep"),
     "many calls": (
         f"WITH c AS ({many('abs(id)', 300)}) SELECT * FROM {', '.join(f'c AS t{n}' for n in range(9))}",
-        "calls functions in 2700 places",
+        "calls functions 2700 times",
     ),
 }
 SLOW = {

@@ -67,6 +67,8 @@ def test_integers_of_any_size_are_added_up_exactly(values):
     expected = [sum(present), min(present), max(present)] if present else [None] * 3
     assert [None if value is None else int(value) for value in found[:3]] == expected
     assert found[3] == len(present)
+    for number in present[:1]:
+        assert cell(rows, f"SELECT count(*) FROM rows WHERE x >= {number}") == sum(x >= number for x in present)
 
 
 @given(st.lists(st.decimals(allow_nan=False, allow_infinity=False, places=2), min_size=1, max_size=20))

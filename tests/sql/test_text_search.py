@@ -16,7 +16,8 @@ def spans(text, pattern, **settings):
 
 
 def test_places_are_found_from_a_start():
-    """Matches come in order, whatever their case, and none before the start or beyond the number asked for."""
+    """Matches come in order, in any case, none empty, before the start or beyond the number asked for."""
+    assert spans("aabaa", "a*") == [(0, 2), (3, 5)]
     assert spans("ab AB ab", "ab") == [(0, 2), (3, 5), (6, 8)]
     assert spans("ab AB ab", "ab", start=1, most=1) == [(3, 5)]
 
@@ -82,10 +83,10 @@ def test_one_match_without_end_is_ended():
 @pytest.mark.parametrize(
     ("search", "found"),
     [("[EUR]", "[EUR]"), ("a+b=c?", "a+b=c?"), ("cafe in Lodz", "Café in Łódź"), ("%café%", "Café"), ("room 7 of", "7"),
-     ("Cafe\u0301 Lo\u0301dz", "Café in Łódź"), ("*EUR", "EUR")],
+     ("Cafe\u0301 Lo\u0301dz", "Café in Łódź"), ("*EUR", "EUR"), ("place:cafe", "Café"), ("Muenchen", "München")],
 )  # fmt: skip
 def test_what_a_model_means_is_found(search, found):
     """A text that is no pattern for itself is meant as it is, and accents, wildcards and numbers are understood."""
-    text = "77 are here\n\nCafé in Łódź\n\ncosts [EUR] a+b=c?\n\n17 and 7"
+    text = "77 are here\n\nCafé in Łódź\n\ncosts [EUR] a+b=c?\n\n17 and 7\n\nin München"
     span = spans(text, search)[0]
     assert text[slice(*span)] == found

@@ -47,7 +47,7 @@ MORE = """
 """
 for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=True)):
     row |= dict(zip(("long", "tag", "word", "mixed", "deutsch", "time", "secs"), line.split("|"), strict=True))
-    row["month"] = f"2026-0{at + 1}"
+    row["month"], row["minute"] = f"2026-0{at + 1}", f"2026-01-31 1{at}:05"
     row["stamp"] = 1_700_000_000_000 + 86_400_000 * at
 CASES = json.loads(Path(__file__).with_name("typed_statements.json").read_text("utf-8"))
 IMAGE = image_of({"rows": iter_columns(ROWS)})

@@ -139,7 +139,7 @@ def test_what_cannot_be_encoded_is_one_error(value):
         encode(value)
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000, None])
 def test_what_is_no_json_is_one_error(data):
     """Broken, empty or endlessly deep data is a StoreError."""
     with pytest.raises(StoreError, match="is damaged"):

@@ -71,15 +71,6 @@ async def test_a_list_of_columns_is_bounded():
     assert "name the ones that you need" in all_columns["error"]
 
 
-async def test_an_unknown_handle_names_those_there_are():
-    """A handle that is none is answered with the newest ones of this session."""
-    calls = [("keep", {}), ("query_rows", {"handle": "nope", "sql": "SELECT 1"})]
-    agent = LlmAgent(name="analyst", model=model_that_calls(*calls), tools=[keeper(ROWS), query_rows])
-    run = await run_agent(agent, "go")
-    kept, reply = (result.response for result in results_in(run.requests[-1]))
-    assert f"{kept['handle']} (keep)" in reply["error"]
-
-
 async def test_a_handle_of_another_session_is_unknown_even_if_its_rows_are_loaded():
     """Rows in this process's cache are not given to a session whose state does not hold the handle."""
     first = LlmAgent(

@@ -145,8 +145,8 @@ async def test_the_tools_of_earlier_releases_answer_undeclared():
 async def test_what_it_cannot_open_is_named():
     """A handle that was copied wrongly is answered with the one that there is. A query without one means that one."""
     cut = {"handle": lambda results: results[0]["_handle"][:-1]}
-    _, wrong, none = await replies(("read_back", cut), ("read_back", {"sql": "SELECT 1 FROM rows"}))
-    assert "no stored result" in wrong["error"]
+    stub, wrong, none = await replies(("read_back", cut), ("read_back", {"sql": "SELECT 1 FROM rows"}))
+    assert f"{stub['_handle']} (survey)" in wrong["error"]
     assert none["rows"][0] == [1]
 
 

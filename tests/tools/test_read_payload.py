@@ -163,18 +163,6 @@ async def test_words_are_ranked_where_no_place_has_all_of_them():
     assert "best first" in found["note"]
 
 
-async def test_a_broken_pattern_is_a_text():
-    """What is no regular expression is searched as it stands, and the answer says so."""
-    (reply,) = await ask("call foo(bar[1 now", {"search": "foo(bar[1"})
-    assert [match["offset"] for match in reply["matches"]] == [5]
-    assert "plain text" in reply["note"]
-
-
-def test_matches_of_nothing_are_no_places():
-    """A pattern that matches the empty text gives the places where it matches something."""
-    assert [match["offset"] for match in matches_in("aabaa", "a*", **LIMITS)["matches"]] == [0, 3]
-
-
 def test_a_search_keeps_its_budget():
     """Long lines around matches are clipped and the answer stays within its tokens."""
     reply = matches_in("y" * 500 + ("needle" + "x" * 5000) * 50, "needle", **{**LIMITS, "max_tokens": 500})
