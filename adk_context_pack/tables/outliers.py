@@ -299,10 +299,6 @@ def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterato
     if len(lines) != len(texts):
         return
     counts = Counter(b" ".join(lines).split())
-    # What is mostly codes has no words, and figures and letters in any order.
-    are_codes = sum(count for word, count in counts.items() if b"0" in word) > 0.4 * counts.total()
-    if are_codes and len(set(formats)) >= _FORMATS:
-        formats = [each.replace(b"0", b"a").lower() for each in formats]
     if not are_numbers:
         yield from _rare_cells(name, formats)
     short = b"\v".join(formats)
@@ -310,7 +306,9 @@ def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterato
         while run in short:
             short = short.replace(run, run[:1])
     yield from _rare_cells(name, short.split(b"\v"))
-    if are_codes or len(set(formats)) < _FORMATS:
+    # What is mostly codes has no words.
+    codes = sum(count for word, count in counts.items() if b"0" in word)
+    if codes > 0.4 * counts.total() or len(set(formats)) < _FORMATS:
         return
     rare = {word for word, count in counts.items() if count * 100 <= max(len(texts), 100) and b"0" not in word}
     loud = {word for word in rare if len(word) >= _MIN_LOUD and word.isupper()}
